@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpviz.data.points import read as read
     from dpviz.data.reading.read import read_counts as read_counts
     from dpviz.data.reading.read import read_table as read_table
     from dpviz.data.samples import load_sample as load_sample
@@ -41,6 +42,7 @@ _HOMES = {
     "PrivacyRefusal": "errors",
     "Truth": "wavecluster.truth",
     "load_sample": "data.samples",
+    "read": "data.points",
     "read_counts": "data.reading.read",
     "read_table": "data.reading.read",
     "run": "wavecluster.truth",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from dpviz import __version__
-from dpviz.commands.options import REAL, WHOLE, flag, listed, option, said, share, typed
+from dpviz.commands.options import READING, REAL, WHOLE, flag, listed, option, said, share, typed
 from dpviz.commands.output import write_table
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
@@ -115,11 +116,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Let values begin with a minus sign: ``--domain "-180,180;-90,90"``."""
+    """Let values begin with a minus sign: ``--domain "-180,180;-90,90"``, ``--missing "-,NA"``."""
     joined: list[str] = []
     for argument in arguments:
         previous = joined[-1] if joined else ""
         is_value = argument[:1] == "-" and argument[1:2] in set("0123456789.")
+        is_value |= previous == "--missing" and not re.match("--[a-z]", argument)
         if is_value and previous.startswith("--") and "=" not in previous:
             joined[-1] = f"{previous}={argument}"
         else:
@@ -213,7 +215,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
     )
     share(drawing, "columns", kind=listed(str))
-    share(drawing, "no-header", "sheet", "classes", "leave-out", "domain", "outside", "neighbours")
+    share(drawing, *READING)
+    share(drawing, "classes", "leave-out", "domain", "outside", "neighbours")
     option(drawing, "variant", "V", "sound or published; published unless told")
     share(drawing, "seed")
     option(drawing, "out", "FOLDER", "folder to write", required=True)
@@ -276,6 +279,18 @@ def _parser() -> argparse.ArgumentParser:
         variant="sound; published is refused",
         method=", ".join(released),
     )
+
+    converting = _command(
+        commands,
+        "convert",
+        _late("commands.convert", "convert_command"),
+        "write what exploring shows of any file as CSV or Parquet, which a release reads",
+        "convert sample_data/checkins.parquet checkins.csv",
+    )
+    converting.add_argument("data", metavar="FILE", help=f"{ACCEPTED}; - for standard input")
+    converting.add_argument("out", metavar="OUT", help="csv or parquet file to write")
+    share(converting, "columns", *READING, "leave-out", "json")
+    said(converting, columns="names or numbers; all unless told")
 
     budget = _command(
         commands,
@@ -355,5 +370,6 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help=f"a file ({ACCEPTED}), - for standard input, a folder of Parquet or CSV files, a "
         "pattern or an address of such files, or a sample set: " + ", ".join(sample_names()),
     )
-    share(parser, "counts", "sheet", "columns", "no-header", "domain", "outside", "unit", "cap")
+    share(parser, "counts", "columns", *READING)
+    share(parser, "domain", "outside", "unit", "cap")
     share(parser, "neighbours", "seed", "json", "engine", "scheduler")

@@ -5,23 +5,50 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 #: How the bytes of a file are stored.
-Format: TypeAlias = Literal["text", "npy", "parquet", "zip", "geojson"]
+Format: TypeAlias = Literal[
+    "text", "json", "sheet", "layer", "parquet", "feather", "npy", "npz", "zip"
+]
 
-#: Names of the kinds for people, the format of each, and its endings; all may be gzipped, too.
+#: Names of the kinds for people, the format of each, and its endings.
 KINDS: tuple[tuple[str, Format, tuple[str, ...]], ...] = (
-    ("CSV", "text", (".csv", ".txt")),
-    ("TSV", "text", (".tsv",)),
-    ("Excel (.xlsx)", "zip", (".xlsx", ".xlsm")),
-    ("GeoJSON of points", "geojson", (".geojson", ".json", ".geojsonl", ".ndjson")),
-    ("zipped shapefile of points", "zip", (".zip",)),
-    ("Parquet", "parquet", (".parquet", ".pq")),
-    (".npy", "npy", (".npy",)),
+    ("CSV", "text", (".csv", ".txt", ".dat", ".asc")),
+    ("TSV", "text", (".tsv", ".tab")),
+    ("Parquet", "parquet", (".parquet", ".pq", ".geoparquet")),
+    ("Excel", "sheet", (".xlsx", ".xlsm", ".xlsb", ".xls")),
+    ("OpenDocument", "sheet", (".ods",)),
+    ("GeoJSON", "json", (".geojson", ".geojsonl", ".geojsons")),
+    ("JSON", "json", (".json", ".jsonl", ".ndjson")),
+    ("GPX", "layer", (".gpx",)),
+    ("KML", "layer", (".kml", ".kmz")),
+    ("GeoPackage", "layer", (".gpkg",)),
+    ("FlatGeobuf", "layer", (".fgb",)),
+    ("GML", "layer", (".gml",)),
+    ("zipped shapefile", "layer", (".shz",)),
+    ("Feather", "feather", (".feather", ".arrow", ".ipc")),
+    ("NumPy", "npy", (".npy",)),
+    ("NumPy", "npz", (".npz",)),
+    ("zip archive of one of these", "zip", (".zip",)),
 )
 
 #: Format by the ending of the file's name.
 FORMATS: dict[str, Format] = {ending: form for _, form, all_ in KINDS for ending in all_}
 
-_TITLES = [title for title, _, _ in KINDS]
+#: Endings of packed files: the ending before tells the format.
+PACKINGS = (".gz", ".bz2", ".xz")
+
+_TITLES = list(dict.fromkeys(title for title, _, _ in KINDS))
 
 #: The same list in words.
-ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}, also gzipped"
+ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"
+
+
+def format_of(name: str) -> Format | None:
+    """Format of a file by the endings of its name, the one before that of a packing; else None."""
+    low = name.lower()
+    for packing in PACKINGS:
+        low = low.removesuffix(packing)
+    return FORMATS.get(low[low.rfind(".") :] if "." in low else "")
+
+
+#: What a release reads, in which no record may change how another one is read.
+RELEASED: frozenset[Format] = frozenset(("text", "parquet", "npy"))

@@ -25,6 +25,8 @@ PACKAGES = {
     "segno": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "markdown": "BSD-3-Clause",
+    "pyogrio": "MIT",
+    "python-calamine": "MIT",
 }
 
 #: Packages of each extra, ``pip install "dpviz[dask]"``, with their licences.

@@ -32,7 +32,9 @@ class Reproduction:
     classes
         Column of the file, or of the sample set, with known classes, if there is one.
     sheet
-        Sheet of an Excel file with several.
+        Sheet, layer, array or file that is read of a file with several.
+    skip, encoding, missing
+        How the file is read, as in :func:`dpviz.read_table`, where a person said so.
     leave_out
         Whether rows of the file with something else than a number are left out.
     domain, outside, config, seed
@@ -45,6 +47,9 @@ class Reproduction:
     unit: str | None = None
     classes: str | None = None
     sheet: str | None = None
+    skip: int | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
     leave_out: bool = False
     domain: Domain
     outside: Outside
@@ -137,7 +142,7 @@ def _loading(run: Reproduction) -> tuple[str, str]:
 
 def _points(run: Reproduction) -> tuple[str, str]:
     """What to import from where, and the points, or counts, that it loads."""
-    file = repr(run.data) if run.sheet is None else f"{run.data!r}, sheet={run.sheet!r}"
+    file = ", ".join([repr(run.data), *(f"{name}={one!r}" for name, one in _reading(run).items())])
     if run.counts and not family_of(run.config.method).fits_counts:
         # Records of a grid of counts stand at the centres of their cells.
         return (
@@ -156,6 +161,14 @@ def _points(run: Reproduction) -> tuple[str, str]:
     if run.leave_out:
         file, others = (f'{given}, unreadable="leave out"' for given in (file, others))
     return "read_table", f"read_table({file}).select({run.columns!r}{others}).points"
+
+
+def _reading(run: Reproduction) -> dict[str, Any]:
+    """How the file is read, as far as a person said so; a grid of counts has a part alone."""
+    said: dict[str, Any] = {"part": run.sheet, "skip": run.skip, "encoding": run.encoding}
+    said["missing"] = run.missing or None
+    names = ("part",) if run.counts else tuple(said)
+    return {name: said[name] for name in names if said[name] is not None}
 
 
 def columns_option(names: Iterable[str]) -> str:
@@ -183,8 +196,9 @@ def command(run: Reproduction) -> str:
     """Command line that repeats a run."""
     parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
     parts += ["--method", run.config.method]
-    if run.sheet is not None:
-        parts += ["--sheet", run.sheet]
+    for name, value in _reading(run).items():
+        text = columns_option(value) if isinstance(value, tuple) else value
+        parts.append(f"--{name}={text}")  # it may begin with a minus sign
     if run.counts:
         parts.append("--counts")
     elif run.columns:

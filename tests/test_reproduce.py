@@ -22,7 +22,6 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
-from tests.support.files import sheet, workbook
 
 
 def of_a_file(tmp_path):
@@ -86,15 +85,26 @@ def repeated(capsys, dataset, **given):
 
 
 @pytest.mark.parametrize("counts", [False, True])
-def test_a_sheet_is_repeated_by_its_name(capsys, tmp_path, counts):
-    rows = np.random.default_rng(0).poisson(3, (20, 24)).tolist()
+def test_a_part_is_repeated_by_its_name(capsys, tmp_path, counts):
+    rows = np.random.default_rng(0).poisson(3, (20, 24))
     if not counts:
-        rows = [["a", "b"], *([at % 9, at % 11] for at in range(99))]
-    path = tmp_path / "two.xlsx"
-    path.write_bytes(workbook({"other": sheet([["x"], [1]]), "it's one": sheet(rows)}))
+        rows = np.stack([np.arange(99) % 9, np.arange(99) % 11], axis=1)
+    path = tmp_path / "two.npz"
+    np.savez(path, other=np.ones((3, 2)), **{"it's one": rows})
     read = (lambda *a, **k: read_table(*a, **k).select()) if not counts else read_counts
-    data = read(str(path), sheet="it's one")
+    data = read(str(path), part="it's one")
     repeated(capsys, data, data=str(path), counts=counts, sheet="it's one")
+
+
+@pytest.mark.parametrize("missing", [("-9999", "a,b"), ("-",), ("--json",), ("--",)])
+def test_how_a_file_is_read_is_repeated(capsys, tmp_path, missing):
+    path = tmp_path / "a.csv"
+    rows = "".join(f"{at % 9};{at % 11};Köln\n" for at in range(99))
+    path.write_bytes(f"about\nall this;-;x\na;b;city\n{rows}{missing[0]};3;y\n".encode("cp1252"))
+    given = {"skip": 2, "encoding": "cp1252", "missing": missing}
+    data = read_table(str(path), **given).select(("a", "b"))
+    assert (data.n, data.dropped) == (99, 1)
+    repeated(capsys, data, data=str(path), **given)
 
 
 def test_rows_left_out_are_left_out_again(capsys, tmp_path):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
-from dpviz.commands.sweep import check_out, draw, not_private, read_subject
+from dpviz.commands.sweep import check_out, data_line, data_report, draw, not_private, read_subject
 from dpviz.ending import say
 from dpviz.errors import InputError, reason, shown
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, Picture, figure
@@ -53,9 +53,10 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
         check_repeats(given.repeats)
     if given.data and not presets:
         raise InputError(f"--data: {', '.join(given.names)} has data of its own; leave it out.")
+    subjects = [_subject(given, data) for data in given.data or ()]
     drawn = plans(
         presets,
-        [_subject(given, data) for data in given.data] if given.data else None,
+        subjects or None,
         repeats=given.repeats,
         seed=given.seed,
         variant=given.variant,
@@ -67,11 +68,13 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     if RANKS in files and "printed" not in files[RANKS]:
         say(f"note: {NONE_PRINTED}")
     report = _report(given, chosen, files, round(time.perf_counter() - started, 3))
+    report["data"] = [data_report(one) for one in subjects]
     report["notes"] += not_private(drawn.values())
     report["notes"] += [
         f"not private: {one.name}: {one.fails}" for one in chosen if isinstance(one, Picture)
     ]
-    return report, _as_text(report, files.get(RANKS))
+    text = _as_text(report, files.get(RANKS))
+    return report, "\n".join([*map(data_line, subjects), text])
 
 
 def _write(

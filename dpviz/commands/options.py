@@ -47,7 +47,20 @@ REAL = typed(float, "is not a number")
 
 #: Options of several commands: placeholder, help, type, and other arguments of argparse.
 _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]] = {
-    "sheet": ("NAME", "sheet of an Excel file, needed where several hold data", str, {}),
+    "missing": (
+        "A,B",
+        'cells that stand for no value, besides the usual ones: "-,NA"',
+        lambda text: tuple(one.strip() for one in columns_of(text) if one.strip()),
+        {},
+    ),
+    "skip": ("N", "lines above the names to leave out; found out unless told", WHOLE, {}),
+    "encoding": ("E", "of text, for example cp1252; found out unless told", str, {}),
+    "part": (
+        "NAME",
+        "sheet, layer, array, or file of an archive; needed where several hold data",
+        str,
+        {"aliases": ("sheet", "layer", "array")},
+    ),
     "columns": ("A,B", "names or numbers", columns_of, {}),
     "domain": ("D", '"lo,hi;lo,hi", or data: unless told, published takes data', str, {}),
     "outside": (None, "clip or drop points outside", str, {"default": "clip"}),
@@ -62,9 +75,11 @@ _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]]
     "scheduler": ("ADDRESS", "of Dask, for --engine dask", str, {}),
     "jobs": ("J", "processes; 1", WHOLE, {"default": 1}),
 }
+#: Options on how a file for exploring is read.
+READING = ("no-header", "missing", "skip", "encoding", "part")
 _FLAGS = {
     "counts": "DATA is a grid of counts",
-    "no-header": "the first line is data",
+    "no-header": "the first line (after --skip) is data",
     "leave-out": "rows with something else than a number are left out",
     "resume": "go on with what an interrupted sweep left behind",
     "json": "print one JSON object",
@@ -93,10 +108,12 @@ def option(
     metavar: str | None,
     help: str,
     kind: Callable[[str], Any] = str,
+    aliases: Iterable[str] = (),
     **more: Any,
 ) -> None:
-    """Add an option with a value; for its type see :func:`typed`."""
-    parser.add_argument(f"--{name}", metavar=metavar, help=help, type=kind, **more)
+    """Add an option with a value, and other spellings of it; for its type see :func:`typed`."""
+    spellings = (f"--{one}" for one in (name, *aliases))
+    parser.add_argument(*spellings, metavar=metavar, help=help, type=kind, **more)
 
 
 def flag(parser: argparse.ArgumentParser, name: str, help: str) -> None:

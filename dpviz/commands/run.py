@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.options import neighbours as neighbours_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
-from dpviz.commands.source import capped, domain_of, engine_for, load, note_of, stored_data
+from dpviz.commands.source import (
+    capped,
+    columns_report,
+    columns_words,
+    domain_of,
+    engine_for,
+    load,
+    note_of,
+    stored_data,
+)
 from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
 from dpviz.data.stored import Stored
@@ -78,7 +87,7 @@ def _run(
         "unspent": draws[0].ledger.unspent(config.epsilon) if draws else 0.0,
         "seconds": seconds,
     }
-    return report, _as_text(given, report, comparison)
+    return report, _as_text(given, report, comparison, columns_words(data))
 
 
 def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
@@ -95,7 +104,7 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
     return {
         "name": data.name,
         "n": comparison.n,
-        "columns": data.columns,
+        **columns_report(data),
         "outside": comparison.n_outside,
         "dropped": dropped,
         "notes": notes,
@@ -163,7 +172,7 @@ def _promise(given: argparse.Namespace, config: Report) -> str:
     )
 
 
-def _as_text(given: argparse.Namespace, report: Report, comparison: Comparison) -> str:
+def _as_text(given: argparse.Namespace, report: Report, comparison: Comparison, words: str) -> str:
     """Report for people."""
     data, config, verdict = report["data"], report["config"], report["claim"]
     card = CARDS[config["method"]]
@@ -171,8 +180,7 @@ def _as_text(given: argparse.Namespace, report: Report, comparison: Comparison) 
     budget = f", epsilon {config['epsilon']:g}, {variant}" if card.spends else ""
     return "\n".join(
         [
-            f"{data['name']}: {counted(data['n'], 'record')} in "
-            f"{counted(len(data['columns']), 'column')}, "
+            f"{data['name']}: {words}; {counted(data['n'], 'record')}, "
             f"{data['outside']:,} outside the domain",
             f"{card.title}{budget}",
             *comparison.text(report),

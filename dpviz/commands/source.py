@@ -13,13 +13,16 @@ from typing import Any
 
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.explore.rows import Options
 from dpviz.data.geographic import check_bounds
+from dpviz.data.points import select_points
 from dpviz.data.reading.far import box_without_far, far_sentence
+from dpviz.data.reading.proposal import proposed
 from dpviz.data.reading.read import read_counts, read_table
-from dpviz.data.reading.table import Table, Unreadable
-from dpviz.data.reading.unread import NamedRows, UnreadableError
+from dpviz.data.reading.table import Table
+from dpviz.data.reading.unread import NAMED, NamedRows, UnreadableError
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
-from dpviz.data.stored import Stored, is_stored
+from dpviz.data.stored import FilePart, Stored, is_stored
 from dpviz.data.stored_units import capped as capped_parts
 from dpviz.data.stored_units import opened
 from dpviz.data.units import cap_records
@@ -29,7 +32,9 @@ from dpviz.engine.choice import check_engine, engine_of
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError, shown
 from dpviz.family.claim import EXPLORATION, MADE_UP
+from dpviz.family.comparison import Report
 from dpviz.family.run_domain import range_of
+from dpviz.formats import format_of
 
 #: What a sample set may be called: no path, pattern, address or name of a file with an ending.
 _WORD = re.compile(r"\w[\w-]*")
@@ -60,9 +65,8 @@ def note_of(given: argparse.Namespace) -> str:
 
 #: Options that only data in memory take, with the reason.
 _IN_MEMORY = {
-    "sheet": "it has no sheets", "classes": "its known classes are not read",
-    "labels": "no record gets a label", "no_header": "its columns have names",
-    "header": "its columns have names",
+    "part": "it has no sheets", "classes": "its known classes are not read",
+    "labels": "no record gets a label", "header": "its columns have names",
 }  # fmt: skip
 
 
@@ -106,7 +110,7 @@ def stored_data(
                 f"--{name} goes with data in memory; of data that is read part by part, {why}: "
                 "leave it out, or name a single file and no engine."
             )
-    source = opened(given.data, given.columns, given.unit, leave_out=given.leave_out)
+    source = _opened(given, released=check is not None)
     if check is not None:
         check(source)
     if given.unit is None:
@@ -119,6 +123,29 @@ def stored_data(
         )
     with capped_parts(source, given.unit, given.cap, seed) as few:
         yield few
+
+
+def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
+    """Open files; for exploring the same two columns are proposed as of a single file."""
+    options = Options(
+        skip=given.skip,
+        header=False if given.no_header else None,
+        encoding=given.encoding,
+        missing=tuple(given.missing or ()),
+    )
+
+    def open_(columns: Sequence[str] | None) -> Stored:
+        return opened(given.data, columns, given.unit, leave_out=given.leave_out, options=options)
+
+    source = open_(given.columns)
+    part = source.parts[0]
+    if released or given.columns is not None or not isinstance(part, FilePart):
+        return source
+    if len(source.columns) < 2:
+        return source
+    taken = proposed(part.head(), source.columns)
+    aside = tuple(name for name in part.names if name not in (*taken, given.unit))
+    return replace(open_(taken), aside=aside)
 
 
 @contextmanager
@@ -135,25 +162,45 @@ def load(given: argparse.Namespace) -> Dataset:
     data = _sample_or_counts(given)
     if data is not None:
         return data
-    header = False if given.no_header else None
-    # What rows do to a table is said once its columns are chosen.
-    table = read_table(_file(given), header=header, unreadable="leave out", sheet=given.sheet)
-    unreadable: Unreadable = "leave out" if given.leave_out else "refuse"
+    table = read_for_exploring(given)
     try:
-        data = table.select(
-            given.columns, unit=given.unit, classes=given.classes, unreadable=unreadable
+        data = select_points(
+            table, given.columns, unit=given.unit, classes=given.classes, leave_out=given.leave_out
         )
     except UnreadableError as error:
-        _list("not read", error.rows)
-        raise InputError(
-            f"{error.sentence.removesuffix('.')}, or leave {error.rows.these} out with --leave-out."
-        ) from None
+        raise refusal_of_rows(error) from None
     if data.unread:
-        _list("left out", data.unread)
+        list_rows("left out", data.unread)
     return data if given.domain not in (None, "data") else _with_far(table, data)
 
 
-def _list(what: str, rows: NamedRows) -> None:
+def read_for_exploring(given: argparse.Namespace) -> Table:
+    """Table of DATA; what rows do to it is said once its columns are chosen."""
+    return read_table(
+        _file(given),
+        header=False if given.no_header else None,
+        unreadable="leave out",
+        **_reading(given),
+    )
+
+
+def _reading(given: argparse.Namespace) -> dict[str, Any]:
+    """How the file is to be read, as the options say."""
+    if given.skip is not None and given.skip < 0:
+        raise InputError(f"--skip {shown(given.skip)}: give a number of lines of at least 0.")
+    said = {name: getattr(given, name) for name in ("skip", "encoding", "part")}
+    return {**said, "missing": given.missing or ()}
+
+
+def refusal_of_rows(error: UnreadableError) -> InputError:
+    """List the rows that can't be read on standard error, and return the sentence."""
+    list_rows("not read", error.rows)
+    return InputError(
+        f"{error.sentence.removesuffix('.')}, or leave {error.rows.these} out with --leave-out."
+    )
+
+
+def list_rows(what: str, rows: NamedRows) -> None:
     """Name rows on standard error."""
     for line in rows.lines:
         say(f"{what}: {line}")
@@ -171,13 +218,37 @@ def _with_far(table: Table, data: Dataset) -> Dataset:
     return replace(data, notes=(*data.notes, note))
 
 
+def columns_words(data: Dataset | Stored) -> str:
+    """Columns of the data, and whether they were proposed: for the first line of a report."""
+    word = "column" if len(data.columns) == 1 else "columns"
+    if isinstance(data, Dataset) and data.counts is not None:
+        word = "counts along"
+    words = f"{word} {', '.join(shown(one, 30) for one in data.columns[:NAMED])}"
+    if len(data.columns) > NAMED:
+        words += f" and {len(data.columns) - NAMED:,} more"
+    aside = data.aside
+    if not aside:
+        return words if aside is None else f"{words} (proposed)"
+    left = ", ".join(shown(one, 30) for one in aside[:NAMED])
+    more = f" and {len(aside) - NAMED:,} more" if len(aside) > NAMED else ""
+    return f"{words} (proposed; left aside: {left}{more})"
+
+
+def columns_report(data: Dataset | Stored) -> Report:
+    """The same for JSON."""
+    aside = data.aside
+    return {"columns": data.columns, "proposed": aside is not None, "left_aside": aside or ()}
+
+
 def load_for_release(given: argparse.Namespace) -> Dataset:
     """Read the data set so that no record affects whether or how other records are read."""
     data = _sample_or_counts(given, any_total=True)
     if data is not None:
+        if data.counts is not None and (format_of(given.data) or "text") == "text":
+            say("note: a release reads 5.000 as five thousand: write counts as whole numbers")
         return data
     header = given.header if given.header is not None else False if given.no_header else None
-    table = read_table(_file(given), header=header, unreadable="missing", sheet=given.sheet)
+    table = read_table(_file(given), header=header, unreadable="missing", **_reading(given))
     unit = given.unit and position_of(given.unit, table.columns, table.name)
     others = [name for axis, name in enumerate(table.columns) if axis != unit]
     if given.columns is None and len(others) > 2:
@@ -209,7 +280,11 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
     if not given.counts:
         return None
     _check_counts(given)
-    return read_counts(_file(given), any_total=any_total, sheet=given.sheet)
+    # No record may tell how many axes a release has.
+    domain = (
+        Domain.parse(given.domain) if any_total and given.domain not in (None, "data") else None
+    )
+    return read_counts(_file(given), domain=domain, any_total=any_total, part=given.part)
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
@@ -223,10 +298,11 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
         raise InputError(
             f"--unit {shown(given.unit)}: sample sets have no column of persons: leave it out."
         )
-    if given.sheet is not None:
-        raise InputError(
-            f"--sheet {shown(given.sheet)}: sample set {name} has no sheets: leave it out."
-        )
+    for option in ("skip", "encoding", "missing", "part"):
+        if getattr(given, option) not in (None, ()):
+            raise InputError(
+                f"--{option} goes with files, and {name} is a sample set: leave it out."
+            )
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
     if given.classes not in (None, own):
@@ -239,6 +315,12 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 def _check_counts(given: argparse.Namespace) -> None:
     """Refuse options that apply only to records."""
+    for option in ("skip", "encoding", "missing"):
+        if getattr(given, option) not in (None, ()):
+            raise InputError(
+                f"--{option} does not go with --counts: every line of a grid of counts is read, as "
+                "numbers; leave it out."
+            )
     for option in ("unit", "columns", "no_header", "header", "grid", "classes", "leave_out"):
         if getattr(given, option, None):
             name = option.replace("_", "-")

@@ -15,6 +15,8 @@ from dpviz.commands.options import check_common, check_repeats, given_of, neighb
 from dpviz.commands.output import progress_line
 from dpviz.commands.source import (
     capped,
+    columns_report,
+    columns_words,
     domain_of,
     engine_for,
     known_sample,
@@ -48,8 +50,9 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_common(given, given.methods)
     check_repeats(given.repeats)
     started = time.perf_counter()
+    subject = read_subject(given)
     plan = Plan(
-        subjects=(read_subject(given),),
+        subjects=(subject,),
         methods=tuple(given.methods),
         epsilons=tuple(given.epsilons),
         seeds=tuple(range(given.seed, given.seed + given.repeats)),
@@ -62,16 +65,31 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
         values=tuple(given.values or ()),
     )
     table = draw(given, [plan], Path(given.out))
-    notes = [*table.attrs["notes"], *not_private([plan])]
+    notes = [*subject.dataset.notes, *table.attrs["notes"], *not_private([plan])]
     report = {
         "note": note_of(given),
+        "data": data_report(subject),
         "rows": len(table),
         "out": given.out,
         "seconds": round(time.perf_counter() - started, 3),
         "notes": notes,
     }
-    text = [f"{len(table):,} rows written to {given.out} in {report['seconds']:.1f} seconds"]
+    text = [
+        data_line(subject),
+        f"{len(table):,} rows written to {given.out} in {report['seconds']:.1f} seconds",
+    ]
     return report, "\n".join([*text, *(f"note     {note}" for note in notes), report["note"]])
+
+
+def data_line(subject: Subject) -> str:
+    """Name and columns of a data set, for the first line of a report."""
+    return f"{subject.name}: {columns_words(subject.dataset)}"
+
+
+def data_report(subject: Subject) -> Report:
+    """The same for JSON, and the notes on how the data were read."""
+    data = subject.dataset
+    return {"name": subject.name, "n": data.n, **columns_report(data), "notes": data.notes}
 
 
 def not_private(plans: Iterable[Plan]) -> list[str]:

@@ -75,6 +75,8 @@ class Dataset:
     unread
         Those of the dropped records that hold something else than a number, where a person left
         them out.
+    aside
+        Columns that were left aside where nobody named the columns; None where somebody did.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Dataset:
     unit: str | None = None
     origins: tuple[Origin, ...] = ()
     unread: NamedRows | None = None
+    aside: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check shapes; fill in column names."""

@@ -6,6 +6,7 @@ Both are public, so a release may depend on them. Values of records never decide
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import permutations, product
 from typing import Literal
@@ -62,6 +63,15 @@ _GLUED = tuple(
     [one for one in axis if one.isascii() and one.startswith(first)]
     for axis, first in zip(PAIRS[0], ("l", "lat"), strict=True)
 )
+
+
+_WORDS = re.compile("|".join(map(re.escape, sorted(_LON | _LAT | _LENGTH | _WIDTH))))
+
+
+def may_be_placed(column: str) -> bool:
+    """Tell whether a name holds a word of longitude or latitude, perhaps within another one."""
+    low = unicodedata.normalize("NFKC", column).lower()
+    return _WORDS.search("".join(words_of(column)) + " " + low) is not None
 
 
 def placed(columns: Sequence[str]) -> Placed:

@@ -1,41 +1,53 @@
 """Records that stay where they are stored: files that every pass reads anew, part by part.
 
 A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
-pass finds is added up over the parts, see :mod:`dpviz.engine`; so the memory that it takes hangs
+pass finds is added up over the parts, see :mod:`dpviz.engine`; so the memory that it takes depends
 on the tables alone, not on the number of records.
 """
 
 from __future__ import annotations
 
-import glob
-import io
+import codecs
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.fs
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.data.dataset import position_of
 from dpviz.data.geographic import check_bounds
+from dpviz.data.listing import (
+    ENDINGS,
+    PARQUET,
+    mark_of,
+    no_traceback,
+    opened,
+    paths_of,
+    remote_origin,
+    way_into,
+)
 from dpviz.data.reading.files import MAX_BYTES
-from dpviz.data.reading.kinds import LARGEST, MISSING, holds_numbers, plain, readable
-from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path, store_origin
+from dpviz.data.reading.kinds import LARGEST, holds_numbers, plain, readable
+from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path
 from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
 from dpviz.formats import FORMATS
 from dpviz.numbers import counted
 from dpviz.privacy.origin import Origin, origins
+
+# Parquet files are counted without what reading text takes.
+if TYPE_CHECKING:
+    from dpviz.data.explore.rows import Options
+    from dpviz.data.explore.text import Form
+    from dpviz.data.reading.cells import Style
+    from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -48,15 +60,10 @@ BUFFER, FAR_BUFFER = 2**18, 2**20
 #: Rows of a Parquet file from which on its row groups are several parts.
 PART_ROWS = 2**22
 
-#: Endings of files in a folder; others are left alone.
-ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-
-_PARQUET = (".parquet", ".pq")
-
 _DAMAGED = "is no whole Parquet file, perhaps cut off"
 
-#: Bytes of a text file in which its columns are found.
-_HEAD = 2**18
+#: Bytes of a text file in which its columns are found, and bytes that are read together.
+_HEAD, _BLOCK = 2**18, 2**23
 
 Where: TypeAlias = (
     "str | os.PathLike[str] | NDArray[np.generic] | Sequence[ArrayLike] | Iterator[ArrayLike] "
@@ -86,6 +93,8 @@ class Stored:
         Column of the persons of whom each has few records, if they were capped.
     origins
         Files, and their folder, that are read.
+    aside
+        Columns left aside, where nobody has named the chosen ones.
     """
 
     name: str
@@ -96,6 +105,7 @@ class Stored:
     notes: tuple[str, ...] = ()
     unit: str | None = None
     origins: tuple[Origin, ...] = ()
+    aside: tuple[str, ...] | None = None
 
     @property
     def ndim(self) -> int:
@@ -126,6 +136,7 @@ def stored(
     name: str | None = None,
     domain: Domain | None = None,
     leave_out: bool = False,
+    options: Options | None = None,
 ) -> Stored:
     """Open records that stay where they are.
 
@@ -148,6 +159,9 @@ def stored(
         Whether rows of text count as missing where a cell is no number, or fields are too many or
         too few: for exploring.
 
+    options
+        What a person says about text files.
+
     Raises
     ------
     InputError
@@ -162,12 +176,12 @@ def stored(
         source = local_path(os.fspath(source))
     if isinstance(source, str) and source.lower().endswith(".npy"):
         path = Path(source)
-        with _no_traceback(str(path), "is no whole array of numbers"):
+        with no_traceback(str(path), "is no whole array of numbers"):
             # Its pages are read when they are needed, and need not stay in memory.
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
     elif isinstance(source, str):
-        found = _of_files(source, columns, name, leave_out)
+        found = _of_files(source, columns, name, leave_out, options)
     else:
         found = _of_arrays(source, columns, name or "data")
     if domain is not None:
@@ -213,6 +227,16 @@ class FilePart:
         """Upper limit to the number of rows, without reading them."""
         raise NotImplementedError
 
+    def head(self) -> Table:
+        """First rows, to propose columns by."""
+        from dpviz.data.reading.cells import TableCells
+        from dpviz.data.reading.table import named_table
+
+        part: Any = replace(self, leave_out=True) if isinstance(self, TextPart) else self
+        first = next(part.batches(self.columns), [pa.nulls(0, pa.float64()) for _ in self.columns])
+        cells = TableCells([pa.chunked_array([plain(one)]) for one in first])
+        return named_table(self.title, self.columns, cells)
+
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
         return map(_finite, self.rows())
@@ -223,7 +247,7 @@ class FilePart:
 
     def check(self) -> None:
         """Raise InputError where the file has changed."""
-        if _mark(self.path) != self.mark:
+        if mark_of(self.path) != self.mark:
             raise InputError(
                 f"{shown(self.path, 120)} has changed since it was opened: open the data again "
                 "when nobody writes to it."
@@ -244,7 +268,7 @@ class ParquetPart(FilePart):
 
     def rows_at_most(self) -> int:
         """Number of rows, as the footer tells."""
-        with _no_traceback(self.path, _DAMAGED), _opened(self.path) as file:
+        with no_traceback(self.path, _DAMAGED), opened(self.path) as file:
             facts = pq.read_metadata(file)
         groups = range(facts.num_row_groups) if self.groups is None else self.groups
         return sum(facts.row_group(group).num_rows for group in groups)
@@ -253,8 +277,8 @@ class ParquetPart(FilePart):
         """Cells of some columns, rows by rows."""
         size = FAR_BUFFER if ADDRESS.match(self.path) else BUFFER
         with (
-            _no_traceback(self.path, _DAMAGED),
-            _opened(self.path) as file,
+            no_traceback(self.path, _DAMAGED),
+            opened(self.path) as file,
             # A small buffer takes a quarter of the memory of whole column chunks.
             pq.ParquetFile(file, buffer_size=size, pre_buffer=False) as table,
         ):
@@ -271,19 +295,22 @@ class TextPart(FilePart):
 
     Parameters
     ----------
-    delimiter
-        Separator of the fields.
-    skipped
-        Lines before the first record.
-    decimal
-        Sign before the decimals.
+    form
+        How its rows are written, and the line of the first record.
+    encoding
+        Name of its encoding.
+    readings
+        For each column the style of its numbers, and whether they are tidied before.
+    missing
+        Cells that stand for no value, besides the usual ones.
     leave_out
         Whether what can't be read counts as missing.
     """
 
-    delimiter: str
-    skipped: int
-    decimal: str = "."
+    form: Form
+    encoding: str
+    readings: tuple[tuple[Style, bool], ...]
+    missing: tuple[str, ...] = ()
     leave_out: bool = False
 
     def rows_at_most(self) -> int:
@@ -292,79 +319,127 @@ class TextPart(FilePart):
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
-        # Names may be repeated: columns are told apart by their numbers.
-        every = [str(number) for number in range(len(self.names))]
-        wanted = [str(self.names.index(column)) for column in columns]
-        kinds = [pa.string()] * len(columns) if self.leave_out else self._kinds(columns)
-        read = pyarrow.csv.ReadOptions(
-            use_threads=False, skip_rows=self.skipped, column_names=every
-        )
-        convert = pyarrow.csv.ConvertOptions(
-            include_columns=wanted,
-            column_types=dict(zip(wanted, kinds, strict=True)),
-            null_values=["", *MISSING],
-            strings_can_be_null=True,
-            decimal_point=self.decimal,
-        )
-        # Later rows may have line breaks in quotes, too: else their halves became records.
-        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        from dpviz.data.explore.cells import marks_of
+        from dpviz.data.explore.text import parsed
+
+        axes = [self.names.index(column) for column in columns]
+        missing = marks_of(self.missing)
         ragged = 0
-
-        def skip(row: pyarrow.csv.InvalidRow) -> str:
-            nonlocal ragged
-            ragged += bool(row.text.strip())
-            return "skip"
-
-        if self.leave_out:
-            parse.invalid_row_handler = skip
-        with (
-            _no_traceback(self.path, "can't be read as rows of numbers"),
-            _opened(self.path) as file,
-            pyarrow.csv.open_csv(file, read, parse, convert) as reader,
-        ):
-            for batch in reader:
-                for begin in range(0, len(batch), CHUNK):
-                    few = batch.slice(begin, CHUNK)
-                    cells = [few[number] for number in wanted]
-                    yield self._cell_by_cell(columns, cells) if self.leave_out else cells
+        with no_traceback(self.path, "can't be read as rows of numbers"), opened(self.path) as file:
+            lines = _lines(file, self.encoding, self.form.line)
+            for batch in parsed(lines, self.form, axes, self._floats(columns)):
+                if batch.wrong and not self.leave_out:
+                    line, _, many = batch.wrong[0]
+                    raise InputError(
+                        f"row {line} of {shown(self.path, 120)} has {counted(many, 'field')} where "
+                        f"others have {self.form.width:,}: correct it, or leave such rows out "
+                        "(--leave-out on the command line)."
+                    )
+                ragged += len(batch.wrong)
+                for begin in range(0, len(batch.rows), CHUNK):
+                    few = batch.rows.slice(begin, CHUNK).columns
+                    yield [
+                        self._numbers(column, axis, cells, missing, batch.numbers, begin)
+                        if column in self.columns
+                        else cells
+                        for column, axis, cells in zip(columns, axes, few, strict=True)
+                    ]
         if ragged:
-            yield [pa.nulls(ragged, kind) for kind in self._kinds(columns)]
+            kinds = [pa.float64() if one in self.columns else pa.string() for one in columns]
+            yield [pa.nulls(ragged, kind) for kind in kinds]
 
-    def _kinds(self, columns: Sequence[str]) -> list[pa.DataType]:
-        """Types of the cells of some columns."""
-        return [pa.float64() if column in self.columns else pa.string() for column in columns]
+    def _floats(self, columns: Sequence[str]) -> dict[int, str]:
+        """Decimal mark of each chosen column, where all have the same and nothing else to tidy."""
+        axes = [self.names.index(column) for column in columns if column in self.columns]
+        marks = {("point", False): ".", ("comma", False): ","}
+        found = {axis: marks.get(self.readings[axis], "") for axis in axes}
+        one = len({*found.values()}) == 1 and "" not in found.values()
+        return found if one and not self.missing else {}
 
-    def _cell_by_cell(self, columns: Sequence[str], cells: list[pa.Array]) -> list[pa.Array]:
-        """The same cells, those of chosen columns as numbers, NaN where one holds none."""
+    def _numbers(
+        self,
+        column: str,
+        axis: int,
+        cells: pa.Array,
+        missing: pa.Array,
+        numbers: Callable[[], NDArray[np.int64]],
+        begin: int,
+    ) -> pa.Array:
+        """Cells as numbers, NaN where one holds none."""
+        from dpviz.data.explore.cells import tidied
         from dpviz.data.reading.cells import as_numbers
 
-        style: Any = "point" if self.delimiter == "," else "either"
-        return [
-            pa.array(as_numbers(one, style)[0]) if column in self.columns else one
-            for column, one in zip(columns, cells, strict=True)
-        ]
+        if pa.types.is_floating(cells.type):
+            return cells
+        style, tidy = self.readings[axis]
+        cells = tidied(cells, missing) if tidy or self.missing else cells
+        values, wrong = as_numbers(cells, style)
+        if wrong.any() and not tidy:  # a mark for no value that the first rows lack
+            values, wrong = as_numbers(tidied(cells, missing), style)
+        if wrong.any() and not self.leave_out:
+            at = int(wrong.argmax())
+            raise InputError(
+                f"row {numbers()[begin + at]} of {shown(self.path, 120)} has a cell that is no "
+                f'number, "{shown(cells[at].as_py())}", in column "{shown(column)}": choose other '
+                "columns, correct the cell, or leave such rows out (--leave-out on the command "
+                "line)."
+            )
+        return pa.array(values)
+
+
+def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
+    """Whole lines of a text in UTF-8, some at a time, from one of them on."""
+    from dpviz.data.explore.text import newlines
+
+    decode = codecs.getincrementaldecoder(encoding)("replace").decode
+    rest, skip, first = b"", line - 1, True
+    while True:
+        block = file.read(_BLOCK)
+        more = decode(block, not block).encode() if encoding != "utf-8" else block
+        text = rest + (more.removeprefix(codecs.BOM_UTF8) if first else more)
+        first = False
+        if block and text.endswith(b"\r"):  # half of a line break, perhaps
+            text, rest = text[:-1], b"\r"
+        else:
+            rest = b""
+        text = newlines(text)
+        end = text.rfind(b"\n") + 1 if block else len(text)
+        text, rest = text[:end], text[end:] + rest
+        while skip and text:
+            at = text.find(b"\n") + 1 or len(text)
+            text, skip = text[at:], skip - 1
+        if not block:
+            text = text.rstrip(b"\x1a")
+        if text:
+            yield text
+        if not block:
+            return
 
 
 # -- finding files -----------------------------------------------------------------------------
 
 
 def _of_files(
-    source: str, columns: Sequence[str | int] | None, name: str | None, leave_out: bool
+    source: str,
+    columns: Sequence[str | int] | None,
+    name: str | None,
+    leave_out: bool,
+    options: Options | None,
 ) -> Stored:
     """Parts of a file, a folder or a pattern."""
-    folder, paths, inner = _paths(source)
+    folder, paths, inner = paths_of(source)
     notes: tuple[str, ...] = ()
     if ADDRESS.match(source):
-        files = tuple(map(_remote_origin, paths))
+        files = tuple(map(remote_origin, paths))
     else:
         paths, files, notes = each_once(paths)
     if inner:
         many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
         notes += (
             f"Of {shown(source, 120)} the files are read, and {many} left out ({listed(inner)}): "
-            f"{_way_into(source)}.",
+            f"{way_into(source)}.",
         )
-    first, *others = (_opened_part(path) for path in paths)
+    first, *others = (_opened_part(path, options) for path in paths)
     known = first[1]
     # A file without rows doesn't tell which columns hold numbers.
     numeric = next((one[2] for one in (first, *others) if one[2] is not None), known)
@@ -407,93 +482,8 @@ def _of_files(
     )
 
 
-def _paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
-    """Folder that is named, if one is, files to read by their names, and folders beside them."""
-    if ADDRESS.match(source):
-        return _remote_paths(source)
-    folder: tuple[Origin, ...] = ()
-    inner: list[str] = []
-    if os.path.isdir(source):
-        with _no_traceback(source, "can't be listed"):
-            names = os.listdir(source)
-        paths = {name: os.path.join(source, name) for name in sorted(names)}
-        found = [path for name, path in paths.items() if _is_data(name) and os.path.isfile(path)]
-        inner = [
-            name for name, path in paths.items() if not _is_hidden(name) and os.path.isdir(path)
-        ]
-        folder, what = origins(source), "folder"
-    elif os.path.exists(source):
-        return (), [_absolute(source)], []
-    else:
-        found, what = sorted(filter(os.path.isfile, glob.glob(source, recursive=True))), "pattern"
-        if not PATTERN.search(source):
-            raise InputError(f'"{shown(source, 120)}" does not exist: check the path.')
-    if not found:
-        raise InputError(
-            f'the {what} "{shown(source, 120)}" has no file to read: give Parquet or CSV files '
-            f"({', '.join(ENDINGS[:5])}){f', or {_way_into(source)}' * bool(inner)}."
-        )
-    return folder, list(map(_absolute, found)), inner
-
-
-def _way_into(source: str) -> str:
-    """How the folders in a folder are read: stores have no patterns."""
-    if ADDRESS.match(source):
-        return "name each folder by itself to read it"
-    pattern = f"{glob.escape(source.rstrip('/'))}/**/*.parquet"
-    return f'read them by a pattern for their files, such as "{shown(pattern, 160)}"'
-
-
-def _absolute(path: str) -> str:
-    """Path for workers, whose working folder may be another; ".." after a link leads elsewhere."""
-    folder, name = os.path.split(path)
-    return os.path.join(os.path.realpath(folder), name)
-
-
-def _is_data(name: str) -> bool:
-    """Tell whether a file of a folder has records, by its name; programs hide files of theirs."""
-    return name.lower().endswith(ENDINGS) and not _is_hidden(name)
-
-
-def _is_hidden(name: str) -> bool:
-    """Tell whether a program has made a file or folder for itself."""
-    return name.startswith((".", "_"))
-
-
-def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
-    """Folder of a store that is named, if one is, files to read, and folders beside them."""
-    system, place = _system(source)
-    scheme = source[: source.index("://") + 3]
-    with _no_traceback(source, "can't be listed"):
-        facts = system.get_file_info(place)
-        if facts.type == pyarrow.fs.FileType.File:
-            return (), [source], []
-        if facts.type == pyarrow.fs.FileType.Directory:
-            listed_ = system.get_file_info(pyarrow.fs.FileSelector(place))
-            found = sorted(
-                one.path for one in listed_
-                if one.is_file and _is_data(one.base_name)
-            )  # fmt: skip
-            inner = sorted(
-                one.base_name for one in listed_
-                if one.type == pyarrow.fs.FileType.Directory and not _is_hidden(one.base_name)
-            )  # fmt: skip
-            if found:
-                files = [scheme + path.lstrip("/") for path in found]
-                return (_remote_origin(source),), files, inner
-    raise InputError(
-        f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
-        "them; files in its folders are not read, and stores have no patterns."
-    )
-
-
-def _remote_origin(address: str) -> Origin:
-    """Origin in a store."""
-    return store_origin(address, _system(address)[1])
-
-
 def _opened_part(
-    path: str,
+    path: str, options: Options | None
 ) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...] | None]:
     """A part for a whole file, the names of its columns, and of those that may hold numbers.
 
@@ -504,12 +494,12 @@ def _opened_part(
             f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
             "the single file into memory."
         )
-    with _no_traceback(path, "can't be opened"):
-        mark = _mark(path)
-    if path.lower().endswith(_PARQUET):
+    with no_traceback(path, "can't be opened"):
+        mark = mark_of(path)
+    if path.lower().endswith(PARQUET):
         with (
-            _no_traceback(path, _DAMAGED),
-            _opened(path) as file,
+            no_traceback(path, _DAMAGED),
+            opened(path) as file,
         ):
             schema = pq.read_schema(file)
         names = tuple(schema.names)
@@ -524,100 +514,56 @@ def _opened_part(
             if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
         )  # fmt: skip
         return ParquetPart(path=path, columns=names, mark=mark, names=names), names, numeric
-    # Parquet files are counted without what reading text takes.
-    from dpviz.data.reading.table import unique_names
-    from dpviz.data.reading.text import check_text, layout_of
+    return _opened_text(path, mark, options)
 
-    with _no_traceback(path, "can't be read as text"), _opened(path) as file:
+
+def _opened_text(
+    path: str, mark: tuple[int, int], options: Options | None
+) -> tuple[TextPart, tuple[str, ...], tuple[str, ...] | None]:
+    """The same of a text."""
+    from dpviz.data.explore.cells import ArrowCells
+    from dpviz.data.explore.heading import headed
+    from dpviz.data.explore.rows import Options
+    from dpviz.data.explore.tables import degrees_of
+    from dpviz.data.explore.text import decoded, encoding_of, form_of, read_text
+    from dpviz.data.reading.table import unique_names
+
+    options = options or Options()
+    title = Path(path).name
+    with no_traceback(path, "can't be read as text"), opened(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
         raise InputError(f"{shown(path, 120)} is empty: give files with one row per record.")
-    if len(head) == _HEAD:  # whole lines only
-        head = head[: head.rfind(b"\n") + 1] or head
-    check_text(head, path)
-    layout = layout_of(head, Path(path).name, None)
-    names = tuple(unique_names(layout.names))
-    found = {
-        decimal: _numeric_fields(head[layout.body :], names, layout.delimiter, decimal)
-        for decimal in ".,"
-        if decimal != layout.delimiter
-    }
-    decimal = max(found, key=lambda one: len(found[one]))
-    _check_decimals(path, head[layout.body :], names, layout.delimiter, found)
-    part = TextPart(
-        path=path, columns=names, mark=mark, names=names, delimiter=layout.delimiter,
-        skipped=head[: layout.body].count(b"\n"), decimal=decimal,
+    encoding = options.encoding or encoding_of(head, title)
+    if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # whole lines only
+        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
+    form = form_of(decoded(head, title, encoding)[0], title, options)
+    rows, heading = headed(read_text(head, title, options), options)
+    names = tuple(unique_names(heading.names))
+    cells = ArrowCells(
+        rows.columns,
+        numbers=rows.numbers,
+        missing=options.missing,
+        commas=rows.commas,
+        degrees=degrees_of(names),
+    )
+    kinds = [cells.kind(axis) for axis in range(len(names))]
+    numeric = tuple(
+        name for name, kind in zip(names, kinds, strict=True)
+        if kind not in ("text", "unclear", *(() if options.header is False else ("nothing",)))
     )  # fmt: skip
-    return part, names, found[decimal] if head[layout.body :].strip() else None
-
-
-def _check_decimals(
-    path: str,
-    rows: bytes,
-    names: tuple[str, ...],
-    delimiter: str,
-    found: dict[str, tuple[str, ...]],
-) -> None:
-    """Refuse a text whose first rows may be read in two ways, a thousandfold apart.
-
-    Raises
-    ------
-    InputError
-        If as many columns have decimal points as decimal commas, or all numbers of a column with
-        commas may have a thousand set apart.
-    """
-    if len(found) < 2:
-        return
-    points, commas = ([one for one in found[a] if one not in found[b]] for a, b in (".,", ",."))
-    if points and len(points) == len(commas):
+    part = TextPart(
+        path=path, columns=names, mark=mark, names=names, encoding=encoding,
+        form=replace(form, line=cells.row(0) if rows.rows else form.line + heading.above),
+        readings=tuple(map(cells.reading, range(len(names)))), missing=options.missing,
+    )  # fmt: skip
+    unclear = [name for name, kind in zip(names, kinds, strict=True) if kind == "unclear"]
+    if unclear:
         raise InputError(
-            f'{shown(path, 120)} has points in the numbers of "{shown(points[0])}" and commas in '
-            f'those of "{shown(commas[0])}": write all numbers with decimal points.'
+            f'column "{shown(unclear[0])}" of {shown(path, 120)} holds numbers whose point or '
+            "comma may be a decimal mark, or set thousands apart: write them with decimal points."
         )
-    if len(commas) <= len(points):
-        return
-    from dpviz.data.reading.cells import UNCLEAR
-
-    text = pyarrow.csv.read_csv(
-        io.BytesIO(rows),
-        pyarrow.csv.ReadOptions(use_threads=False, column_names=list(names)),
-        pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-    )
-    for name in commas:
-        cells = [cell for cell in text[name].to_pylist() if cell]
-        marked = [cell for cell in cells if "," in cell]
-        if marked and all(re.search(UNCLEAR, cell) for cell in marked):
-            raise InputError(
-                f'column "{shown(name)}" of {shown(path, 120)} holds "{shown(marked[0])}": its '
-                "comma may be a decimal mark, or set thousands apart; write its numbers with "
-                "decimal points."
-            )
-
-
-def _numeric_fields(
-    rows: bytes, names: tuple[str, ...], delimiter: str, decimal: str
-) -> tuple[str, ...]:
-    """Columns that hold numbers in the first rows of a text."""
-    if not rows.strip():
-        return names
-    try:
-        table = pyarrow.csv.read_csv(
-            io.BytesIO(rows),
-            pyarrow.csv.ReadOptions(
-                use_threads=False, column_names=[str(number) for number in range(len(names))]
-            ),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(null_values=["", *MISSING], decimal_point=decimal),
-        )
-    except pa.ArrowInvalid:
-        return names  # the pass says which row
-    kinds = table.schema.types
-    return tuple(
-        name
-        for name, kind in zip(names, kinds, strict=True)
-        if holds_numbers(kind) or pa.types.is_null(kind)
-    )
+    return part, names, numeric if rows.rows else None
 
 
 def _split(part: ParquetPart | TextPart) -> Iterator[Part]:
@@ -625,8 +571,8 @@ def _split(part: ParquetPart | TextPart) -> Iterator[Part]:
     if not isinstance(part, ParquetPart):
         yield part
         return
-    with _no_traceback(part.path, _DAMAGED):
-        with _opened(part.path) as file:
+    with no_traceback(part.path, _DAMAGED):
+        with opened(part.path) as file:
             facts = pq.read_metadata(file)
         sizes = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
     groups: list[int] = []
@@ -669,116 +615,6 @@ def _finite(points: Floats) -> tuple[Floats, int]:
     """Rows with a finite number in each column, and how many have none."""
     known = whole_rows(points)
     return (points, 0) if known is None else (points[known], int((~known).sum()))
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
-    """Bytes of a file, unpacked where its name ends in .gz."""
-    packing = "gzip" if path.lower().endswith(".gz") else None
-    if ADDRESS.match(path):
-        system, inner = _system(path)
-        # Parquet jumps to its footer.
-        is_parquet = path.lower().endswith(_PARQUET)
-        file: Any = (
-            system.open_input_file(inner)
-            if is_parquet
-            else system.open_input_stream(inner, compression=packing)
-        )
-    else:
-        os.stat(path)  # its error is in plain words
-        file = pa.input_stream(path, compression=packing) if packing else pa.OSFile(path)
-    with file:
-        yield file
-
-
-def _mark(path: str) -> tuple[int, int]:
-    """Size and time of the last change of a file."""
-    if not ADDRESS.match(path):
-        facts = os.stat(path)
-        return facts.st_size, facts.st_mtime_ns
-    system, inner = _system(path)
-    told = system.get_file_info(inner)
-    if told.type == pyarrow.fs.FileType.NotFound:
-        raise FileNotFoundError(2, os.strerror(2), path)
-    return told.size or 0, told.mtime_ns or 0
-
-
-@lru_cache(8)
-def _system_of(scheme: str) -> Any:
-    """Store of fsspec for a scheme that pyarrow does not know."""
-    try:
-        import fsspec
-        from fsspec.implementations.local import LocalFileSystem
-    except ImportError:
-        raise InputError(
-            f'addresses that start with "{shown(scheme)}://" need a package that is not '
-            "installed: pip install fsspec, and the one for this store."
-        ) from None
-    try:
-        store = fsspec.filesystem(scheme)
-        if isinstance(store, LocalFileSystem):
-            raise ValueError("its files are on this computer, so give their path")
-    except (ValueError, ImportError) as error:
-        raise InputError(
-            f'no store is known for "{shown(scheme)}://": {shown(str(error), 160)}.'
-        ) from None
-    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
-
-
-def _system(path: str) -> tuple[Any, str]:
-    """File system of an address, and the path inside it."""
-    try:
-        found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
-        return found
-    except (pa.ArrowInvalid, NotImplementedError, ImportError):
-        scheme, inner = path.split("://", 1)
-        return _system_of(scheme), inner
-    except OSError as error:
-        raise InputError(
-            f"the store of {shown(path, 120)} does not answer ({shown(str(error), 160)}): check "
-            "the address, and the network."
-        ) from None
-
-
-@contextmanager
-def _no_traceback(path: str, problem: str) -> Iterator[None]:
-    """Turn an error of a reader into a sentence that names the file."""
-    try:
-        yield
-    except OSError as error:
-        if not error.strerror:  # of the decoder, not of the disk
-            raise InputError(_with_reason(path, problem, error)) from None
-        raise InputError(
-            f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines that "
-            "read need it at the same path."
-        ) from error
-    except (pa.ArrowException, ValueError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        cell = re.search(r"CSV column #(\d+).*invalid value '(.*)'", str(error), re.DOTALL)
-        if cell:
-            raise InputError(
-                f'{shown(path, 120)} has a cell that is no number, "{shown(cell[2])}", in column '
-                f"{int(cell[1]) + 1}: choose other columns, write numbers with a point, such as "
-                "3.14, or leave such rows out (--leave-out on the command line)."
-            ) from None
-        ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        if ragged:
-            row, wanted, got = map(int, ragged.groups())
-            raise InputError(
-                f"row {row} of {shown(path, 120)} has {counted(got, 'field')} where others have "
-                f"{wanted:,}: correct it, or leave such rows out "
-                "(--leave-out on the command line)."
-            ) from None
-        raise InputError(_with_reason(path, problem, error)) from None
-
-
-def _with_reason(path: str, problem: str, error: Exception) -> str:
-    """Sentence on a file, with the first line of what the reader said."""
-    said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
-    if "pickle" in said:  # NumPy goes on with advice that is not safe
-        said = "it holds objects of Python, which are never loaded"
-    return f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
 
 
 # -- arrays ----------------------------------------------------------------------------------

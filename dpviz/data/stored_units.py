@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.explore.rows import Options
 from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
 from dpviz.data.stored import (
@@ -127,14 +128,15 @@ def opened(
     unit: str | None,
     *,
     leave_out: bool = False,
+    options: Options | None = None,
 ) -> Stored:
-    """Open records; unless columns are told, all of numbers but that of the persons."""
-    found = stored(source, columns, leave_out=leave_out)
+    """Open records; by default all columns of numbers but that of the persons."""
+    found = stored(source, columns, leave_out=leave_out, options=options)
     if columns is not None or unit is None:
         return found
     owner = _owner(_file(found.parts[0], found), unit)
     others = [one for one in found.columns if one != owner]
-    return stored(source, others, leave_out=leave_out)
+    return stored(source, others, leave_out=leave_out, options=options)
 
 
 def _owner(part: FilePart, unit: str | int) -> str:

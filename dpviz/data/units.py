@@ -23,6 +23,9 @@ from dpviz.numbers import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Longer texts name nobody: Unicode's forms of a long one take quadratic time.
+_LONGEST = 1_000
+
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
 
@@ -42,7 +45,7 @@ _EXPONENT = re.compile(
 )
 
 #: A whole number as programs write it that hold it as a float.
-_FLOAT = re.compile(r"[+-]?0*(\d{16,})\.0*", re.ASCII)
+_FLOAT = re.compile(r"[+-]?0*([1-9]\d{15,})\.0*", re.ASCII)
 
 #: Parts of seconds at the end of a time: other programs write more zeros, or none.
 _SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
@@ -187,6 +190,9 @@ def plain_text(text: str) -> str | None:
 
     One name in two forms of Unicode is one person.
     """
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return None
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")

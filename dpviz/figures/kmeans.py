@@ -215,7 +215,8 @@ def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
         return pd.DataFrame({"step": _trace_steps(picture.private), "log likelihood": trace})
     table = pd.DataFrame({"cluster": np.arange(1, len(picture.private.centers) + 1)})
     for axis, name in enumerate(picture.columns):
-        table[f"true {name}"] = picture.truth.centers[:, axis]
+        # The true run may have fewer.
+        table[f"true {name}"] = pd.Series(picture.truth.centers[:, axis])
         table[f"private {name}"] = picture.private.centers[:, axis]
     table["true records"] = np.bincount(picture.truth.labels, minlength=len(table))
     assigned = picture.truth.assign(picture.private.centers)

@@ -35,6 +35,8 @@ class KMeansComparison(Comparison):
         if self.n_outside:
             fate = "left out" if self.outside == "drop" else "moved to its border"
             said.append(f"Outside the domain: {self.n_outside:,} points, {fate}.")
+        if self.truth.fewer:
+            said.append(self.truth.fewer)
         if self.truth.start is not None:
             said.append(
                 "A private run was better than the best k-means of the search: true is where "
@@ -139,6 +141,7 @@ def _center_lines(report: Report) -> list[str]:
     if not report["private"]:
         return lines
     width, first = max(map(len, lines)), report["private"][0]
+    lines += [f"centre {number}" for number in range(len(lines), len(first["centers"]))]
     return [
         f"{line:<{width}}  private {_place(center)}  (seed {first['seed']})"
         for line, center in zip(lines, first["centers"], strict=True)

@@ -19,8 +19,8 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     Parameters
     ----------
     truth, run
-        True run and private run with equally many centres. Distances are those of the scaled
-        domain, see :func:`dpviz.metrics.centers.placement`.
+        True run and private run; the true one may have fewer centres. Distances are those of the
+        scaled domain, see :func:`dpviz.metrics.centers.placement`.
     ratio
         Score "nicv_ratio" of the run.
     """

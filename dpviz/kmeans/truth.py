@@ -20,6 +20,7 @@ from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
 from dpviz.noise_source import NoiseSource, Silenced
+from dpviz.numbers import counted
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 
@@ -109,6 +110,18 @@ class KMeansTruth:
         return self.run.centers
 
     @property
+    def fewer(self) -> str:
+        """Sentence on true clusters that are fewer than K, since centres would be equal; or ""."""
+        found = len(self.centers)
+        if found >= self.clusters:
+            return ""
+        said = f"so K of the true run is {found}."
+        if self.errors[1] > self._rounding:  # the search looked at a sample
+            return f"Further centres would be equal to others, {said}"
+        points = counted(found, "distinct point")
+        return f"There {'is' if found == 1 else 'are'} only {points}, {said}"
+
+    @property
     def space(self) -> Space:
         """The scaled box in which records are assigned to centres."""
         return Space(self.records.domain)
@@ -138,10 +151,14 @@ class KMeansTruth:
         return self.wcss(self.centers), self.nicv(self.centers)
 
     def matched(self, run: KMeansRun) -> KMeansRun:
-        """Return a run whose cluster k is the one matched to true cluster k (Hungarian)."""
+        """Return a run whose cluster k is the one matched to true cluster k (Hungarian).
+
+        Clusters beyond the true ones, see :attr:`fewer`, come last.
+        """
         true = self.at(len(run.centers)).centers
         _, order = of_centers.match(self.space.scale(true), self.space.scale(run.centers))
-        return run.reordered(order)
+        others = np.setdiff1d(np.arange(len(run.centers)), order)
+        return run.reordered(np.concatenate([order, others]))
 
     def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:
         """Scores of a private run by its centres (see ``OF_CENTERS``).

@@ -22,7 +22,7 @@ from functools import cache
 from importlib.resources import files
 
 from dpviz.errors import InputError
-from dpviz.formats import FORMATS
+from dpviz.formats import FORMATS, PACKINGS
 
 LONGEST_NAME = 200
 
@@ -52,7 +52,7 @@ _STRETCH = "\u0640"
 
 #: Endings of files that may hold the same table.
 _FORMATS = re.compile(
-    rf"({'|'.join(map(re.escape, [*FORMATS, '.xls', '.shp', '.gz']))}|[. ])+\Z", re.IGNORECASE
+    rf"({'|'.join(map(re.escape, [*FORMATS, *PACKINGS, '.shp']))}|[. ])+\Z", re.IGNORECASE
 )
 
 

@@ -533,8 +533,8 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     if own is None:
         return None
     dataset = own.current
-    domain = domain_panel(state, dataset, own.identity)
-    show_notes(state, dataset)
+    domain = domain_panel(state, dataset, own.identity, far=own.far and own.far[1])
+    show_notes(state, dataset, said=dataset.counts is None)
     offer_box(state, dataset, None if domain.declared else own.far)
     suited = [one for one, _ in suiting(sample(FIRST))]
     places, below = st.columns(len(suited), vertical_alignment="bottom"), st.container()

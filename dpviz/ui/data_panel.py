@@ -19,6 +19,7 @@ from dpviz.ui.address import where_files_go
 from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
 from dpviz.ui.domain_panel import domain_panel
+from dpviz.ui.how_read import FOUND, How
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import AnyTable, OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
@@ -49,8 +50,8 @@ class ActiveData:
         Description of the sample set, or None for own data.
     axes
         Positions of the two columns that are shown.
-    sheet
-        Sheet of an Excel file with several, or None.
+    how
+        How the file of own data was read.
     ground
         What maps of these two stand on.
     far
@@ -67,7 +68,7 @@ class ActiveData:
     sample: Sample | None
     unit: str | None = None
     axes: tuple[int, int] = (0, 1)
-    sheet: str | None = None
+    how: How = FOUND
     ground: Ground = PLAIN
     far: tuple[NamedRows, Domain] | None = None
     declared_public: bool = False
@@ -132,7 +133,8 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     with left:
         identity = dataset.digest if own is None else own.identity
         shown_axes = own.axes if own else (0, 1)
-        domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes)
+        far = own.far[1] if own and own.far else None
+        domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes, far=far)
     with right:
         # Columns that a person has named as coordinates don't tell persons apart.
         neighbours = protection(state, own, but=dataset.columns if named else ())
@@ -148,7 +150,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         complete=own.complete if own else dataset,
         unit=own.unit if own else None,
         sample=facts,
-        sheet=own.sheet if own else None,
+        how=own.how if own else FOUND,
         axes=shown_axes,
         far=own.far if own and not domain.declared else None,
         declared_public=declared,
@@ -159,7 +161,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
-    show_notes(state, dataset)
+    show_notes(state, dataset, said=own is not None and not named and dataset.counts is None)
     if named and dataset.dropped:
         show_caption("The explorers name the rows that can't be read.")
     if named and own and own.unit is None and (others := _persons(own, dataset.columns)):

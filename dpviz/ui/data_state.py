@@ -45,8 +45,13 @@ READABLE = "readable"
 #: Argument of the reader for each format.
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
+#: Controls of how own data are read, with the values of a reader that finds all by itself.
+READING = {"skip": None, "missing": "", "encoding": ""}
+
 #: Controls of own data alone; they stay as they are while sample sets are looked at.
-_OF_OWN_DATA = ("format", "sheet", "rows", "columns", "classes", "unit", "cap", "unprotected")
+_OF_OWN_DATA = (
+    "format", "sheet", *READING, "rows", "columns", "classes", "unit", "cap", "unprotected",
+)  # fmt: skip
 
 #: Entries of the working state: the methods that were chosen last, and that of the explorer that
 #: was seen last.
@@ -185,8 +190,12 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "data": Control(default, choice("data", names)),
         # How the file is read: "" for points with an automatic first line.
         "format": Control("", choice("format", tuple(FORMATS))),
-        # Of an Excel file; empty for the first.
+        # Sheet, layer, array or file of an archive; empty for the first.
         "sheet": Control("", str),
+        # Lines above the names, cells that stand for no value, encoding of text.
+        "skip": Control(None, whole("skip", 0, 10**6)),
+        "missing": Control("", lambda text: columns_option(columns_of(text))),
+        "encoding": Control("", str),
         # Which rows of own data: all, each of which must be readable, or the readable ones.
         "rows": Control("", choice("rows", ("", READABLE))),
         # Columns of own data, the two shown ones first; empty until they are proposed or named.

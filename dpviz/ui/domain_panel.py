@@ -43,6 +43,7 @@ def domain_panel(
     *,
     look: bool = True,
     axes: tuple[int, int] = (0, 1),
+    far: Domain | None = None,
 ) -> Domain:
     """Show the panel; return the current bounds.
 
@@ -50,7 +51,8 @@ def domain_panel(
     (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
     the data set has them or a person typed those of every column; a proposal read from the data
     does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
-    ``axes`` are the positions of the two columns that are shown.
+    ``axes`` are the positions of the two columns that are shown. Points outside of the box ``far``
+    are far from all others: the range of the data leaves them out.
     """
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
@@ -79,7 +81,7 @@ def domain_panel(
         show_caption(DRAWN)
     if declared is None and not look:
         return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
-    return declared or _data_range(dataset)
+    return declared or _data_range(dataset, far)
 
 
 def _fit(state: DataState, dataset: Dataset) -> None:
@@ -281,12 +283,14 @@ def _declared(dataset: Dataset, setting: str) -> Domain | None:
     return domain if domain.ndim == dataset.ndim else dataset.domain
 
 
-def _data_range(dataset: Dataset) -> Domain:
+def _data_range(dataset: Dataset, far: Domain | None) -> Domain:
     """Range of the points, computed once per data set: a pass over the points."""
     latest = st.session_state.get("domain:range")
-    if latest is None or latest[0] != dataset.digest:
-        assert dataset.points is not None  # noqa: S101 - counts come with a domain
-        latest = (dataset.digest, Domain.from_data(dataset.points))
+    if latest is None or latest[0] != (dataset.digest, far):
+        points = dataset.points
+        assert points is not None  # noqa: S101 - counts come with a domain
+        near = points if far is None else points[far.contains(points)]
+        latest = ((dataset.digest, far), Domain.from_data(near))
         st.session_state["domain:range"] = latest
     domain: Domain = latest[1]
     return domain

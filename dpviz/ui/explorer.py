@@ -305,12 +305,16 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
         data=active.dataset.name,
         columns=None if active.is_sample else active.dataset.columns,
         counts=active.dataset.counts is not None,
-        domain=domain,
+        # The range of the data leaves out what is far: bounds say so, "data" does not.
+        domain=domain if active.far is None else Domain(domain.bounds),
         outside=active.outside,
         config=settings.config,
         unit=active.unit,
         classes=None if classes is None else classes.column,
-        sheet=active.sheet,
+        sheet=active.how.part,
+        skip=active.how.skip,
+        encoding=active.how.encoding,
+        missing=active.how.missing,
         leave_out=active.dataset.unread is not None,
         seed=settings.seed,
     )

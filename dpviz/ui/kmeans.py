@@ -534,6 +534,8 @@ def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[
             "areas of this plane."
         )
     clusters = len(runs.private.centers)
+    if fewer := runs.truth.at(clusters).fewer:
+        notices.append(fewer)
     if clusters * 20 > records.n:
         notices.append(
             f"There are only {records.n:,} records for {clusters} clusters: noise outweighs "

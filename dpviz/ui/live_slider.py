@@ -135,7 +135,7 @@ def live_slider(
     allowed = _Range(float(low), float(high), integer)
     start = allowed.clamp(value)
     if start is None:
-        raise InputError(f"{label}: {value!r} is not a finite number: give one.")
+        raise InputError(f"{label} = {value!r} is not a finite number: give one.")
     link = _link(key, start)
     _follow_program(key, link, start, allowed)
     spec = {

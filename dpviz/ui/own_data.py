@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +14,9 @@ from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import lon_first, placed
 from dpviz.data.reading.apart import Upload, UploadedTable, prepare
-from dpviz.data.reading.far import box_without_far
+from dpviz.data.reading.far import HALF, box_without_far, longitude
 from dpviz.data.reading.proposal import first_columns
-from dpviz.data.reading.read import read_counts, read_table, sheets_of
+from dpviz.data.reading.read import parts, read_counts, read_table
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.unread import NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import watching
@@ -23,12 +24,22 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.families import FAMILIES
-from dpviz.formats import ACCEPTED
+from dpviz.formats import ACCEPTED, format_of
 from dpviz.lru import LRUCache
 from dpviz.numbers import counted
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.address import on_this_machine
-from dpviz.ui.data_state import COUNTS, FORMATS, READABLE, DataState
+from dpviz.ui.data_state import COUNTS, READABLE, DataState
+from dpviz.ui.how_read import (
+    FOUND,
+    How,
+    first_line,
+    forget_how,
+    how_of,
+    how_panel,
+    not_released,
+    offer_csv,
+)
 from dpviz.ui.job import Job, follow, job_of, start
 from dpviz.ui.leave import collect_soon
 from dpviz.ui.local_file import LocalFile, local_file
@@ -41,9 +52,6 @@ from dpviz.work import IsCancelled, Progress
 
 #: A table of this computer's file, or one that a process of its own has read.
 AnyTable: TypeAlias = Table | UploadedTable
-
-#: What the first line of a file of points holds, by its format.
-_FIRST_LINES = {"": "automatic", "names": "names", "data": "data"}
 
 
 @dataclass
@@ -60,13 +68,16 @@ class OwnData:
         Column that identifies persons, or None.
     axes
         Positions of the two columns that are shown.
-    sheet
-        Sheet of an Excel file with several, or None.
+    how
+        How the file was read.
+    shows
+        Number of the table that the data on the screen come from.
     """
 
     token: object = None
     taken_from: object = None
     loaded: int = 0
+    shows: int = 0
     #: Columns that a person has just chosen, until they are found to be usable.
     asked: tuple[str, ...] = ()
     #: Columns that nobody chose: they were proposed by what the data look like.
@@ -87,7 +98,7 @@ class OwnData:
     unread: NamedRows = NO_ROWS
     #: Rows far from all others, and a box around those.
     far: tuple[NamedRows, Domain] | None = None
-    sheet: str | None = None
+    how: How = FOUND
 
     @property
     def current(self) -> Dataset:
@@ -113,8 +124,9 @@ _LARGE, _PATIENCE = 2**23, 0.3
 #: Session entry: the last upload and what reads it.
 _READER = "own:reader"
 
-#: Session entry: file and sheet that nobody chose, the first one with data.
-_PROPOSED_SHEET = "own:proposed sheet"
+#: Session entries: a file and the names of its tables, and the file that the settings of how it is
+#: read belong to.
+_KNOWN_PARTS, _READ_AS = "own:parts", "own:read as"
 
 
 def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
@@ -139,54 +151,79 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     own: OwnData = st.session_state.setdefault(_RELEASED if named else _OWN, OwnData())
     if state.fresh or state.followed:
         own.asked = ()
-    kind = state.get("format")
-    as_counts = kind == COUNTS
+    as_counts = state.get("format") == COUNTS
     st.toggle(
         "The file is a grid of counts",
         **following("own:counts", as_counts, lambda on: state.set("format", COUNTS if on else "")),
         help="A matrix of records per cell.",
     )
     uploaded: Any = st.file_uploader(
-        ACCEPTED,
+        "Your file",
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
         on_change=_forget_path,
+        help=ACCEPTED,
     )
     if uploaded is None:
         prepare()  # while somebody looks for the file
     if on_this_machine():
         uploaded = _file_at_path() or uploaded
-    st.segmented_control(
-        "First line",
-        tuple(_FIRST_LINES),
-        **following(
-            "own:header", "" if as_counts else kind, partial(state.set, "format"), initial="default"
-        ),
-        format_func=_FIRST_LINES.__getitem__,
-        required=True,
-        disabled=as_counts,
-    )
     # The box is empty after a bad file and on another page: the last readable file stays.
     file = uploaded or st.session_state.get(_FILE)
-    first: bool | str | None = FORMATS[kind]
-    if named and file is not None and first is False:
-        line = st.text_input(
-            "Header",
-            key="own:line",
-            placeholder="x,y",
-            help="The first line that the file lacks: names of all columns, separated as its "
-            "fields are. No record must tell how many there are.",
-            persist_state="session",
-        )
-        first = line.strip() or False
-    sheet, failed = (None, "") if file is None else _sheet(state, file, named)
-    token = None if file is None else (file.file_id, as_counts, first, sheet)
+    how, failed = FOUND, ""
+    if file is not None:
+        if st.session_state.setdefault(_READ_AS, file.file_id) != file.file_id:
+            st.session_state[_READ_AS] = file.file_id
+            forget_how(state)
+        # A release reads no part of a file, and what a file holds must not tell whether it has any.
+        whole = named and not not_released(file.name, FOUND)
+        part, failed = (None, "") if whole else _part(state, file)
+        how = how_of(state, part)
+    place, guesses = st.container(), None
+    if named:
+        how, guesses = _for_release(state, file, how)
+    try:
+        if file is not None:
+            _load(state, own, file, how, named, failed)
+        _use(state, own, uploaded, file, many, named)
+    except NothingLoadedError as error:
+        if guesses:
+            raise NothingLoadedError(str(error), guesses) from None
+        with place:
+            _how_panel(state, own, file, named)
+        raise
+    with place:
+        _how_panel(state, own, file, named)
+        if guesses:
+            guesses()
+    if not named and own.current.points is not None:
+        names = [own.current.columns[axis] for axis in own.axes]
+        if said := exchanged(names, own.current.points, own.axes):
+            show_warning(said)
+    return own
+
+
+def _how_panel(state: DataState, own: OwnData, file: Any, named: bool) -> None:
+    """Show how a file is read for exploring."""
+    if named or file is None or state.get("format") == COUNTS:
+        return
+    table = own.table if isinstance(own.table, AnyTable) and not own.error else None
+    # What is on the screen may still be of the file, or of the columns, before.
+    data = own.shown if table and own.shows == own.loaded else None
+    how_panel(state, file.name, table, data, failed=bool(own.error))
+
+
+def _load(
+    state: DataState, own: OwnData, file: Any, how: How, named: bool, failed: str = ""
+) -> None:
+    """Read a file, unless it is read already; ``failed`` says why its parts can't be."""
+    token = (file.file_id, how)
     if token != own.token:
         own.token, own.error = token, failed
-    if file is not None and token != own.taken_from and not own.error:
+    if token != own.taken_from and not own.error:
         try:
-            own.table = _read_beside(file, (named, token), as_counts, first, named, sheet)
-            own.sheet, own.local = sheet, isinstance(file, LocalFile)
+            own.table = _read_beside(file, (named, token), how, named)
+            own.how, own.local = how, isinstance(file, LocalFile)
             own.loaded += 1
             own.asked = ()
             own.taken_from = token
@@ -203,7 +240,68 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
                 raise
         except InputError as error:
             own.error = str(error)
-    keep("own", [one for one in (uploaded, st.session_state.get(_FILE)) if one is not None])
+    keep("own", [one for one in (file, st.session_state.get(_FILE)) if one is not None])
+
+
+def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[], None] | None]:
+    """Show how a release reads a file; return it, and what says that exploring guesses more.
+
+    Raises
+    ------
+    NothingLoadedError
+        Where it reads no such file: with the button that saves what exploring shows.
+    """
+    explored: OwnData = st.session_state.setdefault(_OWN, OwnData())
+    if file is not None and (why := not_released(file.name, how)):
+        _load(state, explored, file, how, named=False)
+        if explored.error:
+            show_error(explored.error)
+            raise NothingLoadedError(why)
+        raise NothingLoadedError(why, partial(_offer_csv, explored, file))
+    first_line(state)
+    guesses = None
+    # Only said: what exploring guesses decides nothing here.
+    if file is not None and not how.counts and file.size < _LARGE:
+        _load(state, explored, file, how, named=False)
+        if isinstance(explored.table, AnyTable) and explored.table.guessed and not explored.error:
+            guesses = partial(_say_guesses, explored, file)
+    if how.header is not False:
+        return How(counts=how.counts, header=how.header), guesses
+    line = st.text_input(
+        "Header",
+        key="own:line",
+        placeholder="x,y",
+        help="The first line that the file lacks: names of all columns, separated as its "
+        "fields are. No record must tell how many there are.",
+        persist_state="session",
+    )
+    return How(header=line.strip() or False), guesses
+
+
+def _say_guesses(explored: OwnData, file: Any) -> None:
+    """Say that exploring guesses more of a file than a release does, and offer its values."""
+    show_caption(
+        f"Exploring guesses how {shown(file.name)} is read; a release takes its first line for "
+        "names, and reads each other line by itself. If you need what exploring shows, save that "
+        "as CSV, and load it in place of this file."
+    )
+    _offer_csv(explored, file)
+
+
+def _offer_csv(explored: OwnData, file: Any) -> None:
+    """Offer to save what exploring shows of a file."""
+    if explored.table is not None:
+        offer_csv(file, explored.table, _take_saved)
+
+
+def _take_saved(file: LocalFile) -> None:
+    """Load a saved file in place of the one that it comes from, with the same settings."""
+    st.session_state[_PATH] = os.fspath(file)
+    st.session_state[_SETTINGS_OF] = file.file_id
+
+
+def _use(state: DataState, own: OwnData, uploaded: Any, file: Any, many: bool, named: bool) -> None:
+    """Choose columns of what was read, or say why nothing is on the screen."""
     show_room()
     if own.table is not None and uploaded is None:
         show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
@@ -242,11 +340,6 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             if columns
             else "Load a file on the left, or choose a sample set."
         )
-    if not named and own.shown.points is not None:
-        names = [own.shown.columns[axis] for axis in own.axes]
-        if said := exchanged(names, own.shown.points, own.axes):
-            show_warning(said)
-    return own
 
 
 def loaded() -> bool:
@@ -355,7 +448,7 @@ def hand_over(file: Any) -> None:
     """Make a file the own data of all pages, as if it had been uploaded."""
     st.session_state[_FILE] = file
     # The link that follows has its settings.
-    st.session_state[_SETTINGS_OF] = file.file_id
+    st.session_state[_SETTINGS_OF] = st.session_state[_READ_AS] = file.file_id
 
 
 def _described(table: AnyTable | Dataset) -> str:
@@ -369,54 +462,39 @@ def _described(table: AnyTable | Dataset) -> str:
 _MOST_NAMES = 12
 
 
-def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None, str]:
-    """Let a person choose the sheet of an Excel file with several; return it, or an error.
+#: What the tables of a file with several are called, by its format.
+_PARTS = {"sheet": "Sheet", "layer": "Layer", "npz": "Array", "zip": "File"}
 
-    For a release, sheets without data are among them: which ones hold any hangs on the records.
-    """
-    if uploaded.size >= _LARGE and not uploaded.name.lower().endswith((".xlsx", ".xlsm", ".zip")):
+
+def _part(state: DataState, file: Any) -> tuple[str | None, str]:
+    """Let a person choose the table of a file with several; return its name, or an error."""
+    kind = format_of(file.name)
+    if file.size >= _LARGE and kind not in _PARTS:
         return None, ""
-    key = f"own:sheets:{released}"
-    known = st.session_state.get(key)
-    if known is None or known[0] != uploaded.file_id:
+    known = st.session_state.get(_KNOWN_PARTS)
+    if known is None or known[0] != file.file_id:
         try:
-            unreadable: Unreadable = "missing" if released else "refuse"
-            names = _sheets_of(uploaded, unreadable)
-            known = (uploaded.file_id, names, "")
-            _propose_sheet(state, uploaded, names)
+            upload = reader_of(file)
+            names = upload.parts() if upload else parts(file, name=file.name)
+            known = (file.file_id, names, "")
         except InputError as error:
-            known = (uploaded.file_id, (), str(error))
-        st.session_state[key] = known
+            known = (file.file_id, (), str(error))
+        st.session_state[_KNOWN_PARTS] = known
     _, names, failed = known
     if len(names) < 2:
         return None, failed
     current = state.get("sheet")
-
-    def keep(name: str) -> None:
-        state.set("sheet", name)
-        st.session_state.pop(_PROPOSED_SHEET, None)
-
-    sheet = st.selectbox(
-        "Sheet",
+    part = st.selectbox(
+        plain_text(_PARTS.get(kind or "", "Table")),
         **following(
-            f"{key}:{uploaded.file_id}",
+            f"{_KNOWN_PARTS}:{file.file_id}",
             current if current in names else names[0],
-            keep,
+            partial(state.set, "sheet"),
             names,
         ),
-        help="The file has several sheets; one of them is the table.",
+        help="The file has several; one of them is the table.",
     )
-    if released and st.session_state.get(_PROPOSED_SHEET) == (uploaded.file_id, sheet):
-        _say_looked_at(f"{sheet} was", "Is it")
-    return sheet, ""
-
-
-def _propose_sheet(state: DataState, uploaded: Any, filled: Sequence[str]) -> None:
-    """Make the first sheet with data that of all pages: a release would take the first of all."""
-    names = _sheets_of(uploaded, "missing")
-    if filled and filled[0] != names[0] and state.get("sheet") not in filled:
-        state.set("sheet", filled[0])
-        st.session_state[_PROPOSED_SHEET] = (uploaded.file_id, filled[0])
+    return part, ""
 
 
 def _say_looked_at(what: str, ask: str) -> None:
@@ -427,21 +505,14 @@ def _say_looked_at(what: str, ask: str) -> None:
     )
 
 
-def _read(
-    uploaded: Any,
-    of: Upload | None,
-    as_counts: bool,
-    header: bool | str | None,
-    released: bool,
-    sheet: str | None,
-) -> AnyTable | Dataset:
-    """Read an uploaded file as points or as counts."""
-    name = uploaded.name
-    if as_counts:
+def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | Dataset:
+    """Read a file as points or as counts."""
+    name = file.name
+    if how.counts:
         grid = (
-            of.counts(any_total=released, sheet=sheet)
+            of.counts(any_total=released, part=how.part)
             if of
-            else read_counts(uploaded, name=name, any_total=released, sheet=sheet)
+            else read_counts(file, name=name, any_total=released, part=how.part)
         )
         if grid.ndim < 2:
             raise InputError(
@@ -452,8 +523,8 @@ def _read(
     # What rows do to a table is said once its columns are chosen.
     unreadable: Unreadable = "missing" if released else "leave out"
     if of:
-        return of.table(header=header, unreadable=unreadable, sheet=sheet)
-    return read_table(uploaded, name=name, header=header, unreadable=unreadable, sheet=sheet)
+        return of.table(unreadable=unreadable, **how.options)
+    return read_table(file, name=name, unreadable=unreadable, **how.options)
 
 
 def reader_of(file: Any) -> Upload | None:
@@ -471,14 +542,6 @@ def reader_of(file: Any) -> Upload | None:
         st.session_state[_READER] = known
     upload: Upload = known[1]
     return upload
-
-
-def _sheets_of(file: Any, unreadable: Unreadable) -> tuple[str, ...]:
-    """Names of the sheets of a workbook."""
-    upload = reader_of(file)
-    if upload:
-        return upload.sheets(unreadable=unreadable)
-    return sheets_of(file, name=file.name, unreadable=unreadable)
 
 
 def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
@@ -509,13 +572,20 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         _class_box(state, table)
     unit, cap = state.get("unit"), state.get("cap") or 1
     unit = unit if unit in table.columns else None
-    selection = (own.loaded, shown, used, unit, cap, classes, leave_out)
+    turn = not named and _turns(state, used or ())
+    selection = (own.loaded, shown, used, unit, cap, classes, leave_out, turn)
     if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "leave out" if leave_out else "refuse"
         select = partial(
-            table.select, used, unit=unit, classes=classes, least=2, unreadable=unreadable
+            table.select,
+            used,
+            unit=unit,
+            classes=classes,
+            least=2,
+            unreadable=unreadable,
+            turn=turn,
         )
-        key = (table, tuple(used or ()), unit, classes, unreadable)
+        key = (table, tuple(used or ()), unit, classes, unreadable, turn)
         whole = _shared().get(key, select) if own.local else select()
         if not own.local:
             check_size(whole.name, (whole.points, whole.counts))
@@ -525,10 +595,19 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         # Typed bounds stay when the privacy unit changes.
         own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
-        own.chosen = selection
+        own.chosen, own.shows = selection, own.loaded
     if not (named and wide):
         _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])), asked=bool(own.asked))
         own.asked = ()
+
+
+def _turns(state: DataState, columns: Sequence[str]) -> bool:
+    """Whether longitudes may go beyond 180: not where typed bounds end there."""
+    typed, across = state.get("domain"), longitude(columns)
+    if across is None or typed in ("", "data", "declared"):
+        return True
+    bounds = Domain.parse(typed).bounds
+    return len(bounds) != len(columns) or bounds[across][1] > HALF
 
 
 def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:

@@ -32,9 +32,9 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
             _show(rows)
 
 
-def show_notes(state: UrlState, data: Dataset) -> None:
-    """Show what was changed on reading, and the rows that a person has left out."""
-    for note in data.notes:
+def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
+    """Show what was changed on reading, unless it is ``said``, and rows that a person left out."""
+    for note in () if said else data.notes:
         show_caption(note)
     rows = data.unread
     if rows and rows.rows:
@@ -51,7 +51,10 @@ def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | No
     if far is None:
         return
     rows, box = far
-    show_warning(far_sentence(rows, box, data.columns))
+    moved = ""
+    if state.get("outside") == "clip":
+        moved = f" Now {'it is' if rows.rows == 1 else 'they are'} moved to the border."
+    show_warning(far_sentence(rows, box, data.columns) + moved)
     with st.container(horizontal=True):
         st.button(
             plain_text(f"Leave {rows.these} out"),

@@ -84,6 +84,42 @@ def test_columns_without_names_of_places_are_the_two_most_continuous(
     assert page.locator(".xtitle").first.text_content() == "income"
 
 
+def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
+    app_url, open_page, tmp_path: Path
+) -> None:
+    rows = [f"{x},{y},{'oak' if at % 3 else '-'}" for at, (x, y) in enumerate(POINTS)]
+    lines = ["# trees of the city", "# exported 2024", "lon,lat,kind", *rows]
+    (tmp_path / "trees.csv").write_text("\n".join(lines))
+    watched = open_page(f"{app_url('app.py')}/?data=own&g=16")
+    page = watched.page
+    page.locator("input[type=file]").set_input_files(tmp_path / "trees.csv")
+    page.get_by_text("Active: trees.csv · 400 records").wait_for()
+    watched.wait_idle()
+    # Open, since something was guessed; a person may say it, and the link holds it.
+    assert page.get_by_text("2 lines above the table are skipped.").is_visible()
+    box = page.get_by_role("spinbutton", name="Skip lines")
+    box.fill("2")
+    box.press("Enter")
+    page.wait_for_url("**skip=2**")
+    watched.wait_idle()
+    assert page.get_by_text("Active: trees.csv · 400 records").is_visible()
+    # A release reads the file as it is: it takes the values on the screen from a plain one.
+    page.get_by_role("link", name="Release", exact=True).click()
+    page.get_by_text("A release knows no lines to skip, as for trees.csv here").wait_for()
+    watched.wait_idle()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.suggested_filename == "trees-read.csv"
+    saved.value.save_as(tmp_path / "trees-read.csv")
+    written = (tmp_path / "trees-read.csv").read_text().splitlines()
+    assert written[0] == "lon,lat,kind"
+    assert len(written) == 401
+    page.locator("input[type=file]").set_input_files(tmp_path / "trees-read.csv")
+    page.get_by_text("what to cluster by").wait_for()
+    watched.wait_idle()
+    assert "skip=" not in page.url
+
+
 def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:
     watched = open_page(f"{app_url('app.py')}/release")
     box = watched.page.get_by_role("spinbutton", name="Lifetime budget of this source")

@@ -364,7 +364,7 @@ def test_counts_take_a_domain_and_samples_take_no_unit(cli, tmp_path):
     assert "no column of persons" in err
 
 
-@pytest.mark.parametrize("command", ["methods", "run", "sample"])
+@pytest.mark.parametrize("command", ["methods", "run", "sample", "convert"])
 def test_help_ends_with_an_example_that_runs(capsys, tmp_path, monkeypatch, command):
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])
@@ -372,6 +372,7 @@ def test_help_ends_with_an_example_that_runs(capsys, tmp_path, monkeypatch, comm
     last = capsys.readouterr().out.strip().splitlines()[-1]
     assert last.startswith("example: python -m dpviz ")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     assert main(last.split()[4:]) == 0
 
 
@@ -689,7 +690,8 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     coordinates = np.array([[i % 10, i // 10] for i in range(100)], dtype=float)
     if name == "incomes":
         coordinates = load_sample(name).points
-    assert set(report["data"]) == {"name", "n", "columns", "outside", "dropped", "notes"}
+    keys = {"name", "n", "columns", "proposed", "left_aside", "outside", "dropped", "notes"}
+    assert set(report["data"]) == keys
     assert (report["data"]["n"], len(report["data"]["columns"])) == (len(coordinates), 2)
     config = report["config"]
     assert (config["method"], config["clusters"], config["seed"]) == (method, 3, 5)
@@ -839,8 +841,7 @@ def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, m
     line = [classed, "--method", method, *OF_METHODS[method], *more]
     report = run_json(cli, *line, "--classes", column, "--labels", out)
     table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x"])
-    axes = ["x", "y"] if more or column == "size" else ["x", "y", "size"]
-    assert report["data"]["columns"] == axes
+    assert report["data"]["columns"] == ["x", "y"]
     assert report["data"]["dropped"] == 120 - len(table) > 0
     # Rows without a class take part as one more class: no run may depend on the class column.
     missing = table[column].isna().any()
@@ -1037,7 +1038,7 @@ def test_counts_have_no_classes_and_samples_their_own(cli, tmp_path):
 
 def test_the_text_is_for_people(cli, classed):
     few = cli("run", classed, "--columns", "x,y", "--method", "contour", "--clusters", 3)[1]
-    assert few.startswith("classed.csv: 113 records in 2 columns, 0 outside the domain\nContour")
+    assert few.startswith("classed.csv: columns x, y; 113 records, 0 outside the domain\nContour")
     assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
     assert few.count("\ncentre ") == 3
     # The parallel spends of a step share a line with their range.
@@ -1050,8 +1051,8 @@ def test_the_text_is_for_people(cli, classed):
     )[1]  # fmt: skip
     assert "\nunspent  epsilon 0.125\n" in printed
     many = cli(
-        "run", classed, "--method", "dplloyd", "--clusters", 11, "--repeats", 12,
-        "--classes", "kind",
+        "run", classed, "--columns", "x,y,size", "--method", "dplloyd", "--clusters", 11,
+        "--repeats", 12, "--classes", "kind",
     )[1]  # fmt: skip
     assert "centres  11 in 3 columns: --json lists them" in many
     assert many.count("\nprivate  WCSS") == 10

@@ -137,6 +137,12 @@ VALUES: dict[str, Callable[[random.Random], str]] = {
     "--repeats": lambda rng: number(rng, "1", "2", "3"),
     "--jobs": lambda rng: pick(rng, ["1"], ["0", "-1", "x", "nan", "", "1.5", "9" * 5000]),
     "--labels": lambda rng: pick(rng, OUTS, PATHS),
+    "--missing": lambda rng: pick(rng, ["-,NA", "1", "-9999"], [*TEXTS, *NUMBERS], 0.3),
+    "--skip": lambda rng: number(rng, "0", "1", "3"),
+    "--encoding": lambda rng: pick(
+        rng, ["utf-8", "cp1252"], [*TEXTS, "utf-16", "hex", "idna"], 0.4
+    ),
+    "--part": lambda rng: pick(rng, ["a"], TEXTS),
     "--method": method,
     "--scores": lambda rng: pick(rng, ["dsg_c", "wcss_ratio", "ocm,two_ce"], TEXTS),
     "--claim": lambda rng: number(rng, "1", "0.5"),
@@ -147,6 +153,7 @@ VALUES: dict[str, Callable[[random.Random], str]] = {
     "--out": lambda rng: pick(rng, OUTS, PATHS),
 }
 FLAGS = ["--json", "--counts", "--no-header", "--resume", "--list", "--help", "--nothing", "-x"]
+READING = ["--missing", "--skip", "--encoding", "--part"]
 COMMON = ["--columns", "--domain", "--outside", "--unit", "--cap", "--neighbours", "--seed"]
 OF_WAVECLUSTER = ["--alpha", "--grid", "--density", "--wavelet", "--level", "--synopsis"]
 OF_KMEANS = ["--clusters", "--iterations", "--start", "--schedule", "--geometry", "--temperature",
@@ -173,6 +180,7 @@ def a_run(rng: random.Random) -> Line:
     if rng.random() < 0.6:
         line += ["--clusters", "3"] if name in KMEANS else ["--grid", "8", "--density", "0.3"]
     several = [*COMMON, *family, *family, "--epsilon", "--repeats", "--labels", "--variant"]
+    line += options(rng, READING, 1) if rng.random() < 0.2 else []
     return line + options(rng, [*several, "--classes"])
 
 
@@ -223,6 +231,11 @@ def a_release(rng: random.Random) -> Line:
     )
 
 
+def a_conversion(rng: random.Random) -> Line:
+    line = ["convert", data(rng), pick(rng, ["new.csv", "new.parquet"], [*OUTS, *PATHS], 0.3)]
+    return line + options(rng, [*READING, "--columns"], 1)
+
+
 def a_sample(rng: random.Random) -> Line:
     name = pick(rng, ["incomes", "spirals"], TEXTS)
     return ["sample", name, *rng.choice([["--list"], [], options(rng, ["--out"], 2)])]
@@ -239,8 +252,8 @@ def nonsense(rng: random.Random) -> Line:
 
 
 COMMANDS = {
-    a_run: 50, a_sweep: 12, a_figure: 3, an_audit: 5, a_release: 14, a_sample: 5, a_budget: 4,
-    nonsense: 5, lambda rng: ["methods"]: 2,
+    a_run: 50, a_sweep: 12, a_figure: 3, an_audit: 5, a_release: 14, a_conversion: 8, a_sample: 5,
+    a_budget: 4, nonsense: 5, lambda rng: ["methods"]: 2,
 }  # fmt: skip
 
 

@@ -240,7 +240,7 @@ def test_no_other_kind_of_address_leads_to_files_of_this_computer(desk: Desk) ->
     assert not (desk.place / "b.db").exists()
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "json", "npy", "grid"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "npy", "grid"])
 def test_the_address_of_one_file_is_its_path(desk: Desk, form: str) -> None:
     """Read into memory, as by its path, whatever that takes."""
     path, frame = desk.place / f"one.{form}", pd.DataFrame({"x": [0.1], "y": [0.2]})
@@ -250,11 +250,6 @@ def test_the_address_of_one_file_is_its_path(desk: Desk, form: str) -> None:
         options = ("--columns", "1,2")
     elif form == "parquet":
         frame.to_parquet(path)
-    elif form == "json":
-        point = {"type": "Point", "coordinates": [0.1, 0.2]}
-        features = [{"type": "Feature", "properties": {}, "geometry": point}]
-        path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-        options = ("--columns", "lon,lat")
     else:
         frame.to_csv(path, index=False)
     if form == "grid":

@@ -23,23 +23,23 @@ def called(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int,
 
 def test_rows_are_listed_and_left_out_by_an_option(capsys, tmp_path) -> None:
     path = tmp_path / "a.csv"
-    data = as_csv(table_of(300, r47lat="n.v.", r9lon="?", r12lat="")) + b"1,2\n"
+    data = as_csv(table_of(300, r47lat="n.v.", r9lon="west", r12lat="")) + b"1,2\n"
     path.write_bytes(data)
     status, out, err = called(capsys, "run", path, *RUN)
     assert (status, out) == (2, "")
     assert err.splitlines() == [
-        'not read: row 9, column "lon": "?"',
+        'not read: row 9, column "lon": "west"',
         'not read: row 47, column "lat": "n.v."',
-        "not read: row 302: 2 fields",
-        'dpviz: row 9, column "lon" holds "?" where a number is expected: correct the cell or '
+        "not read: row 302: 2 fields where most have 3",
+        'dpviz: row 9, column "lon" holds "west" where a number is expected: correct the cell or '
         "choose another column, or leave these 3 rows out with --leave-out.",
     ]
     status, out, err = called(capsys, "run", path, *RUN, "--leave-out", "--json")
     assert status == 0
     assert err.splitlines()[:3] == [
-        'left out: row 9, column "lon": "?"',
+        'left out: row 9, column "lon": "west"',
         'left out: row 47, column "lat": "n.v."',
-        "left out: row 302: 2 fields",
+        "left out: row 302: 2 fields where most have 3",
     ]
     report: dict[str, Any] = json.loads(out)["data"]
     released = read_table(data, unreadable="missing").select(["lon", "lat"], unreadable="missing")

@@ -168,7 +168,7 @@ def test_text_is_read_as_in_memory(tmp_path, text, names, points):
 def test_a_line_break_in_quotes_far_behind_is_no_new_record(tmp_path):
     """The first quote stands behind what is looked at first, and over the border of two blocks."""
     lines = "".join(f"{number},2,c\n" for number in range(60_000))
-    text = f'x,y,note\n{lines}5,6,"' + 100_000 * "\n7,8,c" + '"\n'
+    text = f'x,y,note\n{lines}5,6,"' + 5_000 * "\n7 and 8" + '"\n'
     (tmp_path / "late.csv").write_text(text)
     points = all_of(stored(tmp_path / "late.csv", ["x", "y"]))[0]
     assert len(points) == 60_001
@@ -178,8 +178,8 @@ def test_a_line_break_in_quotes_far_behind_is_no_new_record(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x\ty\n1,234\t2,345\n12\t7\n", "its comma may be a decimal mark"),
-        ("x;y\n1.234;5,6\n", 'points in the numbers of "x" and commas in those of "y"'),
+        ("x\ty\n1,234\t2,345\n12\t7\n", "whose point or comma may be a decimal mark"),
+        ("x;y\n1.234;5,6\n", 'column "x" of .* may be a decimal mark'),
     ],
 )
 def test_numbers_that_may_be_a_thousandfold_are_refused(tmp_path, text, said):
@@ -275,7 +275,7 @@ def test_a_cell_of_text_is_named(tmp_path):
     rows = ["x,y", *("1,2" for _ in range(100_000)), "1,many"]
     (tmp_path / "late.csv").write_text("\n".join(rows))
     with pytest.raises(
-        InputError, match=r'late.csv has a cell that is no number, "many", in column 2'
+        InputError, match=r'row 100002 of .*late.csv has a cell .* no number, "many", in column "y"'
     ):
         all_of(stored(tmp_path / "late.csv"))
 
@@ -298,14 +298,13 @@ def twice(path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", "straße,y\n1,2\n".encode("latin-1"), "is no UTF-8 text, line 1"),
-        ("a.csv", "x,y\n1,2\n".encode("utf-16"), "is UTF-16 text"),
+        ("a.csv", b"x,y\n1,\0\n", "is no text, line 2"),
         ("a.xlsx", b"PK", "can't be read part by part: write it as Parquet or CSV"),
         ("a.npy", b"", "is no whole array of numbers"),
         ("a.npy", b"x,y", "is no whole array of numbers"),
         ("a.parquet", twice, 'has several columns "x"'),
     ],
-    ids=["latin-1", "utf-16", "xlsx", "empty", "no array", "twice"],
+    ids=["nul", "xlsx", "empty", "no array", "twice"],
 )
 def test_files_of_another_kind_get_a_sentence(tmp_path, name, content, said):
     if callable(content):

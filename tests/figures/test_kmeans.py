@@ -751,3 +751,28 @@ def test_zoom_does_not_stay_on_other_columns_with_the_same_bounds():
         for axes in ((0, 1), (0, 2), (1, 2))
     }
     assert len(revisions) == 3
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm"])
+def test_more_private_centres_than_true_ones_are_drawn_and_listed(method):
+    points = np.repeat([[0.1, 0.7], [1.1, 0.3]], 50, axis=0)
+    records = Records.build(Dataset(name="few", points=points), Domain(((-1, 2), (-1, 2))))
+    truth = KMeansTruth(records, 5)
+    assert len(truth.centers) == 2
+    config = KMeansConfig(method=method, clusters=5)
+    picture = KMeansPicture(
+        truth=truth,
+        left=truth.run,
+        private=truth.matched(run_kmeans(records, config, SeededNoise(0))),
+        raster=RecordRaster.of_records(records.points, records.domain, (0, 1)),
+        columns=("x", "y"),
+        left_title="true",
+        private_title=method,
+        title="few",
+    )
+    for view in views_of(picture.private):
+        assert isinstance(panels(picture, view).figure(), go.Figure)
+        assert len(frame(picture, view))
+    table = frame(picture, "regions")
+    assert table["true x"].notna().tolist() == [True, True, False, False, False]
+    assert table["true records"].tolist() == [50, 50, 0, 0, 0]

@@ -37,7 +37,7 @@ FOLDER = Path(__file__).parent
 #: Digits of a number that are compared: the last ones differ between processors.
 DIGITS = 9
 
-COMMANDS = ("methods", "sample", "run", "sweep", "figures", "audit", "release", "budget")
+COMMANDS = ("methods", "sample", "run", "sweep", "figures", "audit", "release", "budget", "convert")
 
 SWEEP = (
     "sweep", "incomes", "--methods", "baseline,privqt,privthr,privthrem,dplloyd,eugkm,gupt",

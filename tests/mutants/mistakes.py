@@ -242,12 +242,7 @@ MISTAKES: dict[str, Mistake] = {
         narrow_floats_are_wide=("np.finfo(values.dtype).nmant", "np.finfo(np.float64).nmant"),
     ),
     **_of(
-        "data/reading/geojson.py",
-        "release/test_pairs_of_files.py",
-        one_line_stops_all=("value, end = None, len(text)", "raise"),
-    ),
-    **_of(
-        "data/reading/grids.py",
+        "data/strict/counts.py",
         "data/reading/test_read.py",
         a_thousand_is_nothing=("if found := _APART.fullmatch(text):", "if found := None:"),
     ),
@@ -527,10 +522,27 @@ MISTAKES: dict[str, Mistake] = {
         cells_are_named_whole=("target, shown(cell)))", "target, cell))"),
     ),
     **_of(
-        "data/reading/text.py",
+        "data/strict/lines.py",
         "data/reading/test_unread.py",
-        rows_count_without_skipped_ones=("place + (line <= place)", "place + (line < 0)"),
         a_release_forgets_ragged_lines=("ragged += others", "ragged += 0"),
+    ),
+    **_of(
+        "data/strict/lines.py",
+        "data/explore/test_cases.py",
+        a_separator_at_the_end_costs_the_line=("if not ends_with_mark.any():", "if True:"),
+        a_quotation_mark_costs_the_line=("fields = line.decode().split(mark)", "fields = []"),
+    ),
+    **_of(
+        "data/explore/text.py",
+        "data/explore/test_cases.py",
+        an_open_quotation_mark_swallows_lines=("alone = len(", "alone = 0 * len("),
+        lines_above_are_rows=("if options.skip is not None else _first(", "if True else _first("),
+    ),
+    **_of(
+        "data/explore/heading.py",
+        "data/explore/test_cases.py",
+        a_line_of_units_is_a_record=("if right or (not wrong and", "if True or (not wrong and"),
+        a_sum_is_a_record=("if not _TOTAL.fullmatch(first):", "if True:"),
     ),
     **_of(
         "data/reading/far.py",
@@ -538,6 +550,22 @@ MISTAKES: dict[str, Mistake] = {
         a_double_range_is_far=("_NEAR = (0.05, 0.95), 5.0", "_NEAR = (0.05, 0.95), 0.5"),
         zero_is_never_a_place=("max(lo, -hi) > (hi - lo) / 2", "max(lo, -hi) > -(hi - lo)"),
         nines_are_numbers=("max(lo - nines, nines - hi) > hi - lo", "False"),
+        the_earth_is_cut_at_any_gap=("east.min() - west.max() > HALF", "east.min() > west.max()"),
+    ),
+    **_of(
+        "data/reading/table.py",
+        "data/reading/test_far.py",
+        a_release_turns_longitudes=("None if released or not turn else", "None if not turn else"),
+    ),
+    **_of(
+        "data/conversion.py",
+        "data/explore/test_written.py",
+        a_line_break_stays=('_BREAKS = "\\r\\n|[\\r\\n', '_BREAKS = "\\r\\n|[\\r'),
+    ),
+    **_of(
+        "ui/own_data.py",
+        "ui/test_how_read.py",
+        the_next_file_is_read_like_the_last=("forget_how(state)", "state.get"),
     ),
     **_of(
         "ui/own_data.py",
@@ -617,6 +645,17 @@ MISTAKES: dict[str, Mistake] = {
         bounds_belong_to_positions=("bounds_of(dataset.columns) or setting", "setting"),
     ),
     **_of(
+        "data/explore/layers.py",
+        "data/explore/test_layers.py",
+        a_layer_may_name_other_files=("if not any(_VIRTUAL", "if True or any(_VIRTUAL"),
+        an_index_leads_elsewhere=('    parts[".shx"] = _index(', "    _index("),
+    ),
+    **_of(
+        "data/explore/objects.py",
+        "data/explore/test_objects.py",
+        other_shapes_are_places=('if kind not in ("Point", "MultiPoint"):', "if not kind:"),
+    ),
+    **_of(
         "ui/page.py",
         "browser/test_reconnect.py",
         a_reconnect_is_no_run=("    _ask_after_reconnect()\n", ""),
@@ -630,5 +669,24 @@ MISTAKES: dict[str, Mistake] = {
         "ui/frontend/frame.js",
         "browser/test_reconnect.py",
         a_hand_is_ignored_after_a_reconnect=("      app.inert = true;\n", ""),
+    ),
+    **_of(
+        "data/conversion.py",
+        "commands/test_convert.py",
+        long_identifiers_are_rounded=(" and not matches(_LONG, some=True)", ""),
+        line_breaks_stay=('pc.replace_substring_regex(one, _BREAKS, " ")', "one"),
+    ),
+    **_of(
+        "data/reading/proposal.py",
+        "commands/test_reading.py",
+        a_column_that_counts_rows_is_proposed=(
+            "return column.size >= _COUNTED and",
+            "return False and",
+        ),
+    ),
+    **_of(
+        "kmeans/methods/kmeans.py",
+        "kmeans/test_few_points.py",
+        equal_centres_stay=("if apart.min() > _EQUAL:", "if True:"),
     ),
 }

@@ -432,7 +432,7 @@ def test_grids_of_any_number_of_records_are_released(
         counts[4, 1] = total - total // 2
         file = io.BytesIO()
         np.save(file, counts)
-        data = read_counts(file.getvalue(), any_total=True)
+        data = read_counts(file.getvalue(), name="g.npy", any_total=True)
         assert data.counts is not None
         # Cut cell by cell, by their public number, so that the total is exact in floats.
         np.testing.assert_array_equal(data.counts, np.minimum(counts, 2**53 // 30))

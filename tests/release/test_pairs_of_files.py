@@ -1,4 +1,4 @@
-"""One record of a file decides nothing, in any format: not whether a release comes, nor a word.
+"""One record of a file decides nothing, in any format: whether a release comes, or any word.
 
 For each format records are made that are valid and odd, or no records at all, and pairs of files
 that differ in one of them. What reads the files is only asked through the command, so the next
@@ -11,9 +11,7 @@ import argparse
 import decimal
 import gzip
 import io
-import json
 import random
-import struct
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -30,7 +28,6 @@ from dpviz.data.stored import stored
 from dpviz.data.stored_units import capped
 from dpviz.errors import InputError
 from tests.release.test_pairs import ODD
-from tests.support.files import dbf, sheet, shp, workbook, zipped
 from tests.support.tiers import daily
 
 #: Pairs of each format, those of one test, and of those that go all the way to a bundle.
@@ -73,7 +70,15 @@ def usual_line(rng: random.Random, mark: str) -> bytes:
 
 def odd_line(rng: random.Random, mark: str) -> bytes:
     fields = [raw(text(rng), rng) for _ in range(rng.choice([3, 3, 3, 0, 1, 2, 4, 9]))]
-    return mark.encode().join(fields).replace(b"\n", b" ").replace(b"\r", b" ")
+    fields += [b""] * rng.choice([0, 0, 0, 1])
+    if rng.random() < 0.2:  # quotation marks in a field, or one that is never closed
+        fields = [rng.choice([b'"%s"x', b'"%s', b'%s"', b'x"%s"', b'"%s"']) % one for one in fields]
+    line = mark.encode().join(fields).replace(b"\n", b" ").replace(b"\r", b" ")
+    return (
+        rng.choice([b"\xef\xbb\xbf", b"\xef\xbb\xbf" * 2, b"\0"]) + line
+        if rng.random() < 0.1
+        else line
+    )
 
 
 class Lines:
@@ -99,135 +104,6 @@ class Lines:
         return gzip.compress(data, mtime=0) if self.name.endswith(".gz") else data
 
 
-def odd_cell(rng: random.Random) -> Any:
-    """A cell of a sheet, XML of its own, or nothing."""
-    value = "".join(one for one in text(rng) if one == "\t" or one >= " ")
-    kind = rng.choice(["n", "s", "b", "e", "str", "d", "inlineStr", "z"])
-    style = rng.choice(["", "", " s='1'", " s='0'", " s='99'", " s='x'"])
-    inside = rng.choice(["5", "-1", "1E+3", "99", "1e999", "", "2020-01-01", "x", "0.1"])
-    formula = rng.choice(["", "", "<f>A1</f>"])
-    own = f"<c{style} t='{kind}'>{formula}<v>{inside}</v></c>"
-    return rng.choice([value, own, None, True, "<c><f>A1</f></c>", 1e300, -5])
-
-
-class Book:
-    columns, unit, grid, name = ("x", "y"), "who", False, "t.xlsx"
-
-    def given(self) -> dict[str, Any]:
-        return {}
-
-    def usual(self, rng: random.Random) -> list[Any]:
-        return [number(rng), number(rng), f"p{rng.randint(0, 3)}"]
-
-    def odd(self, rng: random.Random) -> list[Any] | None:
-        if rng.random() < 0.05:
-            return None
-        return [odd_cell(rng) for _ in range(rng.choice([3, 3, 3, 0, 1, 2, 4, 9]))]
-
-    def file(self, records: Sequence[Any]) -> bytes:
-        rows = [["x", "y", "who"], *records]
-        return workbook({"s": sheet(rows)}, shared=["seven", "1,5"], formats=["d.m.yy"])
-
-
-def odd_json(rng: random.Random, depth: int = 0) -> Any:
-    """A value that JSON can hold."""
-    simple = [None, True, 5, -1.5, 10**400, 1e300, "", text(rng), float("inf"), float("nan")]
-    if depth > 2 or rng.random() < 0.4:
-        return rng.choice(simple)
-    if rng.random() < 0.5:
-        return [odd_json(rng, depth + 1) for _ in range(rng.randint(0, 3))]
-    names = ["type", "geometry", "properties", "coordinates", "geometries", "crs", "id", "bbox"]
-    return {name: odd_json(rng, depth + 1) for name in rng.sample(names, rng.randint(0, 4))}
-
-
-def feature(coordinates: Any, kind: Any = "Point", **properties: Any) -> dict[str, Any]:
-    geometry = {"type": kind, "coordinates": coordinates}
-    return {"type": "Feature", "geometry": geometry, "properties": properties}
-
-
-class Features:
-    """A collection, or a sequence of features on lines of their own."""
-
-    unit, grid = None, False
-
-    def __init__(self, name: str, *, lines: bool) -> None:
-        self.name, self.lines, self.columns = name, lines, ("lon", "lat")
-
-    def given(self) -> dict[str, Any]:
-        return {}
-
-    def usual(self, rng: random.Random) -> bytes:
-        return json.dumps(feature([number(rng), number(rng)], who="a")).encode()
-
-    def odd(self, rng: random.Random) -> bytes:
-        kinds = ["Point", "MultiPoint", "Polygon", "GeometryCollection", None, 5, "Feature"]
-        whole = [
-            odd_json(rng),
-            feature(odd_json(rng, 2), rng.choice(kinds), who=odd_json(rng)),
-            {"type": "Feature", "geometry": odd_json(rng), "properties": odd_json(rng)},
-            {**feature([1, 2]), "crs": {"properties": {"name": "EPSG:3857"}}},
-            {"type": "GeometryCollection", "geometries": odd_json(rng)},
-            {"type": "Point", "coordinates": [1, 2]},
-            None,
-            {},
-            5,
-        ]
-        found = json.dumps(rng.choice(whole), ensure_ascii=rng.random() < 0.5)
-        data = found.encode(errors="replace")
-        if rng.random() < 0.1:
-            data = data.replace(b'"who"', b'"\xff\x00\t"')
-        if rng.random() < 0.1:
-            data = b"[" * 3_000 + b"]" * 3_000
-        if self.lines and rng.random() < 0.2:  # no JSON at all
-            data = rng.choice([data[:-1], raw(text(rng), rng), b"{", b"{}{}", b"\x1e" + data, b"'"])
-            data = data.replace(b"\n", b" ").replace(b"\r", b" ")
-        return data
-
-    def file(self, records: Sequence[Any]) -> bytes:
-        if self.lines:
-            return b"".join(one + b"\n" for one in [self.first(), *records])
-        return (
-            b'{"type": "FeatureCollection", "features": [' + b",\n".join(records) + b"]}"
-            if records
-            else b'{"type": "FeatureCollection", "features": []}'
-        )
-
-    def first(self) -> bytes:
-        return b"" if self.name.endswith("l") else json.dumps(feature([1, 2])).encode()
-
-
-class Shapes:
-    columns, unit, grid, name = ("x", "y"), "who", False, "t.zip"
-
-    def given(self) -> dict[str, Any]:
-        return {}
-
-    def usual(self, rng: random.Random) -> tuple[bytes, bytes]:
-        point = struct.pack("<idd", 1, number(rng), number(rng))
-        return point, f"p{rng.randint(0, 3)}".encode()
-
-    def odd(self, rng: random.Random) -> tuple[bytes, bytes]:
-        many = struct.pack(
-            "<i4di4d", 8, 0, 0, 0, 0, rng.choice([0, 1, 2, 3, -1, 10**9]), 1, 2, 3, 4
-        )
-        shapes = [
-            struct.pack("<i", 0), struct.pack("<idd", 1, float("nan"), float("inf")), many,
-            struct.pack("<i4dii", 3, 0, 0, 0, 0, 0, 0), struct.pack("<idd", 99, 1, 2),
-            struct.pack("<idd", 1, 1e301, -1e308), struct.pack("<i", 1),
-            struct.pack("<idddd", 11, 1, 2, 3, 4),
-        ]  # fmt: skip
-        return rng.choice(shapes), raw(text(rng), rng)[:20]
-
-    def file(self, records: Sequence[Any]) -> bytes:
-        parts = b""
-        for at, (content, _) in enumerate(records, start=1):
-            parts += struct.pack(">ii", at, len(content) // 2) + content
-        head = struct.pack(">i20xi", 9994, 50 + len(parts) // 2) + shp([])[28:]
-        rows = [[b"*" * (who == b"gone"), who][1:] for _, who in records]
-        return zipped({"p.shp": head + parts, "p.dbf": dbf([("who", "C", 20)], rows)})
-
-
-#: Types of columns with values that they may hold.
 def _values(kind: pa.DataType, rng: random.Random) -> Any:
     types = pa.types
     if rng.random() < 0.2:
@@ -237,14 +113,12 @@ def _values(kind: pa.DataType, rng: random.Random) -> Any:
     if types.is_boolean(kind):
         return rng.random() < 0.5
     if types.is_decimal(kind):
-        return decimal.Decimal(rng.choice(["0", "1.50", "-99999999999.99", "0.01"]))
+        return decimal.Decimal(rng.choice(["0", "1.50", "-99999.99", "0.01"]))
     if types.is_integer(kind):
         bits = kind.bit_width
         low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         return rng.choice([0, 7, low, high, 1]) if types.is_signed_integer(kind) else high
-    if types.is_binary(kind):
-        return raw(text(rng), rng)
-    return text(rng).encode(errors="replace").decode()
+    return raw(text(rng), rng) + rng.choice([b"", b"", b"\xffb", b"\xff"])
 
 
 #: Types of the two columns of numbers, and of persons.
@@ -252,8 +126,18 @@ TYPES = [
     (pa.float64(), pa.string()), (pa.float32(), pa.int64()), (pa.float16(), pa.float32()),
     (pa.int8(), pa.float64()), (pa.uint64(), pa.uint64()), (pa.decimal128(20, 2), pa.float16()),
     (pa.string(), pa.large_string()), (pa.int64(), pa.decimal128(20, 2)), (pa.bool_(), pa.bool_()),
+    (pa.decimal32(7, 2), pa.decimal32(7, 2)), (pa.int8(), pa.decimal64(13, 2)),
     (pa.float64(), pa.timestamp("us")), (pa.date32(), pa.date32()), (pa.float64(), pa.time64("us")),
 ]  # fmt: skip
+
+
+def _typed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Column of a type, whose text may be no UTF-8."""
+    if pa.types.is_string(kind):
+        return pa.array(list(cells), pa.binary()).view(kind)
+    if pa.types.is_large_string(kind):
+        return pa.array(list(cells), pa.large_binary()).view(kind)
+    return pa.array(list(cells), kind)
 
 
 class Typed:
@@ -292,7 +176,7 @@ class Typed:
         columns = list(zip(*records, strict=True)) or [(), (), ()]
         table = pa.table(
             {
-                name: pa.array(list(cells), kind)
+                name: _typed(cells, kind)
                 for name, kind, cells in zip(("x", "y", "who"), kinds, columns, strict=True)
             }
         )
@@ -305,7 +189,7 @@ class Arrays:
     """A structured array."""
 
     columns, unit, grid, name = ("x", "y"), "who", False, "t.npy"
-    KINDS = ("f8", "f4", "f2", "i8", "u8", ">f8", "b1", "U4", "S4", "M8[s]")
+    KINDS = ("f8", "f4", "f2", "i8", "u8", ">f8", "b1", "U4", "S4", "M8[s]", "M8", ">U4")
 
     def __init__(self) -> None:
         self.kinds = ("f8", "U4")
@@ -328,12 +212,14 @@ class Arrays:
     def bytes(self, kind: str, rng: random.Random) -> list[bytes]:
         """Cells of the type; any bytes of a number are one."""
         size = np.dtype(kind).itemsize
-        if kind == "U4":
+        if kind == "U4" and rng.random() < 0.7:
             return [text(rng)[:4].encode("utf-32-le", "replace").ljust(size, b"\0")[:size]]
         if kind == "b1":
             return [b"\0", b"\1"]
-        made = [0, 1, 5] if np.dtype(kind).kind != "S" else [b"a", b"", b"\xff"]
-        return [np.array(one, dtype=kind).tobytes() for one in made] + [rng.randbytes(size)]
+        if np.dtype(kind).kind in "SUM":  # also half of a character, and no date
+            half = b"\0\xd8\0\0" if kind == "U4" else b"\0\0\xd8\0"
+            return [bytes(size), half.ljust(size, b"\0"), rng.randbytes(size)]
+        return [np.array(one, dtype=kind).tobytes() for one in (0, 1, 5)] + [rng.randbytes(size)]
 
     def file(self, records: Sequence[Any]) -> bytes:
         value, who = self.kinds
@@ -344,7 +230,11 @@ class Arrays:
 
 
 class Grid:
-    """Counts, one of which is one more, in any way that programs write it."""
+    """Counts, one of which is one more, in any way that programs write it.
+
+    The first line is public: a sign that separates cells stands in quotation marks there. Further
+    lines may have any number of cells.
+    """
 
     columns, unit, grid = None, None, True
 
@@ -352,25 +242,24 @@ class Grid:
         self.name, self.mark = name, mark
 
     def given(self) -> dict[str, Any]:
-        return {"counts": True}
+        return {"counts": True, "domain": "0,10;0,10" if self.mark else "0,10"}
 
-    def written(self, count: int, rng: random.Random) -> str:
-        ways = [f"{count}", f"{count:,}".replace(",", rng.choice(".'\u00a0\u202f\u2019")),
+    def shape(self, rng: random.Random) -> tuple[int, int]:
+        return rng.randint(2, 4), rng.randint(2, 4) if self.mark else 1
+
+    def written(self, count: int, rng: random.Random, first: bool = False) -> Any:
+        ways = [f"{count}", f"{count:,}".replace(",", rng.choice(".'\u00a0\u202f\u2019 ")),
                 f"{count}.0", f"{count:e}", f"+{count}", f"{count:,}", f"{count} ",
                 *(["", "-", "NA", "0.0", "-0", " "] if not count else []), text(rng)]  # fmt: skip
         found = rng.choice(ways).replace("\n", "").replace("\r", "")
-        if any(sign in found for sign in ';,\t|"'):
+        if self.mark == " " and not found.strip(" "):
+            return "-"
+        if any(sign in found for sign in f';,\t|"{self.mark}') and (first or rng.random() < 0.5):
             found = '"' + found.replace('"', '""') + '"'
         return found
 
     def file(self, records: Sequence[Any]) -> bytes:
-        if self.name.endswith(".xlsx"):
-            return workbook({"s": sheet([[self.plain(one) for one in row] for row in records])})
-        return "\n".join(self.mark.join(row) for row in records).encode()
-
-    def plain(self, one: str) -> str:
-        kept = "".join(sign for sign in one.strip('"') if sign >= " " and sign < "\ufffe")
-        return kept or "0"
+        return "".join(self.mark.join(row) + "\n" for row in records).encode()
 
 
 class NumberGrid(Grid):
@@ -381,7 +270,7 @@ class NumberGrid(Grid):
         np.save(stream, np.array(records, dtype=self.mark))
         return stream.getvalue()
 
-    def written(self, count: int, rng: random.Random) -> Any:
+    def written(self, count: int, rng: random.Random, first: bool = False) -> Any:
         if np.dtype(self.mark).kind != "f":
             return count % 100
         return rng.choice([count % 6000, float("nan"), float("inf"), -1.0, 0.5, 6e4])
@@ -395,18 +284,15 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "header": lambda: Lines(",", "t.csv", header=True),
     "spaces": lambda: Lines(" ", "t.txt", header=True),
     "packed": lambda: Lines(",", "t.csv.gz"),
-    "xlsx": Book,
-    "collection": lambda: Features("t.geojson", lines=False),
-    "sequence": lambda: Features("t.geojsonl", lines=True),
-    "sequence-by-another-name": lambda: Features("t.json", lines=True),
-    "shapes": Shapes,
     "parquet": lambda: Typed("t.parquet"),
     "stored": lambda: Typed("stored", TYPES[:6]),
     "npy": Arrays,
     "grid-semicolon": lambda: Grid("g.csv"),
     "grid-comma": lambda: Grid("g.csv", ","),
     "grid-tab": lambda: Grid("g.tsv", "\t"),
-    "grid-xlsx": lambda: Grid("g.xlsx"),
+    "grid-pipe": lambda: Grid("g.txt", "|"),
+    "grid-spaces": lambda: Grid("g.txt", " "),
+    "grid-column": lambda: Grid("g.csv", ""),
     "grid-floats": lambda: NumberGrid("g.npy", "f2"),
     "grid-numbers": lambda: NumberGrid("g.npy", "u1"),
 }
@@ -415,18 +301,23 @@ MAKERS: dict[str, Callable[[], Any]] = {
 def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
     """Records of two neighbouring files."""
     if form.grid:
-        shape = (rng.randint(2, 4), rng.randint(2, 4))
+        shape = form.shape(rng)
         counts = [
             [rng.choice([0, 1, 7, 999, 1000, 10**6]) for _ in range(shape[1])]
             for _ in range(shape[0])
         ]
-        cells = [[form.written(one, rng) for one in row] for row in counts]
-        other = [list(row) for row in cells]
-        row, column = rng.randrange(shape[0]), rng.randrange(shape[1])
-        other[row][column] = form.written(counts[row][column] + 1, rng)
-        # A first line of nothing but names is refused: that is about the file.
-        one = counts[0][at := 0 if row or column else 1]
-        cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"
+        cells = [[form.written(one, rng, not at) for one in row] for at, row in enumerate(counts)]
+        if form.name != "g.npy" and form.mark:
+            for line in cells[1:]:
+                if rng.random() < 0.2:  # cells that are missing, or too many
+                    line[rng.randint(2, shape[1]) :] = [form.written(7, rng)] * rng.randint(0, 2)
+        other = [list(line) for line in cells]
+        row = rng.randrange(shape[0])
+        column = rng.randrange(min(shape[1], len(cells[row])))
+        other[row][column] = form.written(counts[row][column] + 1, rng, not row)
+        if shape[1] > 1:  # a first line of nothing but names is refused: that is about the file
+            one = counts[0][at := 0 if row or column else 1]
+            cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"
         return cells, other
     records = [
         (form.odd if rng.random() < 0.2 else form.usual)(rng)
@@ -447,8 +338,10 @@ def outcome(form: Any, data: bytes, folder: Path, unit: str | None) -> Any:
     """Whether a release reads a file, with all it says and the columns that it finds."""
     path = folder / form.name
     given = {
-        "data": str(path), "sheet": None, "columns": form.columns, "unit": unit, "header": None,
+        "data": str(path), "part": None, "skip": None, "encoding": None, "missing": None,
+        "columns": form.columns, "unit": unit, "header": None,
         "no_header": False, "counts": False, "grid": None, "classes": None, "labels": None,
+        "domain": None,
     } | form.given()  # fmt: skip
     said = io.StringIO()
     with redirect_stderr(said), redirect_stdout(said):
@@ -503,7 +396,7 @@ def test_one_record_of_a_file_decides_nothing(kind: str, first: int, tmp_path: P
     ("kind", "first"),
     daily(
         [(kind, first) for kind in MAKERS for first in range(6)],
-        lambda case: case == ("sequence", 0),
+        lambda case: case == ("comma", 0),
     ),
 )
 def test_one_record_of_a_file_changes_no_word_of_a_release(
@@ -523,10 +416,23 @@ def test_one_record_of_a_file_changes_no_word_of_a_release(
         more += ["--header", form.given()["header"]] if "header" in form.given() else []
         more += ["--grid", "4"] if form.columns else []
         given = ["release", path, "--method", "privqt", "--epsilon", "1", "--total", "9"]
-        given += ["--domain", "0,10;0,10", "--budget-file", tmp_path / f"{number_}.db", *more]
+        given += [
+            "--domain",
+            form.given().get("domain", "0,10;0,10"),
+            "--budget-file",
+            tmp_path / f"{number_}.db",
+            *more,
+        ]
         folder = tmp_path / f"out{number_}"
         status = main([str(one) for one in (*given, "--out", folder)])
         names = sorted(one.name for one in folder.iterdir()) if folder.exists() else None
         seen.append((status, names, capsys.readouterr().err))
     assert seen[0] == seen[1]
     assert seen[0][0] == 0
+
+
+def test_counts_of_text_are_said_to_have_no_decimals(tmp_path: Path) -> None:
+    said = outcome(Grid("g.csv"), b"5.000;1\n2;3\n", tmp_path, None)[-1]
+    assert said == "note: a release reads 5.000 as five thousand: write counts as whole numbers\n"
+    numbers = NumberGrid("g.npy", "u1")
+    assert outcome(numbers, numbers.file([[5, 1], [2, 3]]), tmp_path, None)[-1] == ""

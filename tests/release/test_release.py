@@ -794,7 +794,6 @@ def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
     "first",
     [
         "alice,5.25,3.5",
-        "alice,5.25,",
         "alice,n/a,3.5",
         "alice,2020-01-01,3",
         "alice,inf,b",

@@ -79,6 +79,8 @@ def workbook(
     styles = "".join(f'<xf numFmtId="{170 + at}"/>' for at in range(len(formats)))
     made: dict[str, str | bytes] = {
         "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": f'<Relationships><Relationship Id="r1" Type="{_REL}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook {_MAIN} xmlns:r="{_REL}"><sheets>{entries}</sheets>'
         "</workbook>",
         "xl/_rels/workbook.xml.rels": f"<Relationships>{relations}</Relationships>",

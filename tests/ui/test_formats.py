@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support.controls import control
-from tests.support.files import sheet, workbook
+from tests.support.files import sheet, workbook, zipped
 from tests.ui.test_wavecluster import app, checked, upload  # noqa: F401
 from tests.ui.test_working_state import visit
 
@@ -20,6 +22,18 @@ BOOK = workbook(
         "south": sheet([["x", "y"], [1, 2], [3, 5], [4, 4]]),
     }
 )
+
+
+def as_text(rows: list) -> str:
+    return "\n".join(",".join(map(str, row)) for row in rows)
+
+
+def arrays(rows: list) -> bytes:
+    """Two arrays of points, and one of other numbers."""
+    stream = io.BytesIO()
+    points = np.array(rows[1:], dtype=float)
+    np.savez(stream, north=points, south=points[:8], year=np.arange(300))
+    return stream.getvalue()
 
 
 def said_of(test: AppTest) -> str:
@@ -50,22 +64,41 @@ def test_one_sheet_needs_no_choice(app):  # noqa: F811
     assert "one.xlsx · 300 records" in said_of(test)
 
 
-@pytest.mark.parametrize("more", [{}, {"south": sheet(ROWS[:9])}])
-def test_a_release_reads_the_sheet_that_the_explorer_showed(app, more):  # noqa: F811
-    book = workbook({"cover": sheet([]), "north": sheet(ROWS)} | more)
-    test = upload(app(), "survey.xlsx", book)
-    assert "survey.xlsx · 300 records" in said_of(test)
-    assert test.query_params["sheet"] == "north"
+def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(app):  # noqa: F811
+    test = upload(app(), "survey.xlsx", BOOK)
+    checked(sheets(test)[0].set_value("south").run())
     visit(test, "release")
     (picker,) = sheets(test)
-    assert picker.options == ["cover", "north", *more]
-    assert picker.value == "north"
-    assert "survey.xlsx · 300 records" in said_of(test)
-    assert "north was proposed on another page, which looks at the data" in said_of(test)
-    # Chosen by a person, it is no proposal.
-    checked(picker.set_value("cover").run())
-    checked(sheets(test)[0].set_value("north").run())
-    assert "proposed" not in said_of(test)
+    assert (picker.options, picker.value) == (["north", "south"], "south")
+    (said,) = (one.value for one in test.info)
+    assert said.startswith("A release reads CSV, Parquet and .npy alone, and survey.xlsx is of")
+    (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
+    assert button is not None
+    # Its values, loaded in its place.
+    saved = test.session_state["own"].table.csv(2**20)
+    assert saved == b"x,y\n1,2\n3,5\n4,4\n"
+    test.file_uploader(key="own:file").set_value(("survey-read.csv", saved, "text/csv"))
+    checked(test.run())
+    assert not sheets(test)
+    assert not test.info or "reads CSV, Parquet" not in test.info[0].value
+    assert "survey-read.csv · 3 records" in said_of(test)
+
+
+LAYERS = {
+    "Array": ("maps.npz", arrays(ROWS)),
+    "File": ("maps.zip", zipped({"north.csv": as_text(ROWS), "south.csv": as_text(ROWS[:9])})),
+}
+
+
+@pytest.mark.parametrize("label", LAYERS)
+def test_what_is_to_be_chosen_is_called_what_it_is(app, label):  # noqa: F811
+    test = upload(app(), *LAYERS[label])
+    (picker,) = (one for one in test.selectbox if one.label == label)
+    second = picker.options[1]
+    assert f"{LAYERS[label][0]} · 300 records" in said_of(test)
+    checked(picker.set_value(second).run())
+    assert "· 8 records" in said_of(test)
+    assert test.query_params["sheet"] in (second, [second])
 
 
 @pytest.mark.some(2)

@@ -61,6 +61,7 @@ LOOKS = {"axes", "lines", "points"}
 #: Values that nobody begins with, as in a link; the first one that a page takes is set.
 VALUES = {
     "data": ("spirals",), "rows": ("readable",), "format": ("names",), "columns": ("b,a", "2"),
+    "skip": ("1",), "missing": ("17.5",), "encoding": ("cp1252",),
     "classes": ("kind",), "unit": ("who",), "cap": ("2",),
     "domain": ("0,50;0,60", "0,900000;0,800000"), "outside": ("drop",),
     "neighbours": ("replace_one",), "axes": ("equal",), "lines": ("hidden",),
@@ -162,7 +163,9 @@ def value_of(page: str, name: str) -> Any:
 
 def names_on(data: str, page: str) -> list[str]:
     """Controls of a page whose values can be made up, with a sample set or own data."""
-    of_own = ("format", "rows", "columns", "classes", "unit", "cap")
+    of_own = (
+        "format", "skip", "missing", "encoding", "rows", "columns", "classes", "unit", "cap",
+    )  # fmt: skip
     left_out = ("data", "preset") if data == "own" else of_own
     if page not in RUNS:
         left_out = ()

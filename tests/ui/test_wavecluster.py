@@ -713,12 +713,12 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
 
 
 def test_two_columns_are_chosen_from_more(app):
-    rows = b"id,x,y\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200))
+    rows = b"id,a,b\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200))
     test = upload(app(), "three.csv", rows)
-    checked(test.selectbox(key=one_key(test, "own:x")).set_value("y").run())
-    checked(test.selectbox(key=one_key(test, "own:y")).set_value("x").run())
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
     axis = figure_head(test)["figure"]["layout"]["xaxis"]
-    assert axis["title"]["text"] == "y"
+    assert axis["title"]["text"] == "b"
 
 
 class Link(dict):
@@ -844,6 +844,21 @@ def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
     checked(test.run())
     test.text_input(key="own:line").set_value("x,y")
     assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
+
+
+@pytest.mark.parametrize("first", [b"GIF8", b"%PDF", b"{\\rtf", b"1"])
+def test_no_first_record_stops_a_release_with_a_header_of_its_own(app, first):
+    test = app()
+    test.switch_page("pages/release.py").run()
+    control(test.selectbox, "release:data").set_value("own")
+    content = first + b",2\n3,4\n5,6\n5,7\n"
+    test.run().file_uploader(key="own:file").set_value(("plain.csv", content, "text/csv"))
+    control(test.run().button_group, "own:header").set_value("data")
+    test.run()
+    test.text_input(key="own:line").set_value("x,y")
+    test.run()
+    said = " ".join(one.value for one in test.caption)
+    assert f"{3 + (first == b'1')} records" in said, (said, test.error)
 
 
 # -- g and p chosen privately --------------------------------------------------------------

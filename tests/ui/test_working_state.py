@@ -281,12 +281,10 @@ def test_a_box_that_was_drawn_on_a_picture_is_told_on_every_page() -> None:
 
 
 def test_a_release_never_protects_less_than_was_chosen() -> None:
-    point = '{"type":"Feature","geometry":{"type":"Point","coordinates":[%d.5,%d.5]},%s}'
-    places = [point % (at % 31, at % 37, f'"properties":{{"who":{at // 3}}}') for at in range(300)]
-    file = f'{{"type":"FeatureCollection","features":[{",".join(places)}]}}'
-    test = opened("wavecluster", data="own", unit="who", cap=2, domain="0,50;0,60")
-    load(test, "visits.geojson", file.encode())
-    assert visit(test, "release")["unit"] == "who"
+    link = {"columns": "a,b", "unit": "who", "cap": 2, "domain": "0,50;0,60"}
+    test = opened("release", data="own", **link)
+    load(test, "visits.csv", TABLE.replace(b"who", b"day"))
+    assert link_of(test)["unit"] == "who"
     assert 'no column "who" that tells persons apart' in notes(test)
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.selectbox, "own:unit").select("a record").run())

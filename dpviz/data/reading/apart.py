@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.files import megabytes
+from dpviz.data.reading.limits import PATIENCE, SECONDS
 from dpviz.data.reading.reader import TYPES, pieces, unpacked
 from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.unread import NamedRows, UnreadableError
@@ -40,9 +41,6 @@ from dpviz.work import Cancelled
 T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
-
-#: Seconds of a processor for one answer, and seconds that it may take in all.
-SECONDS, PATIENCE = 30.0, 180.0
 
 #: Seconds after which a reader ends that nobody asks.
 IDLE = 5.0
@@ -274,9 +272,9 @@ class Upload:
         self._reader: _Reader | None = None
         self._idle: Timer | None = None
 
-    def sheets(self, *, unreadable: Unreadable) -> tuple[str, ...]:
-        """As :func:`dpviz.data.reading.read.sheets_of`."""
-        return tuple(self._ask("sheets", max_bytes=self.most, unreadable=unreadable))
+    def parts(self) -> tuple[str, ...]:
+        """As :func:`dpviz.data.reading.read.parts`."""
+        return tuple(self._ask("parts", max_bytes=self.most))
 
     def counts(self, **how: Any) -> Dataset:
         """As :func:`dpviz.data.reading.read.read_counts`."""
@@ -291,6 +289,7 @@ class Upload:
             columns=tuple(facts["columns"]),
             rows=facts["rows"],
             notes=tuple(facts["notes"]),
+            guessed=bool(facts["guessed"]),
             upload=self,
             how=how,
         )
@@ -382,7 +381,7 @@ class UploadedTable:
 
     Parameters
     ----------
-    name, columns, rows, notes
+    name, columns, rows, notes, guessed
         As of :class:`dpviz.data.reading.table.Table`.
     upload, how
         The file, and how it is read.
@@ -392,6 +391,7 @@ class UploadedTable:
     columns: tuple[str, ...]
     rows: int
     notes: tuple[str, ...]
+    guessed: bool
     upload: Upload
     how: dict[str, Any] = field(repr=False)
 
@@ -421,6 +421,7 @@ class UploadedTable:
         classes: str | None = None,
         least: int = 1,
         unreadable: Unreadable = "refuse",
+        turn: bool = True,
     ) -> Dataset:
         """As :meth:`dpviz.data.reading.table.Table.select`."""
         chosen = {
@@ -429,6 +430,7 @@ class UploadedTable:
             "classes": classes,
             "least": least,
             "unreadable": unreadable,
+            "turn": turn,
         }
         return self.upload._dataset("select", self.how, chosen)
 
@@ -436,6 +438,13 @@ class UploadedTable:
         """As :func:`dpviz.data.reading.proposal.first_columns`."""
         across, up = self.upload._ask("first", self.how, list(numeric), list(but))
         return across, up
+
+    def csv(self, most: int) -> bytes:
+        """As :func:`dpviz.data.conversion.as_csv`."""
+        _, arrays = self.upload._answer(("csv", self.how, most), {})
+        if len(arrays) != 1 or arrays[0].dtype != np.uint8:
+            raise self.upload._failed(0)
+        return arrays[0].tobytes()
 
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
         """As :meth:`dpviz.data.reading.table.Table.outside`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -139,18 +140,12 @@ class _ArrayCells(Cells):
 
 
 def _is_column(values: NDArray[Any]) -> bool:
-    """Tell whether a field of a structured array is a column of numbers or text."""
-    if values.ndim != 1 or values.dtype.kind not in "iufbSUMmO":
+    """Tell, by its type alone, whether a field of a structured array holds numbers or text."""
+    kind = values.dtype.kind
+    # No unit: nobody knows what a number of such a date means.
+    if values.ndim != 1 or (kind == "M" and np.datetime_data(values.dtype)[0] == "generic"):
         return False
-    step = max(1, 2**22 // max(values.dtype.itemsize, 1))
-    try:
-        _cells(values[:1])
-        if values.dtype.kind == "U":  # a damaged file may hold invalid characters
-            for start in range(0, len(values), step):
-                _cells(values[start : start + step])
-    except (pa.ArrowException, ValueError, TypeError, SystemError):  # the last: no Unicode
-        return False
-    return True
+    return kind in "iufbSUMmO"
 
 
 def _cells(values: NDArray[Any]) -> pa.Array:
@@ -162,6 +157,13 @@ def _cells(values: NDArray[Any]) -> pa.Array:
         return frame_cells(pd.Series(values))
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
+    if kind == "U":
+        # A damaged file may hold numbers that are no character, or half of one.
+        signs = np.ascontiguousarray(values).view(f"{values.dtype.byteorder}u4")
+        odd = (signs > sys.maxunicode) | (signs >> 11 == 0xD800 >> 11)
+        values = (
+            np.where(odd, 0xFFFD, signs).astype(np.uint32).view(f"U{values.dtype.itemsize // 4}")
+        )
     texts = values.astype(str).tolist()
     gone = np.isnat(values) if kind in "Mm" else None
     return pa.array(texts, type=pa.large_string(), mask=gone)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpviz.data.reading.kinds import MISSING, holds_numbers, holds_text
+from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
 from dpviz.errors import InputError, shown
 
 #: Rows that are decoded together.
@@ -108,6 +108,10 @@ class Cells(ABC):
         """Numbers in the source, from 1, of the rows at some positions, in ascending order."""
         return [position + 1 for position in positions]
 
+    def marks(self, axes: Sequence[int]) -> dict[str, int]:
+        """How many rows hold which mark for no value in some columns; for exploring alone."""
+        return {}
+
     @cached_property
     def kinds(self) -> dict[int, Kind]:
         """Known kinds of columns by position."""
@@ -126,6 +130,36 @@ class Cells(ABC):
                 return "text"
             self.kinds[axis] = detector.kind
         return self.kinds[axis]
+
+
+class TableCells(Cells):
+    """Columns in memory.
+
+    Parameters
+    ----------
+    columns
+        All of the same length.
+    style
+        Number format for reading single cells.
+    """
+
+    def __init__(self, columns: Sequence[pa.ChunkedArray], style: Style = "point") -> None:
+        self.table = pa.table(list(columns), names=[str(axis) for axis in range(len(columns))])
+        self.rows, self.style = len(self.table), style
+
+    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns."""
+        for columns in self.batches(axes):
+            yield [plain(column) for column in columns]
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column as in the source."""
+        return (exact(columns[0]) for columns in self.batches([axis]))
+
+    def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns, of their own types."""
+        for batch in self.table.select(list(axes)).to_batches(max_chunksize=BLOCK_ROWS):
+            yield batch.columns
 
 
 def check_width(columns: int, name: str) -> None:
@@ -191,6 +225,7 @@ def text_cells(cells: pa.Array) -> pa.Array:
         cells = pc.if_else(cells, "True", "False")
     cells = cells.cast(pa.large_string())
     try:
+        cells.validate(full=True)  # trimming looks at the ends alone
         cells = pc.utf8_trim_whitespace(cells)
     except pa.ArrowInvalid:  # no UTF-8
         raw = cells.cast(pa.large_binary()).to_pylist()
@@ -342,6 +377,7 @@ class KindDetector:
         if self.settled:
             return
         self.typed = holds_numbers(cells.type)
+        self._look(cells)
         if self.points:
             values, wrong = as_numbers(cells)
             self.seen |= not np.isnan(values).all()
@@ -349,26 +385,20 @@ class KindDetector:
             if not self.points:
                 with suppress(pa.ArrowInvalid):  # dates of an unknown time zone
                     self.odd = str(text_cells(cells[int(wrong.argmax()) :][:1])[0].as_py())
-            self._look(cells, np.nanmax(np.abs(values), initial=0))
             if self.points and self.commas:  # no number with a point, or infinite, has a comma
                 pointed = self.typed or pc.any(pc.match_substring(cells, ".")).as_py()
                 self.commas = not (pointed or np.isinf(values).any())
         if self.commas and not self.points:
             values, wrong = as_numbers(cells, "comma")
-            self._look(cells, 0)
             self.seen |= not np.isnan(values).all()
             self.commas = not wrong.any()
 
-    def _look(self, cells: pa.Array, largest: float) -> None:
-        """Note whether the cells could have thousands set apart; ``largest`` has no comma."""
+    def _look(self, cells: pa.Array) -> None:
+        """Note whether the cells could have thousands set apart."""
         if not self.unclear or not holds_text(cells.type):
             self.unclear = False
             return
-        marked = pc.match_substring_regex(cells, "[.,]")
-        if not pc.any(marked).as_py():
-            self.unclear = largest < 1000
-            return
-        self.marked = True
+        self.marked |= bool(pc.any(pc.match_substring_regex(cells, "[.,]")).as_py())
         right = pc.match_substring_regex(text_cells(cells), _UNCLEAR_OR_SHORT).fill_null(True)
         self.unclear = bool(np.asarray(right).all())
 

@@ -1,4 +1,8 @@
-"""A few rows so far away from all others that a picture shows nothing else: for exploring alone."""
+"""Places that a picture would show wrongly, for exploring alone.
+
+A few rows so far away from all others that a picture shows nothing else; and places on both sides
+of the 180th meridian, which are near each other, but are drawn a whole Earth apart.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.data.geographic import placed
+from dpviz.data.geographic import may_be_placed, placed
 from dpviz.data.reading.unread import FEW, NamedRows
 from dpviz.domain import Domain
 from dpviz.errors import shown
@@ -20,6 +24,9 @@ Mask = NDArray[np.bool_]
 
 #: Largest longitude and latitude, either sign.
 _DEGREES = (360.0, 90.0)
+
+#: Longitude at which the Earth is cut on usual maps.
+HALF = 180.0
 
 #: Far rows stretch a column so many times, and are at most so many: a share of all, or a few.
 _STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
@@ -82,10 +89,75 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
     return f"{counted(rows.rows, 'row')} {lie} far from all others, which have {where}: {named}."
 
 
+def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
+    """Sentences on a number that many rows hold in place of a longitude or latitude."""
+    said = []
+    for axis, most in enumerate(_degrees(columns)):
+        beyond = points[np.abs(points[:, axis]) > most, axis] if most else points[:0, axis]
+        values, many = np.unique(beyond, return_counts=True)
+        if len(many) and many.max() > max(FEW * len(points), 1):
+            value = f"{values[many.argmax()]:.15g}"
+            kind = "latitude" if most == _DEGREES[1] else "longitude"
+            said.append(
+                f'{counted(int(many.max()), "row")} hold {value} in "{shown(columns[axis])}", '
+                f"which is no {kind}: say that it stands for no value (--missing={value} on the "
+                "command line)."
+            )
+    return said
+
+
+def over_180(points: Floats, columns: Sequence[str]) -> int | None:
+    """Position of the longitude of points that lie together around 180 degrees; else None.
+
+    They do where all are beyond 90 degrees, on both sides, and more than half of the Earth lies
+    empty between them: one turn more for those in the west brings all together.
+
+    Parameters
+    ----------
+    points
+        Shape (n, d).
+    columns
+        Names of the columns: two of them are longitude and latitude.
+    """
+    degrees = _degrees(columns)
+    if not any(degrees):
+        return None
+    lon, lat = degrees.index(_DEGREES[0]), degrees.index(_DEGREES[1])
+    # What is no place, or stands for none, decides nothing.
+    fine = (np.abs(points[:, lon]) <= _DEGREES[0]) & (np.abs(points[:, lat]) <= _DEGREES[1])
+    places = points[fine & (points[:, [lon, lat]] != 0).any(axis=1), lon]
+    west, east = places[places < 0], places[places >= 0]
+    if not west.size or not east.size or np.abs(places).max() > HALF:
+        return None
+    around = min(east.min(), -west.max()) > HALF / 2
+    return lon if around and east.min() - west.max() > HALF else None
+
+
+def longitude(columns: Sequence[str]) -> int | None:
+    """Position of the longitude where two columns are longitude and latitude; else None."""
+    degrees = _degrees(columns)
+    return degrees.index(_DEGREES[0]) if any(degrees) else None
+
+
+def turned(values: Floats) -> Floats:
+    """Longitudes (n,) with those in the west one turn further: from -180 on they follow 180."""
+    return np.where((values < 0) & (values >= -HALF), values + 2 * HALF, values)
+
+
+def turned_sentence(column: str) -> str:
+    """Say that the places in the west are shown further in the east."""
+    return (
+        f'Places lie on both sides of the 180th meridian: 360 is added to each "{shown(column)}" '
+        "below 0, so that they are together. A release does not do so: write them so in the file."
+    )
+
+
 def _degrees(columns: Sequence[str]) -> list[float]:
     """Largest values of longitude and latitude where two columns are these; 0 for all others."""
     most = [0.0] * len(columns)
-    for lon, lat in permutations(range(len(columns)), 2):
+    # Of thousands of columns few have such words.
+    some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
+    for lon, lat in permutations(some, 2):
         if placed((columns[lon], columns[lat])) == "lonlat":
             most[lon], most[lat] = _DEGREES
             break

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import re
 import zlib
@@ -27,28 +29,56 @@ _TIMES, _MORE = 4, 2**30
 _WORKING = 2**27
 
 #: First bytes of the formats.
-NPY, PARQUET, GZIP, ZIP = b"\x93NUMPY", b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
+NPY, PARQUET, ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+_STARTS: tuple[tuple[bytes, Format], ...] = (
+    (NPY, "npy"), (PARQUET, "parquet"), (ZIP, "zip"), (b"ARROW1\0\0", "feather"),
+    (b"FEA1", "feather"), (b"SQLite format 3\0", "layer"), (b"fgb\x03fgb", "layer"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "sheet"),
+)  # fmt: skip
 
-#: First bytes of Office files before 2007, and of encrypted ones of today.
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: First bytes of packed files, with their endings and names, and what unpacks them.
+_PACKED: tuple[tuple[bytes, str, str, Callable[..., Any]], ...] = (
+    (b"\x1f\x8b", ".gz", "gzip", gzip.GzipFile),
+    (b"BZh", ".bz2", "bzip2", bz2.BZ2File),
+    (b"\xfd7zXZ\0", ".xz", "xz", lzma.LZMAFile),
+)
 
-#: How GeoJSON starts, as far as that tells it from other text.
-_GEOJSON = re.compile(rb'\s*\{\s*"(type|features|geometry|crs|name|bbox)"\s*:')
+#: Mark that programs write in front of UTF-8.
+BOM = b"\xef\xbb\xbf"
+
+#: How JSON starts, as far as that tells it from other text, and places in XML.
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\x1e\s*)?(\{\s*"|\[\s*\{\s*")')
+_XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!--|gpx|kml|\w+:FeatureCollection)", re.IGNORECASE)
+_PLACES = re.compile(rb"<(gpx|kml|(\w+:)?FeatureCollection)[\s>]")
+
+#: What is no table, by its first bytes, with the way out.
+_OTHERS: tuple[tuple[bytes, str, str], ...] = (
+    (rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", "a web page (HTML)",
+     "download the file behind the link, or save its table as CSV"),
+    (rb"version https://git-lfs", "a pointer of Git LFS, not the file itself",
+     'fetch it with "git lfs pull"'),
+    (rb"%PDF", "a PDF document", "copy its table to a spreadsheet and save it as CSV"),
+    (rb"\x80[\x02-\x05].{0,2}[\x28-\x95c}\]]", "a pickle of Python, which is never loaded",
+     "save the table as Parquet or CSV"),
+    (rb"\{\\rtf", "a text document (RTF)", "save its table as CSV"),
+    (rb"\x89HDF\r\n|CDF[\x01\x02\x05]", "an HDF5 or NetCDF file", "save its columns as CSV"),
+    (rb"RDX[23]\n|X\n\0\0\0", "a data file of R", "save the table as CSV"),
+    (rb"\x89PNG|\xff\xd8\xff|GIF8|II\*\0|MM\0\*", "a picture", "give a table"),
+    (rb"7z\xbc\xaf|Rar!|\x28\xb5\x2f\xfd", "a packed archive (7z, rar or zstd)", "unpack it"),
+    (rb"<stata_dta>|\$FL2|\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60", "a file of Stata, SPSS or SAS",
+     "save the table as CSV or Parquet"),
+    (rb"\x7fELF|MZ\x90", "a program", "give a table"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class File:
-    """Unpacked bytes, their format, and how much memory their values may take.
-
-    Text that was made of another format has one known ``separator``, and ``notes``.
-    """
+    """Unpacked bytes, their format, and how much memory their values may take."""
 
     name: str
     format: Format
     data: bytes
-    memory: int
-    separator: str | None = None
-    notes: tuple[str, ...] = ()
+    memory: int | None
 
 
 def load(
@@ -56,52 +86,61 @@ def load(
     name: str | None,
     limit: int,
     *,
-    headerless: bool = False,
     released: bool = False,
+    headerless: bool = False,
 ) -> File:
     """Read and unpack, never more than ``limit`` bytes.
 
-    Without a header the first bytes belong to a record, so they must not decide the format. A
-    release of a format without a line of names may have no record at all.
+    Of a release the first line is public, unless the file has none (``headerless``): then the name
+    alone tells the format, and whether it is packed. What no name tells is text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
     name = name or own_name or "data"
     stem, ending = os.path.splitext((own_name or name).lower())
-    packed = data.startswith(GZIP) and not (headerless and ending != ".gz")
-    if ending == ".gz":
-        if not packed:
+    for start, packing, word, unpack in _PACKED:
+        if ending == packing and not data.startswith(start):
             raise InputError(
-                f"{shown(name)} is no gzip file although its name ends in .gz: compress it "
+                f"{shown(name)} is no {word} file although its name ends in {packing}: pack it "
                 "again, or remove the ending."
             )
-        ending = os.path.splitext(stem)[1]
-    if packed:
-        data = _unpacked(data, name, min(limit, memory // 2))
+        if data.startswith(start) and (ending == packing or not headerless):
+            data = _unpacked(data, name, min(limit, memory // 2), word, unpack)
+            if ending == packing:
+                ending = os.path.splitext(stem)[1]
+            break
     memory -= len(data) + _WORKING
-    if data.startswith(_OLE) and (ending in (".xls", ".xlsx", ".xlsm") or not headerless):
-        raise InputError(_of_old_office(data, name))
     form = FORMATS.get(ending, "text")
-    if ending not in FORMATS and not headerless:
-        starts: dict[bytes, Format] = {NPY: "npy", PARQUET: "parquet", ZIP: "zip"}
-        form = next((kind for start, kind in starts.items() if data.startswith(start)), form)
-        form = "geojson" if _GEOJSON.match(data, 0, 2**16) else form
-    if not (headerless or (released and form == "geojson") or re.search(rb"\S", data)):
-        raise InputError(f"{shown(name)} is empty: give a file with one row of numbers per record.")
+    if released:
+        starts = (kind for start, kind in _STARTS[:2] if data.startswith(start))
+        form = form if headerless or ending in FORMATS else next(starts, form)
+    else:
+        form = _format(data, form, ending in FORMATS, name)
+        if not re.search(rb"\S", data):
+            raise InputError(
+                f"{shown(name)} is empty: give a file with one row of numbers per record."
+            )
     return File(name, form, data, memory)
 
 
-def _of_old_office(data: bytes, name: str) -> str:
-    """Sentence for an Excel file that is encrypted, or older than 2007."""
-    if "EncryptedPackage".encode("utf-16-le") in data:
-        return (
-            f"{shown(name)} is protected by a password: open it in a spreadsheet program, remove "
-            "the password and save it again as .xlsx."
-        )
-    return (
-        f"{shown(name)} is an old Excel file (.xls): open it in a spreadsheet program and save it "
-        "as .xlsx, or as CSV in UTF-8."
-    )
+def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
+    """Format by the ending and the first bytes; refuse what is no table, and say what it is."""
+    head = data[:1024]
+    for start, kind in _STARTS:
+        if data.startswith(start) and form not in (kind, "layer", "sheet", "npz"):
+            return kind
+    if form == "sheet" and not head.startswith((ZIP, _STARTS[-1][0])):
+        form = "text"  # of programs that call CSV so
+    for pattern, what, way_out in _OTHERS:
+        if form == "text" and re.match(pattern, head, re.IGNORECASE | re.DOTALL):
+            raise InputError(f"{shown(name)} is {what}, and no table: {way_out}.")
+    if form == "text" and _XML.match(head):
+        if not _PLACES.search(data, 0, 4096):
+            raise InputError(
+                f"{shown(name)} is an XML file of unknown form: save its table as CSV."
+            )
+        return "layer"
+    return "json" if form == "text" and not is_named and _JSON.match(head) else form
 
 
 def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
@@ -176,14 +215,15 @@ def _too_large(name: str, unpacked: str, limit: int) -> InputError:
     )
 
 
-def _unpacked(data: bytes, name: str, limit: int) -> bytes:
-    """Unpack gzip, stopping right after ``limit`` bytes."""
+def _unpacked(data: bytes, name: str, limit: int, word: str, unpack: Callable[..., Any]) -> bytes:
+    """Unpack, stopping right after ``limit`` bytes."""
+    stream = io.BytesIO(data)
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        with unpack(fileobj=stream) if unpack is gzip.GzipFile else unpack(stream) as file:
             unpacked: bytes = _at_most(file.read, limit)
-    except (OSError, EOFError, zlib.error):
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
         raise InputError(
-            f"{shown(name)} is a damaged gzip file, perhaps cut off: transfer or compress it again."
+            f"{shown(name)} is a damaged {word} file, perhaps cut off: transfer or pack it again."
         ) from None
     if len(unpacked) > limit:
         raise too_large(name, limit)

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import re
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.counts import MAX_EXACT
 from dpviz.data.reading.arrays import check_real, native
 from dpviz.data.reading.cells import as_numbers, text_cells
-from dpviz.data.reading.files import File
-from dpviz.data.reading.kinds import MISSING, holds_numbers
-from dpviz.data.reading.lines import TAB
+from dpviz.data.reading.kinds import holds_numbers
 from dpviz.data.reading.table import Table
+from dpviz.data.strict.counts import count_of
 from dpviz.domain import MAX_CELLS
 from dpviz.errors import InputError, shown
 
-#: Thousands set apart, by the same sign throughout, and zeros behind a decimal mark. Code pages
-#: have spaces that are no UTF-8.
-_APART = re.compile(
-    r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
-    r"(?:[.,]0*)?",
-    re.ASCII,
-)
-
-#: A number without such signs; with a point or a comma.
-_NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-
-#: What separates cells, in this order: signs between thousands come last.
-_SEPARATORS = (TAB, ";", "|", ",", " ")
-
 
 def counts_of(
-    source: NDArray[np.generic] | Table | File, name: str, *, any_total: bool
+    source: NDArray[np.generic] | Table, name: str, *, any_total: bool
 ) -> NDArray[np.int64]:
     """Return the counts as integers, or raise an error with the cell that is not a count.
 
@@ -46,10 +30,7 @@ def counts_of(
         count is 0. One record turns 999 into 1.000, or nothing into 1: no cell may decide whether
         a release comes.
     """
-    if isinstance(source, File):
-        cells: NDArray[np.generic] = _cells_of_text(source)
-    else:
-        cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
+    cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)
     _check_cells(cells.shape, name)
     values = native(cells)
@@ -64,7 +45,6 @@ def counts_of(
         counts = np.minimum(np.where(whole, values, 0), most)
         return np.array(counts, dtype=np.int64, order="C")
     if not whole.all():
-        assert not isinstance(source, File)  # noqa: S101 - of a release alone
         place = np.unravel_index(int(whole.argmin()), whole.shape)
         raise InputError(
             f"{_place(place, source)} holds {values[place]:g}: counts are whole numbers "
@@ -84,6 +64,11 @@ def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
 
     For a release each cell is read by itself, and what is no count is 0.
     """
+    if table.ragged.rows:
+        row, _, fields = table.ragged.first[0]
+        raise InputError(
+            f"row {row} has {fields}: give all lines of a grid of counts the same number of cells."
+        )
     shape = (table.rows, len(table.columns))
     _check_cells(shape[: 1 + (shape[1] > 1)], table.name)
     way_out = "write whole numbers alone, without names above them, since this is a grid of counts"
@@ -93,6 +78,11 @@ def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
     if any_total:
         for columns in table.cells.blocks(axes):
             for axis, column in enumerate(columns):
+                if pa.types.is_temporal(column.type):
+                    raise InputError(
+                        f'column "{shown(table.columns[axis])}" of {shown(table.name)} is of type '
+                        f"{shown(column.type)}: {way_out}."
+                    )
                 matrix[start : start + len(column), axis] = (
                     as_numbers(column)[0]
                     if holds_numbers(column.type)
@@ -104,87 +94,6 @@ def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
             matrix[start : start + len(values)] = values
             start += len(values)
     return matrix if shape[1] > 1 else matrix[:, 0]
-
-
-def count_of(text: str) -> float:
-    """Count that a cell of text holds by itself: 1.000 is a thousand, and what is no count is 0.
-
-    A count is whole, so three digits behind a sign are a thousand's.
-    """
-    text = text.strip()
-    if text.isascii() and text.isdigit() and len(text) < 16:
-        return int(text)
-    if found := _APART.fullmatch(text):
-        return float(re.sub(r"\D", "", found[1]))
-    if _NUMBER.fullmatch(text):
-        value = float(text.replace(",", "."))
-        value = min(value, 2.0 * MAX_EXACT)
-        return value if value == math.floor(value) else 0.0
-    return 0.0
-
-
-def _cells_of_text(file: File) -> NDArray[np.float64]:
-    """Counts (rows, columns) of a text for a release; one column is one axis.
-
-    Only the number of cells in each line matters, not what stands in any of them.
-
-    Raises
-    ------
-    InputError
-        If lines have different numbers of cells, or names stand above the counts.
-    """
-    data = file.data.removeprefix(b"\xef\xbb\xbf")
-    text = data.decode(errors="replace").replace("\0", "\ufffd").strip("\r\n")
-    lines = re.split(r"\r\n|\r|\n", text)
-    if file.separator is None:
-        lines = [line for line in lines if line.strip(" ")]
-    mark = _separator(file, lines)
-    first = _fields(lines[0], mark)
-    named = (re.match(r"[^\W\d_]", one) and one not in MISSING for one in map(str.strip, first))
-    if len(first) > 1 and all(named):
-        raise InputError(
-            f"{shown(file.name)} has names above its cells, but a grid of counts has no header: "
-            "remove the line."
-        )
-    width = max(_width(line, mark) for line in lines)
-    _check_cells((len(lines), width)[: 1 + (width > 1)], file.name)
-    matrix = np.zeros((len(lines), width))
-    for row, line in enumerate(lines):
-        counts = [count_of(one) for one in _fields(line, mark)[:width]]
-        matrix[row, : len(counts)] = counts
-    return matrix if width > 1 else matrix[:, 0]
-
-
-def _separator(file: File, lines: list[str]) -> str:
-    """Sign that gives all lines of a text as many cells, more than one; a tab if none does."""
-    if file.separator is not None:
-        return file.separator
-    for mark in _SEPARATORS:
-        width = _width(lines[0], mark)
-        if width > 1 and all(_width(line, mark) == width for line in lines):
-            return mark
-    if any(mark in line for line in lines for mark in _SEPARATORS[:3]):
-        raise InputError(
-            f"{shown(file.name)} has lines with different numbers of cells: give all lines of a "
-            "grid of counts the same number."
-        )
-    return TAB
-
-
-def _width(line: str, mark: str) -> int:
-    """Number of fields of one line; what stands in quotation marks separates none."""
-    plain = re.sub('"[^"]*"', "0", line)
-    return len(plain.split()) if mark == " " else plain.count(mark) + 1
-
-
-def _fields(line: str, mark: str) -> list[str]:
-    """Fields of one line."""
-    if mark == " ":
-        return line.split()
-    try:
-        return next(csv.reader([line], delimiter=mark, strict=True), [""])
-    except csv.Error:  # an open quotation mark
-        return line.split(mark)
 
 
 def _check_cells(shape: tuple[int, ...], name: str) -> None:

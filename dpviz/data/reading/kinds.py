@@ -65,6 +65,8 @@ def exact(cells: pa.Array) -> pa.Array:
         return exact(cells.cast(kind.value_type))
     if not pa.types.is_decimal(kind):
         return plain(cells)
+    if kind.bit_width < 128:  # Arrow has no dictionary of these
+        cells = cells.cast(pa.decimal128(kind.precision, kind.scale))
     # Not by a cast: it writes zero with eight decimals as 0E-8.
     coded = cells.dictionary_encode()
     texts = [f"{one:f}" for one in coded.dictionary.to_pylist()]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.reading.files import enough_memory
+from dpviz.errors import InputError, listed, shown
 
 # Whoever asks for the words alone does without Arrow's functions, which take 30 MB.
 if TYPE_CHECKING:
@@ -42,13 +43,28 @@ PAIRS = (
 )
 
 #: Words in the names of columns that number or name the rows instead of measuring anything.
-NUMBERING = frozenset(("id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed"))
+NUMBERING = frozenset((
+    "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
+    "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
+))  # fmt: skip
+
+#: Words for parts of a date, which come last, too.
+CALENDAR = frozenset((
+    "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
+    "monat", "tag", "stunde", "date", "time", "timestamp",
+))  # fmt: skip
 
 #: Different values for each row with which a column is as continuous as any.
 ENOUGH = 0.1
 
+#: Those of them that may measure something, or be axes of a grid, too: then they repeat.
+_OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
+
 #: Rows that tell how continuous a column is.
 LOOKED_AT = 20_000
+
+#: Least rows that tell whether a column counts them.
+_COUNTED = 10
 
 
 def first_columns(
@@ -86,7 +102,8 @@ def first_columns(
             rest = without(words[across], pair[0])
             if rest is not None and rest in found[1]:
                 return across, found[1][rest]
-    clean = [name for name in numeric if name not in table.nearly_numeric]
+    odd = NUMBERING | CALENDAR
+    clean = [one for one in numeric if one not in table.nearly_numeric and not odd & {*words[one]}]
     numeric = clean if len(clean) > 1 else numeric
     if len(numeric) > 2:
         numeric = _most_continuous({name: seen[name] for name in numeric}, words)
@@ -124,9 +141,70 @@ def _most_continuous(seen: dict[str, Floats], words: dict[str, tuple[str, ...]])
         different = np.unique(column)
         fractions = bool((column % 1 != 0).any())
         in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
-        numbering = (in_a_row and not fractions) or bool(NUMBERING & set(words[name]))
+        named = bool((NUMBERING | CALENDAR) & set(words[name]))
+        numbering = in_a_row and not fractions
         # Many different values are enough: rounding alone decides which column has more.
         levels = min(different.size, column.size * ENOUGH)
-        ranks.append((not numbering, fractions, levels, -place))
+        ranks.append((not named, not numbering, fractions, levels, -place))
     best = sorted(range(len(numeric)), key=ranks.__getitem__)[-2:]
     return [numeric[place] for place in sorted(best)]
+
+
+def proposed(
+    table: Table, numeric: Sequence[str], nearly: Sequence[str] = (), but: Collection[str] = ()
+) -> tuple[str, str]:
+    """Return the two columns to show where a person has named none; see :func:`first_columns`.
+
+    Parameters
+    ----------
+    table
+        The table.
+    numeric, nearly
+        Its columns of numbers, and those that hold few other cells.
+    but
+        Columns of persons and classes.
+
+    Raises
+    ------
+    InputError
+        If no two plausible columns are left, with the names to choose from.
+    """
+    choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
+    if len(choice) < 2:
+        raise InputError(
+            f"{shown(table.name)} has {len(choice) or 'no'} column"
+            f"{'' if len(choice) == 1 else 's'} of numbers, and two are needed: choose from "
+            f"{listed(table.columns)}."
+        )
+    two = first_columns(table, choice)
+    numbering = [name for name in two if numbers_rows(table, name)]
+    if numbering:
+        raise no_two(table, numbering)
+    return two
+
+
+def no_two(table: Table, numbering: Collection[str]) -> InputError:
+    """Refusal to propose columns that number the rows."""
+    verb = "numbers or names" if len(numbering) == 1 else "number or name"
+    return InputError(
+        f"{shown(table.name)} has no two columns to propose, since {listed(numbering)} {verb} the "
+        f"rows: name the columns, and choose from {listed(table.columns)}."
+    )
+
+
+def numbers_rows(table: Table, name: str) -> bool:
+    """Tell whether a column numbers or names the rows, instead of measuring anything.
+
+    Its name says so, or it counts the first rows one by one from 0 or 1; an axis never does.
+    """
+    words = {*words_of(name)}
+    named = NUMBERING & words
+    if named - _OF_GRIDS:
+        return True
+    if any(without(words_of(name), axis) is not None for pair in PAIRS for axis in pair):
+        return False
+    (column,) = _first_rows(table, [name]).values()
+    if named:
+        return bool(np.unique(column).size == column.size)
+    in_order = any(np.array_equal(column, np.arange(column.size) + one) for one in (0, 1))
+    return column.size >= _COUNTED and in_order

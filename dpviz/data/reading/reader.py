@@ -11,13 +11,10 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,16 +24,14 @@ from numpy.typing import NDArray
 
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading.files import enough_memory
+from dpviz.data.reading.limits import limit_memory, limit_time
 from dpviz.data.reading.proposal import first_columns
-from dpviz.data.reading.read import read_counts, read_table, sheets_of
+from dpviz.data.reading.read import parts, read_counts, read_table
 from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import watching
 from dpviz.domain import Domain
-from dpviz.errors import InputError
-
-#: Bytes of memory beyond what the readers themselves keep to: four times the file and 1 GB.
-_TIMES, _MORE = 5, 3 * 2**29
+from dpviz.errors import InputError, shown
 
 #: Bytes of an array that are written together.
 _PIECE = 2**24
@@ -62,9 +57,9 @@ class Reading:
         self._how: dict[str, Any] | None = None
         self._table: Table | None = None
 
-    def sheets(self, **how: Any) -> tuple[str, ...]:
-        """Names of the sheets of a workbook."""
-        return sheets_of(self._data, name=self._name, **how)
+    def parts(self, **how: Any) -> tuple[str, ...]:
+        """Names of the sheets, layers, arrays or files to choose from."""
+        return parts(self._data, name=self._name, **how)
 
     def table(self, **how: Any) -> dict[str, Any]:
         """Facts of a table, which stays here."""
@@ -74,6 +69,7 @@ class Reading:
             "columns": table.columns,
             "rows": table.rows,
             "notes": table.notes,
+            "guessed": table.guessed,
         }
 
     def counts(self, **how: Any) -> Dataset:
@@ -99,6 +95,12 @@ class Reading:
         """Rows outside of some bounds."""
         return asdict(self._read(how).outside(columns, bounds))
 
+    def csv(self, how: dict[str, Any], most: int) -> bytes:
+        """A table as a CSV file of so many bytes at most."""
+        from dpviz.data.conversion import as_csv  # few ask for it
+
+        return as_csv(self._read(how), most)
+
     def _read(self, how: dict[str, Any]) -> Table:
         """Table as read in one way; only the last one is kept."""
         if self._table is None or self._how != how:
@@ -110,7 +112,7 @@ class Reading:
 #: What may be asked for.
 QUESTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(Reading, name)
-    for name in ("sheets", "table", "counts", "numeric", "first", "select", "outside")
+    for name in ("parts", "table", "counts", "numeric", "first", "select", "outside", "csv")
 }
 
 
@@ -119,6 +121,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 
 def packed(value: Any) -> tuple[Any, list[NDArray[Any]]]:
     """Plain values of an answer, and its arrays."""
+    if isinstance(value, bytes):
+        return None, [np.frombuffer(value, np.uint8)]
     if not isinstance(value, Dataset):
         return value, []
     arrays: list[NDArray[Any]] = []
@@ -220,31 +224,6 @@ def pieces(size: int) -> Iterator[tuple[int, int]]:
 # -- the process -------------------------------------------------------------------------
 
 
-def _limit_memory(size: int) -> None:
-    """Forbid files, and limit memory by the size of the file, where the system can."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # Only Linux tells how much the process has now.
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        found = re.search(r"^VmSize:\s+(\d+) kB", status, re.MULTILINE)
-        assert found  # noqa: S101 - every Linux has it
-        most = 1024 * int(found[1]) + _TIMES * size + _MORE
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _limit_time(seconds: float) -> None:
-    """Let the system end this process when the next answer takes longer, where it can."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        soft = int(time.process_time() + seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
-
-
 def _answer(reading: Reading, question: list[Any], output: BinaryIO) -> None:
     """Answer one question."""
     name, given, named = question
@@ -264,6 +243,12 @@ def _answer(reading: Reading, question: list[Any], output: BinaryIO) -> None:
         write(output, {"error": error.sentence, "rows": asdict(error.rows)})
     except InputError as error:
         write(output, {"error": str(error)})
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
+            NotImplementedError) as error:  # fmt: skip
+        kind = type(error).__name__
+        said = f"{shown(reading._name)} is not read by a fault of the program ({kind}): "
+        write(output, {"error": f"{said}save the table as CSV or Parquet."})
+        raise
 
 
 def main() -> None:
@@ -276,8 +261,8 @@ def main() -> None:
     if opened is None:
         return
     data = source.read(opened["size"])
-    _limit_memory(len(data))
+    limit_memory(len(data))
     reading = Reading(opened["name"], data)
     while line := source.readline():
-        _limit_time(opened["seconds"])
+        limit_time(opened["seconds"])
         _answer(reading, json.loads(line), output)

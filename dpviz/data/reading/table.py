@@ -27,13 +27,15 @@ from dpviz.data.reading.cells import (
     text_cells,
     used_entries,
 )
+from dpviz.data.reading.far import HALF, impossible, longitude, over_180, turned, turned_sentence
 from dpviz.data.reading.files import enough_memory, megabytes
-from dpviz.data.reading.kinds import LARGEST
+from dpviz.data.reading.kinds import LARGEST, MISSING
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
+from dpviz.numbers import counted
 from dpviz.privacy.origin import Origin
 
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
@@ -82,6 +84,8 @@ class Table:
         As in :class:`~dpviz.data.dataset.Dataset`.
     ragged
         Rows of another number of fields, which are left out.
+    guessed
+        Whether something of the file was guessed or skipped on reading it; the notes say what.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Table:
     memory: int | None = None
     origins: tuple[Origin, ...] = ()
     ragged: NamedRows = NO_ROWS
+    guessed: bool = False
 
     @property
     def rows(self) -> int:
@@ -135,6 +140,7 @@ class Table:
         classes: str | int | None = None,
         least: int = 1,
         unreadable: Unreadable = "refuse",
+        turn: bool = True,
     ) -> Dataset:
         """Make points of some columns; rows without a finite number in each are left out.
 
@@ -157,6 +163,9 @@ class Table:
             beyond ±1e300 counts as missing. All columns are chosen by default, because the data
             decides which of them hold numbers. ``"leave out"``, for exploring, reads columns with
             such cells alike: the data set names the rows, and they may be few only.
+        turn
+            Whether longitudes below 0 become those beyond 180 where that brings places on both
+            sides of 180 together; never for a release, nor where a domain ends at 180.
 
         Returns
         -------
@@ -208,6 +217,11 @@ class Table:
                 )
             if found is not None:
                 found = replace(found, codes=found.codes[keep])
+            across = None if released or not turn else over_180(points, names)
+            if across is not None and domain is not None and domain.bounds[across][1] <= HALF:
+                across = None
+            if across is not None:
+                points[:, across] = turned(points[:, across])
             return Dataset(
                 name=self.name,
                 points=points,
@@ -223,6 +237,9 @@ class Table:
                     *_notes(
                         points, dropped, names, unit, ragged=self.ragged.rows > 0, rounded=rounded
                     ),
+                    *(_marked(self.cells.marks(axes)) if dropped and not released else ()),
+                    *(() if across is None else (turned_sentence(names[across]),)),
+                    *(() if released else impossible(points, names)),
                     *_unclassed(found),
                 ),
                 doubtful=tuple(column for column in names if column in self.doubtful),
@@ -241,9 +258,9 @@ class Table:
         for axis in axes:
             if self._is_mixed(axis):
                 raise self._no_number(axis, way_out)
-        return (values for values, _, _ in self._decoded(axes, self._styles(axes)))
+        return (values for values, _, _ in self._decoded(axes, self.styles(axes)))
 
-    def _styles(self, axes: Sequence[int]) -> list[Style]:
+    def styles(self, axes: Sequence[int]) -> list[Style]:
         """How the columns write numbers; mixed ones are read cell by cell."""
         styles: list[Style] = []
         for axis in axes:
@@ -257,7 +274,7 @@ class Table:
     def first_numbers(self, axes: Sequence[int], most: int) -> NDArray[np.float64]:
         """First rows of some columns as floats (m, d), NaN where there is no number."""
         seen: list[NDArray[np.float64]] = []
-        for values, _, _ in self._decoded(axes, self._styles(axes)):
+        for values, _, _ in self._decoded(axes, self.styles(axes)):
             seen.append(values[: most - sum(map(len, seen))].copy())
             if sum(map(len, seen)) >= most:
                 break
@@ -270,12 +287,16 @@ class Table:
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
         """Rows with a number in each column, one of them outside of closed bounds."""
         axes = [position_of(column, self.columns, self.name) for column in columns]
+        across = longitude([self.columns[axis] for axis in axes])
         found = _Found()
         with enough_memory(self.name):
-            for values, _, cells in self._decoded(axes, self._styles(axes)):
+            for values, _, cells in self._decoded(axes, self.styles(axes)):
                 known = np.isfinite(values).all(axis=1)
                 out = [
-                    (one < lo) | (one > hi) for one, (lo, hi) in zip(values.T, bounds, strict=True)
+                    # A longitude may be meant one turn further, see `select`.
+                    ((one < lo) | (one > hi))
+                    & ((turned(one) < lo) | (turned(one) > hi) if at == across else True)
+                    for at, (one, (lo, hi)) in enumerate(zip(values.T, bounds, strict=True))
                 ]
                 found.add(np.stack([one & known for one in out], axis=1), cells)
             return self._named(found, axes)
@@ -304,7 +325,7 @@ class Table:
 
         The third part names the rows with something else than a number; never for a release.
         """
-        styles = [self.cells.style] * len(axes) if released else self._styles(axes)
+        styles = [self.cells.style] * len(axes) if released else self.styles(axes)
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
         found = _Found()
@@ -347,7 +368,7 @@ class Table:
             error = self._no_number((worse or mixed)[0], "")
         elif self.ragged.rows:
             row, _, cell = self.ragged.first[0]
-            error = InputError(f"row {row} has {cell}: correct the row.")
+            error = InputError(f"row {row} has {cell}: correct it.")
         else:
             row, column, cell = rows.first[0]
             error = InputError(
@@ -466,8 +487,8 @@ class Table:
             if self.memory is not None and size + self._needed(ndim, 1, capped=True) > self.memory:
                 raise InputError(
                     f'column "{shown(self.columns[owner])}" of {shown(self.name)} holds too many '
-                    "different identifiers to keep them in memory as text: write them as whole "
-                    "numbers in a .parquet file."
+                    "identifiers to keep them in memory as text: write them as whole numbers in a "
+                    ".parquet file."
                 )
             units[start : start + len(values)] = values
             known[start : start + len(values)] = there & ~rounded
@@ -616,7 +637,7 @@ def _one_cell(cells: pa.Array, position: int) -> str:
 def identifiers(
     cells: pa.Array,
 ) -> tuple[NDArray[np.generic], NDArray[np.bool_], NDArray[np.bool_], int]:
-    """Identifiers (m,), where there are any, which are rounded, and bytes that their text takes."""
+    """Identifiers (m,), where there are any, which are rounded, and bytes for their text."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return np.asarray(cells.fill_null(False)), known, none, 0
@@ -638,7 +659,9 @@ def identifiers(
     plain = [plain_text(text) for text in texts]
     names = np.array([one is not None for one in plain], dtype=bool)
     shared = np.array([one is not None and is_rounded(one) for one in plain], dtype=bool)
-    held = (pc.sum(pc.utf8_length(entries)).as_py() or 0) + _STRING * len(texts)
+    # Each row counts: whether texts are equal must not tell whether they fit.
+    lengths = np.array(pc.utf8_length(entries))[places]
+    held = int(lengths[np.array(cells.is_valid())].sum()) + _STRING * len(cells)
     return texts[places], known & names[places], shared[places], held
 
 
@@ -667,6 +690,15 @@ def _notes(
     if len(points) > 1 and (points.min(axis=0) == points.max(axis=0)).all():
         notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
     return notes
+
+
+def _marked(marks: dict[str, int]) -> list[str]:
+    """Sentences about rows with marks that stand for no value."""
+    return [
+        f'{counted(rows, "row")} {"holds" if rows == 1 else "hold"} "{shown(mark)}" there, which '
+        "is read as no value."
+        for mark, rows in sorted(marks.items())
+    ]
 
 
 def _unclassed(classes: Classes | None) -> list[str]:
@@ -726,6 +758,17 @@ def named_table(
     )
     table.check_memory(1)
     return table
+
+
+def doubtful(names: Sequence[str]) -> list[int]:
+    """Positions of names that may be values (a number, a date, nothing), not given by a person."""
+    return [
+        axis
+        for axis, field in enumerate(map(str.strip, names))
+        if field in MISSING
+        or field.lower() in ("inf", "infinity")
+        or not re.search(r"^[^\W\d_]", field)  # no letter in front
+    ]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

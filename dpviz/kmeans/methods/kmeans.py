@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
 from dpviz.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.kmeans.lloyd import restored
@@ -11,6 +17,9 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
+
+#: Scaled centres that are closer may be equal.
+_EQUAL = 1e-12
 
 CARD = Card(
     name="kmeans",
@@ -35,6 +44,8 @@ CARD = Card(
         "The search draws its chances from a fixed seed: the same records have the same centres.",
         f"Above {SAMPLE:,} records the search sees random samples, and the best of its results "
         "goes on with all records.",
+        "Where there are fewer distinct records than K, there are as many centres as those, and no "
+        "two are equal.",
         "No search proves that nothing is better. Where a private run is, k-means goes on from "
         "its centres, and the run is held against what that finds: no ratio is below 1.",
     ),
@@ -51,6 +62,23 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
             "records."
         )
     centers = records.kept(
-        ("true", config.clusters), lambda: records.optimum(space, config.clusters)
+        ("true", config.clusters),
+        lambda: _unequal(records, space, records.optimum(space, config.clusters)),
     )
+    config = replace(config, clusters=len(centers))
     return restored(KMeansRun(config=config, centers=centers, ledger=accountant.ledger), space)
+
+
+def _unequal(records: Records, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scaled centres (K, d) without those that repeat another one, up to rounding.
+
+    There are some where there are fewer distinct records than clusters.
+    """
+    apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
+    if apart.min() > _EQUAL:
+        return centers
+    # Of centres in one place, all records take one.
+    kept: NDArray[np.float64] = centers[
+        (apart > _EQUAL) | (records.sums(space, centers).counts > 0)
+    ]
+    return kept

@@ -17,7 +17,7 @@ from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading import apart, reader
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.proposal import first_columns
-from dpviz.data.reading.read import read_counts, read_table, sheets_of
+from dpviz.data.reading.read import parts, read_counts, read_table
 from dpviz.data.reading.watch import watching
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -74,7 +74,7 @@ def test_a_table_is_the_same_as_here(unreadable: apart.Unreadable) -> None:
         file.table(unreadable=unreadable),
         read_table(CSV, name="survey.csv", unreadable=unreadable),
     )
-    assert file.sheets(unreadable=unreadable) == ()
+    assert file.parts() == ()
     assert (away.name, away.columns, away.rows, away.notes) == (
         here.name, here.columns, here.rows, here.notes,
     )  # fmt: skip
@@ -92,7 +92,7 @@ def test_sheets_and_sentences_come_from_there() -> None:
     rows = [["x", "y"], [1, 2], [3, 4]]
     book = workbook({"one": sheet(rows), "two": sheet(rows)})
     file = upload(book, "book.xlsx")
-    assert file.sheets(unreadable="refuse") == sheets_of(book, name="book.xlsx") == ("one", "two")
+    assert file.parts() == parts(book, name="book.xlsx") == ("one", "two")
     with pytest.raises(InputError, match=r"book\.xlsx.*sheet"):
         file.table()
     assert file.table(sheet="two").columns == ("x", "y")

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.data.reading.far import box_without_far, far_sentence
+from dpviz.data.reading.far import box_without_far, far_sentence, over_180, turned
 from dpviz.data.reading.read import read_table
 from dpviz.data.samples import load_sample, sample_names
+from dpviz.domain import Domain
 
 PLACE = ("lon", "lat")
 
@@ -141,3 +142,58 @@ def test_a_box_leaves_out_few_rows_and_holds_where_they_lie(rows, odd, names, un
         assert 0 < outside.sum() <= len(points) / 4
         # Without them nothing is far.
         assert np.ptp(points[~outside], axis=0).max() > 0
+
+
+# -- both sides of 180 degrees -------------------------------------------------------------
+
+FIJI = np.array([[179.5, -17.0], [-179.5, -18.0], [178.2, -17.5], [-179.9, -16.0]])
+
+
+@pytest.mark.parametrize(("change", "expected"), [
+    ({}, 0),
+    ({"columns": ("a", "b")}, None),
+    ({"columns": ("lat", "lon")}, 1),
+    ({"more": [[-9999, -9999], [0, 0]]}, 0),  # no places
+    ({"more": [[13.4, 52.5], [-60, 1]]}, None),  # somebody lives between them
+    ({"more": [[181.0, -17]]}, None),  # it is written so already
+    ({"points": [[-74.0, 40.7], [2.3, 48.9]]}, None),
+    ({"points": [[179.5, -17], [178.0, -18]]}, None),
+    ({"points": [[-179.5, -17], [-178.0, -18]]}, None),
+    ({"points": [[90.0, 1], [-90.0, 1]]}, None),  # as wide either way
+])  # fmt: skip
+def test_longitudes_on_both_sides_of_180_are_found(change, expected) -> None:
+    points = np.array(change.get("points", FIJI.tolist() + change.get("more", [])), dtype=float)
+    columns = change.get("columns", PLACE)
+    if columns == ("lat", "lon"):
+        points = points[:, ::-1]
+    assert over_180(points, columns) == expected
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-180, 180), min_size=2, max_size=30))
+def test_longitudes_are_turned_only_if_they_span_less_then(values: list[float]) -> None:
+    points = np.array([[one, 1.0] for one in values])
+    if over_180(points, PLACE) is None:
+        return
+    after = turned(points[:, 0])
+    assert np.ptp(after) < 180 < np.ptp(points[:, 0])
+    assert ((after - points[:, 0]) % 360 == 0).all()
+    assert (after >= 0).all()
+
+
+def test_a_table_is_turned_for_exploring_and_never_for_a_release(tmp_path) -> None:
+    path = tmp_path / "fiji.csv"
+    path.write_text("lon,lat\n" + "".join(f"{lon},{lat}\n" for lon, lat in FIJI))
+    table = read_table(path)
+    shown = table.select()
+    assert shown.points[:, 0].tolist() == [179.5, 180.5, 178.2, 360 - 179.9]
+    assert any("180th meridian" in note for note in shown.notes)
+    # Rows are named by bounds of what is shown.
+    assert table.outside(PLACE, [(178, 182), (-19, -15)]).rows == 0
+    assert table.outside(PLACE, [(178, 180), (-19, -15)]).rows == 2
+    released = read_table(path, unreadable="missing").select(unreadable="missing")
+    assert released.points.tolist() == FIJI.tolist()
+    world = Domain(((-180, 180), (-90, 90)))
+    for plain in (table.select(domain=world), table.select(turn=False)):
+        assert plain.points.tolist() == FIJI.tolist()
+        assert not plain.notes

@@ -77,9 +77,10 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     data = WRITERS[name](table_of(r4712lat="n.v."))
     columns = ["h lon", "h lat"] if name == "a.geojson" else ["lon", "lat"]
     table = read_table(data, name=name)
-    with pytest.raises(UnreadableError, match=r"^row 4712, column .* holds \"n.v.\"") as caught:
+    row = 4711 if name == "a.geojson" else 4712  # features are counted, and lines
+    with pytest.raises(UnreadableError, match=rf"^row {row}, column .* holds \"n.v.\"") as caught:
         table.select(columns)
-    assert caught.value.rows == NamedRows(rows=1, first=((4712, columns[1], "n.v."),))
+    assert caught.value.rows == NamedRows(rows=1, first=((row, columns[1], "n.v."),))
     assert str(caught.value).endswith(
         'or leave this row out (--leave-out on the command line, unreadable="leave out" in Python).'
     )
@@ -89,7 +90,7 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     whole = read_table(WRITERS[name](table_of()), name=name).select(columns)
     assert np.array_equal(np.delete(whole.points, 4710, axis=0), left.points)
     assert whole.unread is None
-    if name != "a.geojson":  # of which a release reads no property
+    if name in ("a.csv", "a.tsv"):
         released = read_table(data, name=name, unreadable="missing")
         assert released.select(columns, unreadable="missing").notes[-1:] == left.notes[-1:]
     # The same by way of another process.
@@ -105,15 +106,15 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
 def test_ten_rows_are_named_and_all_are_counted() -> None:
     long = "x" * 10_000
     cells = {f"r{line}lat": long for line in range(100, 120)}
-    data = as_csv(table_of(r50lon="?", **cells))
+    data = as_csv(table_of(r50lon="what", **cells))
     with pytest.raises(UnreadableError) as caught:
         read_table(data).select(["lon", "lat"])
     rows = caught.value.rows
     assert (rows.rows, len(rows.first)) == (21, NAMED)
-    assert rows.first[0] == (50, "lon", "?")
+    assert rows.first[0] == (50, "lon", "what")
     assert [row for row, _, _ in rows.first[1:]] == list(range(100, 109))
     assert all(len(cell) <= 40 for _, _, cell in rows.first)
-    assert rows.lines[0] == 'row 50, column "lon": "?"'
+    assert rows.lines[0] == 'row 50, column "lon": "what"'
     assert rows.lines[-1] == "and 11 more rows"
     assert len(str(caught.value)) < 500
 
@@ -123,14 +124,13 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     lines[99] += b",7"
     lines[300:301] = [b"1,2", b"", b"   "]
     data = b"\n".join(lines)
-    with pytest.raises(InputError, match="row 100 has 4 fields where the header has 3"):
-        read_table(data)
     table = read_table(data, unreadable="leave out")
     with pytest.raises(UnreadableError, match=r'"n\.v\."') as caught:
         table.select(["lon", "lat"])
-    named = ((100, "", "4 fields"), (301, "", "2 fields"), (4714, "lat", "n.v."))
+    fields = (f"{many} fields where most have 3" for many in (4, 2))
+    named = ((100, "", next(fields)), (301, "", next(fields)), (4714, "lat", "n.v."))
     assert caught.value.rows == NamedRows(rows=3, first=named)
-    with pytest.raises(UnreadableError, match="row 100 has 4 fields: correct the row"):
+    with pytest.raises(UnreadableError, match="row 100 has 4 fields where most have 3"):
         table.select(["id", "lon"])
     left = table.select(["lon", "lat"], unreadable="leave out")
     released = read_table(data, unreadable="missing").select(["lon", "lat"], unreadable="missing")
@@ -139,8 +139,10 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     assert left.notes == released.notes
     assert left.notes[0].endswith("no number, or the row has more or fewer fields than the first.")
     # Many such rows are no slips.
-    with pytest.raises(InputError, match="row 3 has 2 fields where the header has 3"):
-        read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
+    many = read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
+    with pytest.raises(InputError, match="row 3 has 2 fields where most have 3") as caught:
+        many.select(["a", "b"], unreadable="leave out")
+    assert not isinstance(caught.value, UnreadableError)
 
 
 def test_many_words_are_no_slips() -> None:
@@ -202,8 +204,8 @@ def test_what_another_process_says_of_rows_is_not_believed(answer: str) -> None:
 
 #: Cells that are numbers, none, or something else; some hold a comma, a quotation mark or a sign.
 CELLS = st.sampled_from([
-    "1", "2.5", "-3e2", "", " ", "NA", "nan", "inf", "?", "n/a?", "12 %", "1.2.3", '"', "1,5",
-    "1e301", "-", "x y", "0x1f", "\u2212" + "4", "1;2", "one", "1_000", "\t7",
+    "1", "2.5", "-3e2", "", " ", "NA", "nan", "inf", "?", "n/a?", "1.2.3", '"', "1e301",
+    "-", "x y", "0x1f", "1;2", "one or two", "1_000", "\t7",
 ])  # fmt: skip
 
 
@@ -223,9 +225,9 @@ def test_explorers_leave_out_as_many_rows_as_a_release(
     left = read_table(data, unreadable="leave out").select(columns, unreadable="leave out")
     assert (left.n, left.dropped) == (released.n, released.dropped)
     assert np.array_equal(left.points, released.points)
-    assert [[one for one in data.notes if "left out" in one] for data in (left, released)] == [
-        list(left.notes[-1:] if left.dropped else [])
-    ] * 2
+    said = [[one for one in data.notes if "left out" in one] for data in (left, released)]
+    assert said[0] == said[1]
+    assert len(said[0]) == bool(left.dropped)
     assert left.unread is not None
     assert left.unread.rows <= left.dropped
     # Each named row holds its cell, as a program that reads lines finds it.
@@ -236,61 +238,6 @@ def test_explorers_leave_out_as_many_rows_as_a_release(
             assert fields[1 + columns.index(column)].strip() == cell
         else:
             assert len(fields) == 4
-
-
-#: Features that are no points, coordinates that are none, and how a row of them is named.
-SHAPES = {
-    "feature 4: Polygon": {"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [0, 1], [0, 0]]]},
-    "feature 4: None": {"coordinates": [1, 2]},
-    "feature 4: ['a', 3]": {"type": "Point", "coordinates": ["a", 3]},
-    "": None,
-    " ": {"type": "Point", "coordinates": []},
-}
-
-
-@pytest.mark.parametrize("named", SHAPES)
-@pytest.mark.parametrize("lines", [False, True])
-def test_a_feature_that_is_no_point_is_one_of_them(named: str, lines: bool) -> None:
-    places: list[object] = [{"type": "Point", "coordinates": [at, 52.5]} for at in range(40)]
-    places[3] = SHAPES[named]
-    features = [{"type": "Feature", "geometry": one, "properties": {}} for one in places]
-    whole = {"type": "FeatureCollection", "features": features}
-    data = "\n".join(map(json.dumps, features if lines else [whole])).encode()
-    if named.strip():
-        with pytest.raises(InputError, match=r"feature 4 of a\.geojson"):
-            read_table(data, name="a.geojson")
-    table = read_table(data, name="a.geojson", unreadable="leave out")
-    left = table.select(unreadable="leave out")
-    released = read_table(data, name="a.geojson", unreadable="missing")
-    counted = released.select(unreadable="missing")
-    assert (left.n, left.dropped) == (counted.n, counted.dropped) == (39, 1)
-    assert left.unread is not None
-    assert left.unread.first == (((5, "lon", named),) if named.strip() else ())
-    # Many are no slips.
-    features[5:25] = [features[3]] * 20
-    if named.strip() and not lines:
-        with pytest.raises(InputError, match=r"feature 4 of a\.geojson"):
-            read_table(json.dumps(whole).encode(), name="a.geojson", unreadable="leave out")
-
-
-def test_odd_cells_of_a_sheet_are_among_them() -> None:
-    rows: list[list[object]] = [["x", "y"], *([at + 0.5, at % 7] for at in range(40))]
-    rows[7][1], rows[9] = "<c><f>A1+1</f></c>", [1, 2, "beside"]
-    data = workbook({"a": sheet(rows)})
-    with pytest.raises(InputError, match=r"row 8, column B .* holds a formula without its result"):
-        read_table(data, name="a.xlsx")
-    table = read_table(data, name="a.xlsx", unreadable="leave out")
-    assert table.notes == ("Cells beside the named columns are left out in 1 row.",)
-    left = table.select(unreadable="leave out")
-    released = read_table(data, name="a.xlsx", unreadable="missing").select(unreadable="missing")
-    assert (left.n, left.dropped) == (released.n, released.dropped) == (39, 1)
-    assert left.unread == NamedRows(rows=1, first=((8, "y", "formula without a result"),))
-    # A title above the names is no slip, nor is a sheet that was never computed.
-    titled = workbook({"a": sheet([["a title"], *rows])})
-    computed = workbook({"a": sheet([["x", "y"], *([at, rows[7][1]] for at in range(9))])})
-    for many, said in ((titled, "names no such column"), (computed, "formula without its result")):
-        with pytest.raises(InputError, match=said):
-            read_table(many, name="a.xlsx", unreadable="leave out")
 
 
 def test_a_folder_leaves_out_the_same_rows(tmp_path) -> None:

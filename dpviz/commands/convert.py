@@ -1,0 +1,78 @@
+"""The ``convert`` command: what exploring shows of a file, as CSV or Parquet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from dpviz.commands.source import list_rows, read_for_exploring, refusal_of_rows
+from dpviz.data.conversion import Converted
+from dpviz.data.reading.unread import UnreadableError
+from dpviz.errors import InputError, reason, shown
+from dpviz.family.comparison import Report
+from dpviz.numbers import counted
+from dpviz.replace import replacing
+
+#: Who may rely on what.
+PROMISE = (
+    "A conversion looks at all records: what a release promises holds for the converted file, not "
+    "for how it was made. Its budget is that of the data: name the same --source."
+)
+
+#: Columns that the text names.
+_NAMED = 10
+
+
+def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
+    """Write a table as exploring shows it; return the report and its text for people."""
+    is_parquet = given.out.lower().endswith((".parquet", ".pq"))
+    if not is_parquet and not given.out.lower().endswith(".csv"):
+        raise InputError(f"OUT {shown(given.out, 120)}: name a file that ends in .csv or .parquet.")
+    if _same(given.data, given.out):
+        raise InputError(f"OUT {shown(given.out, 120)} is the file that is read: name another one.")
+    table = read_for_exploring(given)
+    try:
+        made = Converted.of(table, given.columns, leave_out=given.leave_out)
+    except UnreadableError as error:
+        raise refusal_of_rows(error) from None
+    try:
+        with replacing(given.out) as file:
+            if is_parquet:
+                made.write_parquet(file)
+            else:
+                made.write_csv(file)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"OUT {shown(given.out, 120)} can't be written ({reason(error)}): choose another file."
+        ) from None
+    if made.unread.rows:
+        list_rows("left out", made.unread)
+    notes, names = [*table.notes, *made.notes], made.columns.column_names
+    report = {
+        "name": table.name,
+        "rows": made.columns.num_rows,
+        "columns": names,
+        "dropped": made.unread.rows,
+        "out": given.out,
+        "notes": notes,
+        "note": PROMISE,
+    }
+    first = ", ".join(shown(name, 30) for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    columns = "column" if len(names) == 1 else "columns"
+    return report, "\n".join(
+        [
+            f"{table.name}: {columns} {first}{more}; {counted(made.columns.num_rows, 'row')} of "
+            f"{counted(len(names), 'column')} written to {given.out}",
+            *(f"note     {note}" for note in notes),
+            PROMISE,
+        ]
+    )
+
+
+def _same(source: str, out: str) -> bool:
+    """Tell whether two names are of one file."""
+    try:
+        return os.path.samefile(source, out)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,305 @@
+"""A table as exploring shows it, as CSV or Parquet that a release reads to the same values."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from dpviz.counts import MAX_EXACT
+from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.reading.cells import Cells, Kind, Style, as_numbers, float_text, text_cells
+from dpviz.data.reading.far import longitude, over_180, turned
+from dpviz.data.reading.files import MAX_BYTES, megabytes
+from dpviz.data.reading.kinds import holds_numbers
+from dpviz.data.reading.table import Table
+from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
+from dpviz.errors import InputError, listed, shown
+from dpviz.formats import FORMATS, PACKINGS
+from dpviz.numbers import counted
+
+#: Numbers that every reader takes for the same, and whole ones.
+_PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"
+
+#: Whole numbers that an integer of 64 bits holds, and those that a float may round.
+_SHORT, _LONG = r"^-?\d{1,18}$", r"^-?\d{16,}$"
+
+#: A release reads each line by itself, and no line holds the sign 0.
+_BREAKS = "\r\n|[\r\n\\x00]"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Converted:
+    """Columns as exploring shows them: numbers, and text that is kept.
+
+    Parameters
+    ----------
+    columns
+        The columns: text, integers or floats, null where a value is missing.
+    unread
+        Rows that were left out.
+    notes
+        Sentences about what became of cells.
+    """
+
+    columns: pa.Table
+    unread: NamedRows
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, table: Table, columns: Sequence[str | int] | None = None, *, leave_out: bool = False
+    ) -> Converted:
+        """Decode columns of a table that was read for exploring; by default all of them.
+
+        Parameters
+        ----------
+        leave_out
+            Whether few rows of another number of fields are left out, and few with something else
+            than a number in a column of numbers; by default the former stop the conversion, and
+            the cells of the latter stay text.
+
+        Raises
+        ------
+        InputError
+            If a column is unknown, or such rows are not few; an :class:`UnreadableError` where
+            they are, and are not to be left out.
+        """
+        names = table.columns if columns is None else columns
+        axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in names))
+        if table.ragged.rows and not leave_out:
+            row, _, cell = table.ragged.first[0]
+            raise UnreadableError(f"row {row} has {cell}: correct the row.", table.ragged)
+        across = _across(table)
+        found = [_Column.of(table, axis, turn=axis == across) for axis in axes]
+        wrong = np.stack([one.wrong for one in found], axis=1)
+        unread, notes = table.ragged, [_breaks(found)] if any(one.breaks for one in found) else []
+        made = pa.table([one.cells for one in found], names=[one.name for one in found])
+        if leave_out:
+            unread |= _named(table, axes, found, wrong)
+            keep = ~wrong.any(axis=1)
+            if unread.rows > FEW * np.count_nonzero(keep):
+                raise InputError(
+                    f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
+                    f"{table.rows + table.ragged.rows:,} that can't be read, which are too many to "
+                    "leave out: name other columns."
+                )
+            made = made.filter(pa.array(keep))
+        else:
+            notes += [one.note for one in found if one.note]
+        return cls(columns=made, unread=unread, notes=tuple(notes))
+
+    def write_csv(self, file: BinaryIO) -> None:
+        """Write UTF-8 with commas and decimal points; a missing value is an empty field."""
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        # In quotes, a mark in a name separates nothing.
+        quoted = any(set(name) & set(',;\t|"') for name in self.columns.column_names)
+        names = csv.writer(
+            text, lineterminator="\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
+        )
+        names.writerow(self.columns.column_names)
+        rows = csv.writer(text, lineterminator="\n")
+        for batch in self.columns.to_batches(max_chunksize=2**16):
+            cells = [one.cast(pa.large_string()).to_pylist() for one in batch.columns]
+            rows.writerows(zip(*cells, strict=True))
+        text.flush()
+        text.detach()
+
+    def write_parquet(self, file: BinaryIO) -> None:
+        """Write numbers as integers or floats; what neither holds stays text."""
+        columns = [_typed(one) for one in self.columns.columns]
+        pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Column:
+    """One column, where it holds something else than a number, and cells with line breaks."""
+
+    name: str
+    cells: pa.ChunkedArray
+    wrong: NDArray[np.bool_]
+    breaks: int = 0
+
+    @classmethod
+    def of(cls, table: Table, axis: int, *, turn: bool = False) -> _Column:
+        """Decode a column of a table, a longitude perhaps one turn further."""
+        kind, name = table.cells.kind(axis), table.columns[axis]
+        is_text = kind in ("text", "unclear")
+        if is_text and name not in table.nearly_numeric:
+            texts = [text_cells(_whole(one)) for one in table.cells.written(axis)]
+            wrong = [np.zeros(table.rows, dtype=bool)]
+        else:
+            style = _style(table.cells, kind)
+            first = next(table.cells.blocks([axis]), [])
+            # Whole numbers of a program keep all their digits.
+            typed = any(holds_numbers(one.type) for one in first)
+            cells = table.cells.written(axis) if typed else map(_first, table.cells.blocks([axis]))
+            read = [_numbers(_whole(one), style) for one in cells]
+            texts, wrong = [one for one, _ in read], [one for _, one in read]
+            texts = [_turned(one, style) for one in texts] if turn else texts
+        breaks = 0
+        for at, one in enumerate(texts):
+            if pa.types.is_large_string(one.type):
+                breaks += pc.sum(pc.match_substring_regex(one, _BREAKS)).as_py() or 0
+                texts[at] = pc.replace_substring_regex(one, _BREAKS, " ")
+        if len({one.type for one in texts}) > 1:
+            texts = [one.cast(pa.large_string()) for one in texts]
+        made = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.large_string())
+        return cls(name=name, cells=made, wrong=np.concatenate(wrong), breaks=breaks)
+
+    @property
+    def note(self) -> str:
+        """Sentence on cells that are no numbers."""
+        many = int(np.count_nonzero(self.wrong))
+        if not many:
+            return ""
+        return (
+            f'{counted(many, "cell")} of "{shown(self.name)}" {"is" if many == 1 else "are"} no '
+            f"number{'' if many == 1 else 's'}, and kept as text: a release reads such cells as "
+            "missing."
+        )
+
+
+def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
+    """A table, or a grid of counts of one or two axes, as the bytes of a CSV file.
+
+    Rows of another number of fields are left out.
+
+    Raises
+    ------
+    InputError
+        If the grid has more axes, or the file would have more than ``most`` bytes.
+    """
+    stream = io.BytesIO()
+    if isinstance(table, Table):
+        Converted.of(replace(table, ragged=NO_ROWS)).write_csv(stream)
+        if stream.tell() > most:
+            raise InputError(
+                f"{shown(table.name)} would have more than {megabytes(most)} as CSV: give fewer "
+                "rows or columns."
+            )
+        return stream.getvalue()
+    counts = table.counts
+    if counts is None or counts.ndim > 2:
+        raise InputError(
+            f"{shown(table.name)} has {table.ndim} axes, and a CSV file has two: save it as .npy."
+        )
+    np.savetxt(stream, counts, fmt="%d", delimiter=",")
+    return stream.getvalue()
+
+
+def _across(table: Table) -> int | None:
+    """Position of the longitude that exploring shows one turn further; None where it does not."""
+    across = longitude(table.columns)
+    if across is None or table.columns[across] not in table.numeric_columns:
+        return None
+    for axis, name in enumerate(table.columns):
+        names = [table.columns[across], name]
+        if axis != across and longitude(names) == 0 and name in table.numeric_columns:
+            points = np.concatenate(list(table.numbers([across, axis])))
+            points = points[np.isfinite(points).all(axis=1)]
+            return across if over_180(points, names) == 0 else None
+    return None
+
+
+def _turned(texts: pa.Array, style: Style) -> pa.Array:
+    """Longitudes, those in the west one turn further."""
+    values = as_numbers(texts, "point" if style != "either" else style)[0]
+    found = pa.array(turned(values)).cast(pa.large_string())
+    return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
+
+
+def _first(columns: list[pa.Array]) -> pa.Array:
+    return columns[0]
+
+
+def _style(cells: Cells, kind: Kind) -> Style:
+    """How a column writes numbers; a mixed one is read cell by cell."""
+    if kind == "text" or kind == "unclear":
+        return cells.style
+    return "point" if kind == "nothing" else kind
+
+
+def _whole(cells: pa.Array) -> pa.Array:
+    """The same cells without a dictionary."""
+    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+
+
+def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """Numbers, or text that each reader takes for the same number; and what is no number."""
+    values, wrong = as_numbers(cells, style)
+    if pa.types.is_integer(cells.type):
+        return cells, wrong
+    made = pa.array(values, mask=np.isnan(values))
+    large = np.abs(values) >= MAX_EXACT
+    if holds_numbers(cells.type) and not large.any():
+        return made, wrong
+    if holds_numbers(cells.type):  # as text such an identifier would name somebody
+        spelled = [float_text(one) if one == one else None for one in values.tolist()]
+        return pa.array(spelled, pa.large_string()), wrong
+    # Long identifiers keep all their digits.
+    texts = text_cells(cells)
+    marked = style not in ("point", "comma", "either")
+    same = pc.match_substring_regex(texts, _WHOLE if marked else _PLAIN).fill_null(False)
+    kept = pc.or_(same, pa.array(wrong))
+    return pc.if_else(kept, texts, made.cast(pa.large_string())), wrong
+
+
+def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that holds numbers alone, as numbers, unless that would change one."""
+    if not pa.types.is_large_string(column.type) or column.null_count == len(column):
+        return column
+
+    def matches(pattern: str, some: bool = False) -> bool:
+        found = pc.match_substring_regex(column, pattern)
+        return bool((pc.any if some else pc.all)(found).as_py())
+
+    if matches(_SHORT):
+        return column.cast(pa.int64())
+    if matches(_PLAIN) and not matches(_LONG, some=True):
+        return column.cast(pa.float64())
+    return column
+
+
+def _named(
+    table: Table, axes: Sequence[int], found: Sequence[_Column], wrong: NDArray[np.bool_]
+) -> NamedRows:
+    """Rows with something else than a number, by their numbers in the source."""
+    places = np.flatnonzero(wrong.any(axis=1))
+    if not len(places):
+        return NO_ROWS
+    first = []
+    for place, row in zip(
+        places[:NAMED].tolist(), table.cells.row_numbers(places[:NAMED].tolist()), strict=True
+    ):
+        one = found[int(wrong[place].argmax())]
+        first.append((row, one.name, shown(one.cells[place].as_py())))
+    return NamedRows(rows=len(places), first=tuple(first))
+
+
+def _breaks(found: Sequence[_Column]) -> str:
+    """Sentence on line breaks in cells."""
+    many = sum(one.breaks for one in found)
+    names = listed(one.name for one in found if one.breaks)
+    return (
+        f"Line breaks in {counted(many, 'cell')} of {names} are written as spaces: a release reads "
+        "each line by itself."
+    )
+
+
+def free_name(name: str, taken: Collection[str] = ()) -> str:
+    """Name of the CSV file of a file, such as ``survey-read.csv``, that none of those taken has."""
+    stem = name
+    for ending in (*PACKINGS, *FORMATS):
+        if stem.lower().endswith(ending):
+            stem = stem[: -len(ending)]
+    names = (f"{stem}-read{more}.csv" for more in ("", *(f"-{at}" for at in range(2, 10**6))))
+    return next(one for one in names if one not in taken)

@@ -1,0 +1,260 @@
+"""Names of the columns of rows, and the rows that are no records: units, totals, names again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpviz.data.explore.cells import MARKS
+from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.explore.text import SHORT, UNIT, may_be_number
+from dpviz.data.reading.kinds import MISSING, holds_text
+from dpviz.errors import listed, shown
+
+#: Rows that tell what the columns hold, and most of them above the first record.
+_LOOKED_AT, _MOST_ABOVE = 200, 10
+
+#: Share of the cells of a column that makes its kind.
+_MOSTLY = 0.7
+
+#: First cell of a row below all records.
+_TOTAL = re.compile(
+    r"(grand |sub)?totals?\b.{0,20}|sum(s|me|ma)?:?|gesamt(summe)?:?|insgesamt:?|total(e|en|es)?:?|"
+    r"(mean|average|mittelwert|moyenne|media|median|min(imum)?|max(imum)?|std(ev)?|count|anzahl|"
+    r"records?|rows?)( .{0,20})?:?",
+    re.IGNORECASE,
+)
+
+_DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?:\d\d")
+_PLACE = re.compile(
+    r"(SRID=\d+;)?\s*(MULTI)?POINT\b|\(\s*[-+]?\d|[-+]?\d{1,3}(\.\d+)?\s*[°º]|0[01]0[12]0000",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """Names, and which rows of the first ones are no records.
+
+    Parameters
+    ----------
+    names
+        One for each column; empty where there is none.
+    above
+        Number of first rows that are no records.
+    given
+        Whether a row holds the names.
+    notes
+        Sentences on what was taken for what.
+    """
+
+    names: list[str]
+    above: int
+    given: bool
+    notes: tuple[str, ...] = ()
+
+
+def kind_of(cell: str) -> str:
+    """Kind of a cell: a number, a date, a place, other text, or "" for no value."""
+    cell = cell.strip()
+    if not cell or cell in MISSING or cell in MARKS:
+        return ""
+    if may_be_number(re.sub(r"[€$£%\s]+$|^[€$£]\s*", "", cell), ";"):
+        return "number"
+    if _PLACE.match(cell):
+        return "place"
+    return "date" if _DATE.match(cell) else "text"
+
+
+def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
+    """Find the names of rows, and leave out what is no record: units, totals, names again."""
+    sample = _sample(rows.columns)
+    if rows.names is not None or options.header is False or not sample:
+        given = rows.names is not None
+        heading = Heading(names=rows.names or [""] * len(rows.columns), above=0, given=given)
+        if given and sample:
+            units = _units_below(sample, _column_kinds(sample))
+            heading = replace(heading, above=units, notes=_said_units(sample[:units]))
+    else:
+        heading = _heading(sample, sure=options.header is True)
+    start = heading.above
+    columns = [column.slice(start) for column in rows.columns]
+    gone, said = _no_records(columns, heading) if rows.rows > start else ([], ())
+    kept = None
+    if gone:
+        kept = np.ones(rows.rows - start, dtype=bool)
+        kept[gone] = False
+        columns = [column.filter(pa.array(kept)) for column in columns]
+    numbers = rows.numbers
+
+    def remaining() -> np.ndarray:
+        found = numbers() if numbers else np.arange(1, rows.rows + 1, dtype=np.int64)
+        return found[start:] if kept is None else found[start:][kept]
+
+    return replace(rows, columns=columns, numbers=remaining, names=heading.names), replace(
+        heading, notes=(*heading.notes, *said)
+    )
+
+
+def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
+    """First rows as text."""
+    few = [column.slice(0, _LOOKED_AT) for column in columns]
+    texts = [
+        ["" if cell is None else str(cell) for cell in column.to_pylist()]
+        if holds_text(column.type)
+        else ["0.5" if cell else "" for cell in column.is_valid().to_pylist()]
+        for column in few
+    ]
+    return [list(row) for row in zip(*texts, strict=True)]
+
+
+def _column_kinds(sample: list[list[str]]) -> list[str]:
+    """Kind of most cells of each column, from rows that are surely records."""
+    body = sample[min(len(sample) // 2, 20) :]
+    kinds = []
+    for column in zip(*body, strict=True):
+        found = [kind for kind in map(kind_of, column) if kind]
+        usual = max(set(found), key=found.count, default="text")
+        kinds.append(usual if found.count(usual) >= _MOSTLY * len(found) else "text")
+    return kinds
+
+
+def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
+    """How many cells of a row are of the kinds of their columns, and how many are not."""
+    found = [
+        kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
+        if kind != "text" and kind_of(cell)
+    ]  # fmt: skip
+    return sum(found), len(found) - sum(found)
+
+
+def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
+    """Names in the first rows, or none."""
+    kinds = _column_kinds(sample)
+    width = len(kinds)
+    if not sure and _is_record(sample, kinds):
+        what = "only numbers" if {*kinds} == {"number"} else "values where the others do"
+        said = f"The first row holds {what}, so it is read as data, not as a header."
+        return Heading(names=[""] * width, above=0, given=False, notes=(said,))
+    above = 1
+    while above <= _MOST_ABOVE and above < len(sample) - 1:
+        right, wrong = _fit(sample[above], kinds)
+        filled = sum(bool(cell.strip()) for cell in sample[above])
+        if right or (not wrong and 2 * filled >= width and not _is_rule(sample[above])):
+            break
+        above += 1
+    else:
+        above = 1
+    rules = [at for at, row in enumerate(sample[:above]) if _is_rule(row)]
+    rules = rules if len(rules) < above else []
+    sample = [row for at, row in enumerate(sample) if at not in rules]
+    above -= len(rules)
+    whole = [all(map(str.strip, row)) and len(set(row)) == width for row in sample[:above]]
+    at = whole.index(True) if True in whole else 0
+    if any(whole) and at + 1 < above and not _are_units(sample[at + 1], kinds):
+        above = at + 1
+    elif not any(whole):
+        cells = [sum(bool(cell.strip()) for cell in row) for row in sample[:above]]
+        at = cells.index(max(cells))
+        above = above if at + 1 == above or _are_units(sample[at + 1], kinds) else at + 1
+    names = [cell.strip() for cell in sample[at]]
+    notes = []
+    if at:
+        notes.append(f"{'1 line' if at == 1 else f'{at} lines'} above the names skipped.")
+    names[0] = re.sub(r"^[#%]+\s*(?=\w)", "", names[0])
+    return Heading(
+        names=names, above=above + len(rules), given=True,
+        notes=(*notes, *_said_units(sample[at + 1 : above])),
+    )  # fmt: skip
+
+
+def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
+    """Tell whether the first row is a record: its cells are like those below."""
+    first = sample[0]
+    right, wrong = _fit(first, kinds)
+    if wrong or not right:
+        return False
+    cells = [(cell.strip(), kind) for cell, kind in zip(first, kinds, strict=True)]
+    numbers = [cell for cell, kind in cells if kind == "number" and kind_of(cell)]
+    whole = [int(one) for one in numbers if re.fullmatch(r"\d{1,9}", one)]
+    if len(whole) < len(numbers) or any(kind in ("date", "place") for _, kind in cells):
+        return True
+    # Numbers from 0 or 1 on are names of columns without any, where those below have decimals.
+    below = [cell for row in sample[1:21] for cell in row]
+    in_order = whole in (list(range(len(whole))), list(range(1, len(whole) + 1)))
+    decimals = sum(bool(re.fullmatch(r"\s*[-+]?\d*[.,]\d+\s*", cell)) for cell in below)
+    blank = any(
+        not cell and sample[1:] and sample[1][at].strip() for at, (cell, _) in enumerate(cells)
+    )
+    if len(numbers) > 1 and in_order and (blank or decimals * 2 > len(below)):
+        return False
+    return len(numbers) == len(first) or not all(1900 <= one <= 2100 for one in whole)
+
+
+def _is_rule(row: list[str]) -> bool:
+    """Tell whether a row is empty, or a line drawn below the names."""
+    return all(re.fullmatch(r"[-:=_ ]*", cell) for cell in row)
+
+
+def _are_units(row: list[str], kinds: list[str]) -> bool:
+    """Tell whether a row below the names holds units."""
+    odd = [
+        cell.strip() for cell, kind in zip(row, kinds, strict=True)
+        if kind == "number" and kind_of(cell)
+    ]  # fmt: skip
+    if not odd or any(kind_of(cell) == "number" for cell in odd):
+        return False
+    known = [UNIT.fullmatch(one) is not None for one in odd]
+    may_be = [one or SHORT.fullmatch(cell) for one, cell in zip(known, odd, strict=True)]
+    return 2 * sum(known) >= len(odd) or (len(odd) > 1 and all(may_be))
+
+
+def _units_below(sample: list[list[str]], kinds: list[str]) -> int:
+    """1 where the first row below known names holds units, else 0."""
+    return int(len(sample) > 1 and _are_units(sample[0], kinds))
+
+
+def _said_units(rows: list[list[str]]) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    cells = listed([cell for row in rows for cell in row if cell.strip()], 60)
+    return (f"A line of units below the names is skipped: {cells}.",)
+
+
+def _no_records(
+    columns: list[pa.ChunkedArray], heading: Heading
+) -> tuple[list[int], tuple[str, ...]]:
+    """Positions of rows that repeat the names, and of sums at the end, with sentences on them."""
+    gone: list[int] = []
+    notes = []
+    named = next((at for at, name in enumerate(heading.names) if name), None)
+    if heading.given and named is not None and holds_text(columns[named].type):
+        trimmed = pc.utf8_trim_whitespace(columns[named])
+        same = pc.equal(trimmed, heading.names[named]).fill_null(False)
+        places = np.flatnonzero(same.to_numpy())
+        if len(places) and len(places) * 4 <= len(trimmed):
+            gone = [at for at in places.tolist() if _row(columns, at) == heading.names]
+        if gone:
+            many = "1 line repeats" if len(gone) == 1 else f"{len(gone):,} lines repeat"
+            notes.append(f"{many} the names, and {'is' if len(gone) == 1 else 'are'} left out.")
+    last = len(columns[0]) - 1
+    while last > 0 and last not in gone and len(columns[0]) - last <= 3:
+        row = _row(columns, last)
+        first = next((cell for cell in row if cell), "")
+        if not _TOTAL.fullmatch(first):
+            break
+        notes.append(f'The last row says "{shown(first)}", and is left out.')
+        gone.append(last)
+        last -= 1
+    return gone, tuple(notes)
+
+
+def _row(columns: Sequence[pa.ChunkedArray], at: int) -> list[str]:
+    """Cells of one row as text."""
+    cells = [column[at].as_py() for column in columns]
+    return ["" if cell is None else str(cell).strip() for cell in cells]

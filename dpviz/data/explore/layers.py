@@ -1,0 +1,246 @@
+"""Points of geographic files (shapefile, GPKG, FlatGeobuf, KML, GPX, GML) by GDAL.
+
+GDAL knows formats that name other files and addresses. So the bytes are looked at first, only
+plain kinds reach it, in memory, and nothing in them can name a file (see :func:`_checked`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import posixpath
+import re
+import sqlite3
+import struct
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyogrio  # type: ignore[import-untyped]
+import pyogrio.raw  # type: ignore[import-untyped]
+import shapely
+from numpy.typing import NDArray
+
+from dpviz.data.explore.archive import member, members
+from dpviz.data.explore.objects import ONLY_POINTS, SEVERAL, axes
+from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.reading.cells import check_width, text_cells
+from dpviz.data.reading.files import ZIP
+from dpviz.errors import InputError, listed, shown
+from dpviz.numbers import counted
+
+#: Files of an archive that hold places.
+_MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
+
+#: Drivers that may read; another one means that the bytes were taken for something else.
+_DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
+
+#: How XML of places begins; GDAL follows references that stand anywhere near its beginning.
+_XML = re.compile(
+    r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
+    r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
+)  # fmt: skip
+
+#: Tables that SQLite itself makes; others may name files.
+_VIRTUAL = re.compile(r"create\s+virtual\s+table.*?using\s+(?!rtree\b|fts[345]\b)\w", re.I | re.S)
+
+#: Options of GDAL against other files and addresses.
+_ALONE = {
+    "CPL_VSIL_CURL_ALLOWED_FILENAME": "none", "GDAL_HTTP_PROXY": "127.0.0.1:9",
+    "GML_SKIP_RESOLVE_ELEMS": "ALL", "OGR_SQLITE_ALLOW_EXTERNAL_ACCESS": "NO",
+    "LIBKML_RESOLVE_STYLE": "NO",
+}  # fmt: skip
+
+#: Parts of a shapefile that are read.
+_BESIDE = (".shp", ".dbf", ".prj", ".cpg")
+
+#: Columns that every KML has, and that say nothing.
+_STYLE = {"tessellate", "extrude", "visibility", "drawOrder", "altitudeMode", "icon"}
+
+_DAMAGED = (
+    "is damaged, not whole, or no file of places that can be read here: save it again with all its "
+    "parts, or save its points as GeoJSON or CSV."
+)
+
+
+def read_layer(data: bytes, name: str, options: Options) -> Rows:
+    """Read the points of one layer; the first two columns are lon and lat, or x and y.
+
+    Raises
+    ------
+    InputError
+        If it can't be read, has no points, or several layers of points and none is named.
+    """
+    whole, layers = _opened(data, name, options.part)
+    layer = options.part if options.part in layers else layers[0]
+    if len(layers) > 1 and options.part not in layers:
+        said = f"{len(layers)} layers of points, {listed(layers)}"
+        raise InputError(f"{shown(name)} holds {said}: name one (--layer on the command line).")
+    opened = pyogrio.raw.open_arrow(whole, layer=layer, use_pyarrow=True)
+    with _by_gdal(name), opened as (facts, reader):
+        check_width(len(reader.schema), name)
+        place = facts["geometry_name"] or "wkb_geometry"
+        told = (reader.schema.field(place).metadata or {}).get(b"ARROW:extension:metadata")
+        points, numbers, batches, left = _points(reader, place)
+    if not len(points):
+        raise _unread(name, f"holds no points: {ONLY_POINTS}")
+    table = pa.Table.from_batches(batches)
+    if b"<" in whole[:64]:  # XML has columns by its format
+        used = [one for one in table.column_names if table[one].null_count < len(table)]
+        table = table.select([one for one in used if one not in _STYLE])
+    crs = json.loads(told or "{}").get("crs") or {}
+    crs = crs.get("source_crs", crs)
+    crs = (crs.get("components") or [crs])[0]  # the second is the height
+    names, notes = axes(points, crs.get("name", ""), crs.get("type", "")[:3] == "Geo")
+    if left:
+        notes += (f"Left out, for no point: {counted(left, 'feature')}.",)
+    notes += (SEVERAL,) if len(np.unique(numbers)) < len(numbers) else ()
+    columns = [*(pa.chunked_array([one]) for one in points.T), *map(_in_unicode, table.columns)]
+    return Rows(columns=columns, names=[*names, *table.column_names], numbers=lambda: numbers,
+                notes=notes, written=True)  # fmt: skip
+
+
+def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same column; damaged characters of text, as in a wrong code page, become U+FFFD."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.chunked_array([text_cells(one) for one in column.chunks])
+    return column
+
+
+def layer_names(data: bytes, name: str) -> tuple[str, ...]:
+    """Names of the layers of points, or of the files of an archive, to choose from."""
+    mains = _mains(data, name) if data.startswith(ZIP) else []
+    return tuple(mains if len(mains) > 1 else _opened(data, name, None)[1])
+
+
+def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
+    """Bytes for GDAL, and the names of the layers that may hold points."""
+    if not data.startswith(ZIP):
+        return _layers(_checked(data, name), name)
+    try:
+        return _layers(_unpacked(data, name, part, _BESIDE), name)
+    except InputError:  # of a reference system, perhaps, that nobody knows
+        return _layers(_unpacked(data, name, part, (".shp", ".dbf", ".cpg")), name)
+
+
+def _layers(whole: bytes, name: str) -> tuple[bytes, list[str]]:
+    """The bytes, and the names of the layers in them that may hold points."""
+    with _by_gdal(name):
+        kinds = dict(pyogrio.list_layers(whole).tolist())
+        shapes = ("Point", "Unknown", "GeometryCollection")
+        some = [one for one, kind in kinds.items() if kind and any(map(kind.count, shapes))]
+        facts = [pyogrio.read_info(whole, layer=one, force_feature_count=True) for one in some[:9]]
+        if any(one["driver"] not in _DRIVERS for one in facts):
+            raise _unread(name)
+        # GPX has five layers, most of them empty.
+        some = [one["layer_name"] for one in facts if one["features"]] + some[9:] or some[:1]
+    if not some:
+        held = listed(sorted(set(map(str, kinds.values()))))
+        but = f", but {held}" if held else ""
+        raise _unread(name, f"holds no points{but}: {ONLY_POINTS}")
+    return whole, some
+
+
+def _checked(data: bytes, name: str) -> bytes:
+    """Bytes of a kind that GDAL may read, in which nothing names a file or an address."""
+    if data.startswith(b"fgb\x03fgb"):
+        return data
+    if data.startswith(b"SQLite format 3\0"):
+        wrong = (sqlite3.Error, UnicodeError, OverflowError)
+        with suppress(*wrong), closing(sqlite3.connect(":memory:")) as base:
+            base.deserialize(data)
+            made = base.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+            if not any(_VIRTUAL.search(str(sql)) for (sql,) in made):
+                return data
+    elif _XML.match(data[: 2**16].decode("utf-8-sig", "ignore")):
+        return data.replace(b"schemaLocation", b"schemaWhatever")  # as long as before
+    raise _unread(name)
+
+
+def _mains(data: bytes, name: str) -> list[str]:
+    """Files of an archive that hold places; macOS adds others that only look like it."""
+    names = [one for one in members(data, name) if "__MACOSX" not in one]
+    mains = [one for one in names if one.lower().endswith(_MAIN)]
+    if len(mains) > 1 and all(one.lower().endswith(".kml") for one in mains):
+        # The first of a KMZ may only refer to the others.
+        mains = [one for one in mains if b"<Point" in member(data, name, one)] or mains
+    return mains
+
+
+def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -> bytes:
+    """The one file of an archive, or a new archive of it and those beside it, and nothing else."""
+    mains = _mains(data, name)
+    chosen = [part] if part in mains else mains
+    if len(chosen) != 1:
+        said = f"{len(chosen):,} files of places, {listed(chosen)}" if chosen else "no place"
+        raise InputError(f"{shown(name)} holds {said}: give or name one.")
+    stem, ending = posixpath.splitext(chosen[0])
+    if ending.lower() != ".shp":
+        return _checked(member(data, name, chosen[0]), name)
+    known = {one.lower(): one for one in members(data, name)}
+    beside = {one: known.get((stem + one).lower()) for one in kept}
+    parts = {one: member(data, name, held) for one, held in beside.items() if held}
+    parts[".shx"] = _index(parts[".shp"], parts.get(".dbf"), name)
+    with zipfile.ZipFile(made := io.BytesIO(), "w") as packed:
+        for one, held in parts.items():
+            packed.writestr(f"layer{one}", held)
+    return made.getvalue()
+
+
+def _index(shapes: bytes, table: bytes | None, name: str) -> bytes:
+    """Where each record of a shapefile begins: the .shx may be missing, or lead elsewhere."""
+    found, place = bytearray(shapes[:100]), 100
+    while place < len(shapes):
+        words = int.from_bytes(shapes[place + 4 : place + 8], "big")
+        found += struct.pack(">II", place // 2, words)
+        place += 8 + 2 * words
+    records = len(found) // 8 - 12
+    if place != len(shapes) or (table and int.from_bytes(table[4:8], "little") != records):
+        raise _unread(name)
+    found[24:28] = struct.pack(">I", len(found) // 2)
+    return bytes(found)
+
+
+def _unread(name: str, what: str = _DAMAGED) -> InputError:
+    return InputError(f"{shown(name)} {what}")
+
+
+@contextmanager
+def _by_gdal(name: str) -> Iterator[None]:
+    """Let GDAL read nothing else; its errors are one sentence."""
+    pyogrio.set_gdal_config_options(_ALONE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (InputError, MemoryError):
+        raise
+    except (RuntimeError, OSError, ValueError, pa.ArrowException, KeyError):
+        raise _unread(name) from None
+
+
+def _points(reader: Any, place: str) -> tuple[NDArray[Any], NDArray[Any], list[Any], int]:
+    """Points (n, 2), their feature numbers, rows of other columns, and features left out."""
+    points, numbers, batches = [np.empty((0, 2))], [np.empty(0, np.int64)], []
+    left = start = 0
+    for batch in reader:
+        cells = batch.column(place).to_numpy(zero_copy_only=False)
+        shapes = np.asarray(shapely.from_wkb(cells, on_invalid="ignore"), dtype=object)
+        shapes[shapely.get_num_coordinates(shapes) == 0] = shapely.Point()  # missing
+        parts, rows = shapely.get_parts(shapes, return_index=True)
+        fine = shapely.get_type_id(parts) == 0
+        parts, rows = parts[fine], rows[fine]
+        found, at = shapely.get_coordinates(parts, return_index=True)
+        points.append(np.full((len(parts), 2), np.nan))
+        points[-1][at] = found
+        numbers.append(rows + start + 1)
+        batches.append(batch.drop_columns([place]).take(pa.array(rows)))
+        left += len(batch) - len(np.unique(rows))
+        start += len(batch)
+    return np.concatenate(points), np.concatenate(numbers), batches, left

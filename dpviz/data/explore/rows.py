@@ -1,0 +1,80 @@
+"""What a reader for exploring finds: rows of fields, perhaps without names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dpviz.data.reading.unread import NO_ROWS, NamedRows
+from dpviz.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a person says about a file; None leaves it to the reader, who says what it takes.
+
+    Parameters
+    ----------
+    skip
+        Lines above the names (or the first record) that are left out.
+    header
+        Whether there is a line of names.
+    encoding
+        Of text, as Python names it.
+    missing
+        Cells that stand for no value, besides those of :data:`~dpviz.data.reading.kinds.MISSING`.
+    part
+        Name of the sheet, layer, array or member of an archive to read.
+    """
+
+    skip: int | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    part: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the number of lines."""
+        if self.skip is not None and self.skip < 0:
+            raise InputError(f"skip = {self.skip}: give a number of lines of at least 0.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Fields in columns, as Arrow arrays of text or of a type of their own.
+
+    Parameters
+    ----------
+    columns
+        The columns, all of the same length.
+    names
+        Names of the columns where the format has them, or stands apart from the rows; None where
+        the first rows may hold them.
+    numbers
+        Returns the number in the source, from 1, of each row (n,).
+    notes
+        Sentences on what was guessed or left out.
+    ragged
+        Rows left out for another number of fields.
+    commas
+        Whether numbers may have a decimal comma in single cells.
+    written
+        Whether a program wrote the numbers, with decimal points.
+    """
+
+    columns: list[pa.ChunkedArray]
+    names: list[str] | None = None
+    numbers: Callable[[], NDArray[np.int64]] | None = None
+    notes: tuple[str, ...] = ()
+    ragged: NamedRows = NO_ROWS
+    commas: bool = False
+    written: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.columns[0]) if self.columns else 0

@@ -1,0 +1,224 @@
+"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as rows, read by calamine.
+
+Of formulas the result that the file holds is read. The library makes room for all cells up to the
+last one, waits for the end of damaged parts, and may end its process: that is one with limits.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import reduce
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import python_calamine as calamine
+
+from dpviz.data.explore.archive import member, members
+from dpviz.data.explore.heading import kind_of
+from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.reading.cells import BLOCK_ROWS, check_width
+from dpviz.data.reading.files import ZIP
+from dpviz.data.reading.limits import PATIENCE, SECONDS, is_limited, limit_memory, limit_time
+from dpviz.data.reading.watch import passed
+from dpviz.errors import InputError, listed, shown
+from dpviz.numbers import counted
+
+#: Most cells of an .xlsx sheet from A1 to its last one, besides one for each byte of the file.
+_CELLS = 2**25
+
+#: Columns, and sentences or names.
+Answer: TypeAlias = tuple[list[pa.ChunkedArray], list[str]]
+
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_NUMBERS = {float, int}
+_SHEET = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
+_ROOT = str(Path(__file__).parents[3])
+_START = f"import sys; sys.path.insert(0, {_ROOT!r}); import {__name__} as sheets; sheets.main()"
+
+#: A cell with something in it, and one whose formula has no result.
+_FULL = re.compile(rb'<c r=["\']([A-Z]{1,3})(\d{1,7})["\'][^<>]*(?<!/)>(?!</c>)')
+_UNRESOLVED = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f>[^<]*</f>(?:<v></v>|<v ?/>)?</c>')
+
+
+def sheet_names(data: bytes, name: str) -> tuple[str, ...]:
+    """Names of the sheets that hold cells, without hidden ones; errors as of :func:`read_sheet`."""
+    return tuple(_asked(data, name=name, only_names=True)[1])
+
+
+def read_sheet(data: bytes, name: str, options: Options) -> Rows:
+    """Read the rows of one sheet: the only one that holds cells, or ``options.part``.
+
+    Raises
+    ------
+    InputError
+        If it is no workbook that can be read here, or the sheet has to be named.
+    """
+    found, notes = _asked(data, name=name, part=options.part, skip=options.skip or 0)
+    *columns, numbers = found
+    return Rows(columns=columns, numbers=numbers.to_numpy, notes=tuple(notes), written=True)
+
+
+def _asked(data: bytes, **asked: Any) -> Answer:
+    """Answer of a process with limits: of this one, if it has some."""
+    if is_limited():
+        return _answer(data, **asked)
+    head = json.dumps([SECONDS, asked]).encode() + b"\n"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _START], input=head + data, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=PATIENCE, check=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        table = pa.ipc.open_stream(done.stdout).read_all()
+        table.validate(full=True)
+        notes, error = json.loads((table.schema.metadata or {})[b"said"])
+    except (subprocess.SubprocessError, pa.ArrowException, OSError, ValueError, LookupError):
+        error = (
+            f"{shown(asked['name'])} takes more than {SECONDS:g} s of a processor or more memory "
+            "than is free to read, or is damaged: save it as CSV or Parquet."
+        )
+    if error:
+        raise InputError(str(error))
+    return table.columns, notes
+
+
+def main() -> None:
+    """Read a question and a workbook from standard input; write the answer as Arrow."""
+    seconds, asked = json.loads(sys.stdin.buffer.readline())
+    data = sys.stdin.buffer.read()
+    limit_memory(len(data))
+    limit_time(seconds)
+    try:
+        (columns, notes), error = _answer(data, **asked), ""
+    except InputError as refusal:
+        columns, notes, error = [], [], str(refusal)
+    names, said = [*map(str, range(len(columns)))], json.dumps([notes, error])
+    table = pa.table(columns, names=names, metadata={"said": said})
+    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
+        stream.write_table(table)
+
+
+def _answer(
+    data: bytes, name: str, part: str | None = None, skip: int = 0, *, only_names: bool = False
+) -> Answer:
+    """Columns of a sheet as text, numbers of its rows, and sentences; or only names of sheets."""
+    notes = _looked_at(data, name)
+    try:
+        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        names = [one.name for one in book.sheets_metadata if (one.visible, one.typ) == _SHEET]
+        if part is None and len(names) > 1:
+            names = [one for one in names if book.get_sheet_by_name(one).start]
+        if only_names:
+            return [], names
+        part = names[0] if part is None and len(names) == 1 else part
+        if names and part not in book.sheet_names:
+            wrong = f'sheet = "{shown(part)}" is not there, and ' if part is not None else ""
+            raise InputError(
+                f"{wrong}{shown(name)} has {counted(len(names), 'sheet')}: name the one to read, "
+                f"{listed(names)} (--sheet on the command line)."
+            )
+        sheet = book.get_sheet_by_name(part) if part in book.sheet_names else None
+        if sheet is None or sheet.start is None:
+            raise InputError(
+                f"{shown(name)} has no sheet with data: give one row of numbers for each record."
+            )
+        check_width(sheet.width, name)
+        columns, apart = _columns(sheet, skip)
+    except BaseException as error:
+        # A panic of the library is no Exception.
+        if not isinstance(error, calamine.CalamineError) and "Panic" not in type(error).__name__:
+            raise
+        what, then = "is no workbook that can be read", ""
+        if isinstance(error, calamine.PasswordError) or _ENCRYPTED in data:
+            what, then = "is protected by a password", "remove the password, "
+        elif new := re.search(r"error value '(#[\w/!?]{1,20})'", str(error)):
+            what, then = f"has a cell with the error {new[1]}", "clear such cells, "
+        raise InputError(
+            f"{shown(name)} {what}: open it in a spreadsheet program, {then}and save it again as "
+            ".xlsx, or the sheet as CSV in UTF-8."
+        ) from None
+    if merged := len(sheet.merged_cell_ranges or ()):
+        notes += (f"{counted(merged, 'merged area')}: only the first cell of each is filled.",)
+    return columns, [*notes, *apart]
+
+
+def _looked_at(data: bytes, name: str) -> tuple[str, ...]:
+    """Refuse an .xlsx file with a cell far from all others; say which formula has no result."""
+    found = None
+    for part in members(data, name) if data.startswith(ZIP) else ():
+        if not part.startswith("xl/worksheets/") or not part.endswith(".xml"):
+            continue
+        xml = member(data, name, part)
+        full = _FULL.findall(xml, max(xml.rfind(b"<row"), 0))
+        letters, row = full[-1] if full else (b"", b"0")
+        column = reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
+        if column * int(row) > _CELLS + len(data):
+            raise InputError(
+                f"{shown(name)} has a cell far from the others, {(letters + row).decode()}: delete "
+                "its row and column in a spreadsheet program, or save the table as CSV."
+            )
+        found = found or (_UNRESOLVED.search(xml) if b"</f>" in xml else None)
+    first = found[1].decode() if found else ""
+    said = f"Formulas have no result, as in {first}: open the file in a spreadsheet program and "
+    return (f"{said}save it again.",) if first else ()
+
+
+def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
+    """Columns of the largest table of a sheet and the numbers of its rows, with a sentence."""
+    rows, step = sheet.iter_rows(), max(1, min(BLOCK_ROWS, 2**22 // sheet.width))
+    skip = max(skip, (sheet.start or (0, 0))[0])
+    for _ in islice(rows, skip):
+        pass
+    parts = [[pa.array([], pa.large_string())] * sheet.width]
+    while block := [*islice(rows, step)]:
+        parts.append([_texts(cells) for cells in zip(*block, strict=True)])
+        passed(skip + sum(len(one[0]) for one in parts), sheet.total_height)
+    columns = [pa.chunked_array(one) for one in zip(*parts, strict=True)]
+    filled = np.stack([column.is_valid().to_numpy() for column in columns], axis=1)
+    columns = [column for axis, column in enumerate(columns) if filled[:, axis].any()]
+    places, notes = np.flatnonzero(filled.any(axis=1)), []
+    # An empty row ends a table where the next one holds only text, as names or remarks do.
+    starts = [
+        at for at in (np.flatnonzero(np.diff(places) > 1) + 1).tolist()[:200]
+        if {kind_of(str(one[places[at]].as_py() or "")) for one in columns} <= {"", "text"}
+    ]  # fmt: skip
+    if starts:
+        tables = np.split(places, starts)
+        kept = max(tables, key=lambda one: int(filled[one].sum()))
+        left = [f"{skip + one[0] + 1} to {skip + one[-1] + 1}" for one in tables if one is not kept]
+        places, notes = kept, [f"Left out, apart from the table: rows {listed(left)}."]
+    if len(places) < len(filled):
+        columns = [column.take(pa.array(places)) for column in columns]
+    return [*columns, pa.chunked_array([places + skip + 1])], notes
+
+
+def _texts(cells: Sequence[Any]) -> pa.Array:
+    """Texts of some cells of a column: null for an empty one."""
+    numbers = np.array([cell if type(cell) in _NUMBERS else np.nan for cell in cells], np.float64)
+    # Spreadsheet programs keep 15 digits: larger ones get an exponent, as they may be rounded.
+    whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < 1e15)
+    in_digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
+    others = pa.array(numbers, from_pandas=True).cast(pa.large_string())
+    found = pc.if_else(pa.array(whole), in_digits, others)
+    if {*map(type, cells)} <= _NUMBERS:
+        return found
+    return pc.coalesce(found, pa.array([*map(_text, cells)], pa.large_string()))
+
+
+def _text(cell: Any) -> str | None:
+    """Text of a cell that is no number: a date in ISO 8601, nothing of an empty one."""
+    if isinstance(cell, datetime):
+        near = cell + timedelta(milliseconds=500) if cell.year < 9999 else cell
+        return near.isoformat(" ", "seconds").removesuffix(" 00:00:00")
+    return None if cell == "" or type(cell) in _NUMBERS else str(cell)

@@ -1,0 +1,130 @@
+"""Rows of fields as a table: named columns, places, numbers as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpviz.data.explore.cells import ArrowCells
+from dpviz.data.explore.heading import Heading, headed
+from dpviz.data.explore.places import LAT_WORDS, LON_WORDS, with_places
+from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.reading.cells import Kind, as_numbers, check_width
+from dpviz.data.reading.kinds import holds_text, plain, readable
+from dpviz.data.reading.proposal import words_of
+from dpviz.data.reading.table import Table, doubtful, named_table
+from dpviz.errors import InputError, listed, shown
+
+
+def table_of(
+    rows: Rows, name: str, options: Options, memory: int | None = None, *, exact: bool = False
+) -> Table:
+    """Make a table of rows; an ``exact`` one keeps all of them, and its columns as they are.
+
+    Raises
+    ------
+    InputError
+        If no row, or no column that can be read, is left.
+    """
+    check_width(len(rows.columns), name)
+    if exact:
+        names = rows.names or [""] * len(rows.columns)
+        heading = Heading(names=names, above=0, given=rows.names is not None)
+    else:
+        rows, heading = headed(rows, options)
+    if not rows.rows:
+        raise InputError(
+            f"{shown(name)} holds only a header: add at least one row of numbers below it."
+            if heading.given
+            else f"{shown(name)} has no row: give a table with one row of numbers per record."
+        )
+    columns, names = _without_empty(rows.columns, heading.names)
+    columns, names, said = (columns, names, ()) if exact else with_places(columns, names)
+    columns, said = (columns, said) if exact else _whole_degrees(columns, names, said)
+    flat = [axis for axis, column in enumerate(columns) if readable(column.type)]
+    cells = ArrowCells(
+        [columns[axis] for axis in flat],
+        numbers=rows.numbers,
+        missing=options.missing,
+        commas=rows.commas,
+        written=rows.written,
+        tidy=not exact,
+        degrees=degrees_of([names[axis] for axis in flat]),
+    )
+    table = named_table(
+        name,
+        names,
+        cells,
+        flat=flat,
+        memory=memory,
+        doubtful=doubtful(names) if heading.given and options.header is None else (),
+        ragged=rows.ragged,
+    )
+    found = (*rows.notes, *heading.notes, *said, *_of_marks(table))
+    return replace(table, notes=(*found, *table.notes), guessed=bool(found))
+
+
+def _whole_degrees(
+    columns: list[pa.ChunkedArray], names: Sequence[str], notes: tuple[str, ...]
+) -> tuple[list[pa.ChunkedArray], tuple[str, ...]]:
+    """Columns with degrees in place of their ten millionths (latitudeE7), as phones keep them."""
+    found = []
+    for axis, name in enumerate(names):
+        words = words_of(name)
+        if words[-2:] == ("e", "7") and {*words} & (LON_WORDS | LAT_WORDS):
+            values = [as_numbers(plain(one))[0] / 1e7 for one in columns[axis].chunks]
+            if np.nanmax(np.abs(np.concatenate([[0], *values]))) <= 360:
+                columns[axis] = pa.chunked_array(values)
+                found.append(name)
+    said = (f"Read in ten millionths of a degree: {listed(found)}.",) if found else ()
+    return columns, (*notes, *said)
+
+
+def _without_empty(
+    columns: Sequence[pa.ChunkedArray], names: Sequence[str]
+) -> tuple[list[pa.ChunkedArray], list[str]]:
+    """Columns without those that have neither a name nor any value, as separators at line ends."""
+    kept = [
+        axis
+        for axis, (column, name) in enumerate(zip(columns, names, strict=True))
+        if name.strip() or not _is_empty(column)
+    ]
+    return [columns[axis] for axis in kept], [names[axis] for axis in kept]
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column holds nothing."""
+    if not holds_text(column.type):
+        return bool(column.null_count == len(column))
+    return not pc.any(pc.match_substring_regex(column, r"\S")).as_py()
+
+
+def degrees_of(names: Sequence[str]) -> dict[int, float]:
+    """Largest absolute value of columns that are longitude or latitude by their names."""
+    words = [set(words_of(name)) for name in names]
+    most = {axis: 360.0 for axis, one in enumerate(words) if one & LON_WORDS}
+    return most | {axis: 90.0 for axis, one in enumerate(words) if one & LAT_WORDS}
+
+
+def _of_marks(table: Table) -> Iterator[str]:
+    """Sentences about columns with decimal commas or thousands set apart."""
+    found: dict[Kind, list[str]] = {}
+    for axis, kind in sorted(table.cells.kinds.items()):
+        kind = kind if kind in ("comma", "unclear", "point", "text", "nothing") else "commas"
+        found.setdefault(kind, []).append(table.columns[axis])
+    if "comma" in found:
+        yield f"Decimal commas are read as points (3,14 as 3.14) in {listed(found['comma'])}."
+    if "commas" in found:
+        yield (
+            f"Numbers are read without the signs between thousands in {listed(found['commas'])}; a "
+            "release reads each cell by itself, so write them without such signs before one."
+        )
+    if "unclear" in found:
+        yield (
+            "Not taken for numbers, since they may have thousands set apart or three decimals: "
+            f"{listed(found['unclear'])}."
+        )

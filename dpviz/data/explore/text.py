@@ -1,0 +1,719 @@
+"""Text of people as rows of fields: which encoding, which separator, where the table begins.
+
+Regular blocks of lines go to pyarrow's parser. Where quotation marks are left open, or fields are
+quoted in another way, :func:`_line_by_line` reads them, the plain definition of both.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.reading.cells import COMMA_NUMBER, NUMBER, check_width, looks_grouped
+from dpviz.data.reading.kinds import MISSING
+from dpviz.data.reading.unread import NAMED, NamedRows
+from dpviz.data.reading.watch import passed
+from dpviz.errors import InputError, shown
+from dpviz.numbers import counted
+
+#: Separators of fields and their names; of those that fit alike the first is taken. Runs of spaces
+#: separate, too.
+MARKS = {
+    ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", "\x1f": "double colon",
+    "^": "caret", " ": "space",
+}  # fmt: skip
+
+#: Bytes and lines in which the form of a text is found.
+_HEAD, _LINES = 2**18, 400
+
+#: Share of lines with the same number of fields that makes a mark fit.
+_MOSTLY = 0.9
+
+#: Most lines that one record in quotation marks goes over.
+_LONGEST = 10_000
+
+#: Most lines below a table that are no rows.
+_MOST_BELOW = 10
+
+#: Bytes of lines that are parsed together.
+_BLOCK = 2**23
+
+#: A line that explains.
+_COMMENT = re.compile(r"\s*(#|//|%|--|!|[-+=|_:*\s]+$)")
+
+#: Units as people write them below names.
+UNIT = re.compile(
+    r"(decimal )?(deg|degs|degrees?)([_ .]?[a-z]{1,8})?|°.{0,4}|[munkc]?m|ft|mi|in|miles?|feet|"
+    r"met(er|re)s?|h|hrs?|hours?|days?|min|s|sec|ms|UTC|GMT|ISO ?8601|datetime|date|time|m/s|km/h|"
+    r"[µμ]g/m[3³]|mph|knots?|kts?|k?g|lbs?|h?Pa|m?bar|[CFK]|%|percent|psu|PSU|ppm|1|count|unitless|none|"
+    r"years?|EUR|USD|€|\$|WGS ?84|text|string|float|double|int(eger)?|number|real|id|name|"
+    r"\(.{1,20}\)|\[.{1,20}\]|[\wµμ°]{1,8} ?/ ?[\w°]{1,8}[23³²]?",
+    re.IGNORECASE,
+)
+
+#: What may be a unit beside others.
+SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")
+
+#: Line that some spreadsheet programs write to name the separator.
+_SEP_LINE = re.compile(r'\s*"?sep=(.|\\t)"?\s*', re.IGNORECASE)
+
+
+def read_text(data: bytes, name: str, options: Options) -> Rows:
+    """Read rows of fields.
+
+    Raises
+    ------
+    InputError
+        If it is no text, or has no row.
+    """
+    data, notes = decoded(data, name, options.encoding)
+    form = form_of(data, name, options)
+    found = list(parsed(_blocks(data, form.start), form))
+    names = [str(axis) for axis in range(form.width)]
+    columns = (
+        pa.Table.from_batches([one.rows for one in found]).columns
+        if found
+        else [pa.chunked_array([], pa.string()) for _ in names]
+    )
+    last = next((one.numbers()[-1] for one in reversed(found) if len(one.rows)), 0)
+    ragged, said = _ragged([row for one in found for row in one.wrong], form, int(last))
+    opened = [line for one in found for line in one.opened]
+    if opened:
+        where = ", ".join(map(str, opened[:3])) + (" and others" if len(opened) > 3 else "")
+        line = "line" if len(opened) == 1 else "lines"
+        said += (f"A quotation mark is never closed in {line} {where}: read as a character.",)
+    return Rows(
+        columns=columns,
+        names=form.names,
+        numbers=lambda: np.concatenate([[], *(one.numbers() for one in found)]).astype(np.int64),
+        notes=(*notes, *form.notes, *said),
+        ragged=ragged,
+        commas=form.mark != ",",
+    )
+
+
+def _blocks(data: bytes, start: int) -> Iterator[bytes]:
+    """Whole lines of a text, some at a time."""
+    while start < len(data):
+        end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
+        yield data[start:end]
+        passed(end, len(data))
+        start = end
+
+
+# -- bytes to UTF-8 ----------------------------------------------------------------------
+
+
+def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[str, ...]]:
+    """Return the text in UTF-8, with newlines between lines, and a note on its encoding."""
+    found = encoding_of(data, name) if encoding is None else encoding
+    notes: tuple[str, ...] = ()
+    if found != "utf-8":
+        data = _in_utf8(data, found, name)
+        notes = (f"Read in the encoding {found}.",) if encoding is None else ()
+    elif not _is_utf8(data):
+        data, notes = _in_utf8(data, found, name), ("Damaged characters are shown as \ufffd.",)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    # The mark at which old programs end a text.
+    data = re.sub(rb"\x1a\s*\Z", b"", data[-64:]).join([data[:-64], b""])
+    return newlines(data), notes
+
+
+def newlines(data: bytes) -> bytes:
+    """Text with newlines between lines, whatever stood there."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def encoding_of(data: bytes, name: str) -> str:
+    """Name of the encoding that a text looks like.
+
+    Raises
+    ------
+    InputError
+        If it is no text.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in data[:_HEAD]:
+        # Without a mark in front, every second byte of plain text is 0.
+        odd = [data[at:_HEAD:2].count(b"\0") / (len(data[at:_HEAD:2]) or 1) for at in (0, 1)]
+        if max(odd) < 0.4 or min(odd) > 0.1:
+            line = data.count(b"\n", 0, data.find(b"\0")) + 1
+            raise InputError(
+                f"{shown(name)} is no text, line {line} has a NUL byte: save the table as CSV in "
+                "UTF-8, or give the file its right ending."
+            )
+        return "utf-16-le" if odd[1] > odd[0] else "utf-16-be"
+    return "utf-8" if _is_utf8(data) else _guessed(data)
+
+
+def _in_utf8(data: bytes, encoding: str, name: str) -> bytes:
+    """Text in UTF-8; single damaged characters become U+FFFD."""
+    try:
+        return data.decode(encoding, "replace").encode()
+    except (LookupError, ValueError):
+        raise InputError(
+            f'encoding = "{shown(encoding)}" does not fit {shown(name)}: name one such as utf-8, '
+            "cp1252 or utf-16."
+        ) from None
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8; decodes in parts to save memory."""
+    if data.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), 2**20):
+            decoder.decode(data[start : start + 2**20], start + 2**20 >= len(data))
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _guessed(data: bytes) -> str:
+    """Encoding of text that is not UTF-8 throughout."""
+    words = b" ".join(islice((m[0] for m in re.finditer(rb"[^\s,;|]*[\x80-\xff]\S*", data)), 2000))
+    words = words[:_HEAD]
+    damaged = words.decode("utf-8", "replace").count("\ufffd")
+    if damaged * 10 < sum(byte > 127 for byte in words):
+        return "utf-8"
+    # Whole words of accents are another alphabet.
+    try:
+        text = words.decode("cp1252")
+    except UnicodeDecodeError:
+        text = ""
+    letters = re.findall(r"[^\W\d_]+", text)
+    signs = [one for one in text if not one.isascii()]
+    foreign = sum(len(word) > 1 and not re.search("[A-Za-z]", word) for word in letters)
+    if text and foreign * 2 <= len(letters) and sum(map(str.isalpha, signs)) > 0.7 * len(signs):
+        return "cp1252"
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(words).best()
+    return best.encoding if best is not None else "cp1252"
+
+
+# -- where the table is, and what separates its fields ---------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How the rows of a text are written.
+
+    Parameters
+    ----------
+    mark
+        Separator of the fields; a space stands for a run of white space.
+    width
+        Number of fields of most rows.
+    start
+        Offset of the first row in the bytes.
+    line
+        Its line, from 1.
+    names
+        Names that stand above rows of more or fewer fields; else None.
+    quote
+        Quotation mark.
+    plain
+        Whether lines without odd quotation marks need not be looked at one by one.
+    """
+
+    mark: str
+    width: int
+    start: int
+    line: int
+    names: list[str] | None = None
+    quote: str = '"'
+    plain: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def form_of(data: bytes, name: str, options: Options) -> Form:
+    """Find separator, width and first row of a text in its first lines."""
+    head = data[:_HEAD]
+    if len(data) > _HEAD:  # whole lines only
+        head = head[: head.rfind(b"\n") + 1] or head
+    lines = _unbroken(head.decode(errors="replace").split("\n")[:_LINES])
+    skip = options.skip or 0
+    known, notes = None, []
+    if not skip and (found := next((at for at, one in enumerate(lines) if one.strip()), None)):
+        skip = found
+    if skip < len(lines) and options.skip is None and (sep := _SEP_LINE.fullmatch(lines[skip])):
+        known, skip = {"\\t": "\t"}.get(sep[1], sep[1]), skip + 1
+    rest = [one.replace("::", "\x1f") for one in lines[skip:]]
+    written = [one for one in rest if one.strip()]
+    if not written:
+        raise InputError(
+            f"{shown(name)} has no row{f' below line {skip}' if skip else ''}: give one line of "
+            "numbers per record."
+        )
+    quote = "'" if _in_apostrophes(written) else '"'
+    mark = known or _mark(written, name, quote)
+    widths = [len(split(one, mark, quote)) if one.strip() else 0 for one in rest]
+    width = _usual([one for one in widths if one])
+    check_width(width, name)
+    first = int(widths[0] != width) if options.skip is not None else _first(rest, widths, width)
+    while not rest[first].strip():
+        first += 1
+    names, above = None, first
+    if options.header is not False:
+        names, above = _names_above(rest, widths, width, first, mark, quote)
+    if options.skip is not None and names is None:
+        first = above = 0
+    if options.skip is None and any(one.strip() for one in rest[:above]):
+        many = sum(bool(one.strip()) for one in rest[:above])
+        lines_ = "1 line" if many == 1 else f"{many:,} lines"
+        verb = "is" if many == 1 else "are"
+        notes.append(f"{lines_} above the table {verb} skipped.")
+    before = "".join(f"{one}\n" for one in lines[: skip + first])
+    if mark not in ",;\t|":
+        notes.append(f"Fields are separated by {MARKS.get(mark, shown(mark))}s.")
+    return Form(
+        mark=mark, width=width, start=len(before.encode()), line=before.count("\n") + 1,
+        names=names, quote=quote,
+        plain=mark != " " and quote == '"',
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+#: A quotation mark that is opened at the end of a line, and one that is closed in a later line.
+_OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
+_CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
+
+
+def _unbroken(lines: list[str]) -> list[str]:
+    """Lines, those joined over which one field in quotation marks goes."""
+    found: list[str] = []
+    at = 0
+    while at < len(lines):
+        end = at
+        if lines[at].count('"') % 2 and _OPENED.fullmatch(lines[at]):
+            end = next((k for k in range(at + 1, len(lines)) if lines[k].count('"') % 2), at)
+            end = end if _CLOSED.fullmatch(lines[end]) else at
+        found.append("\n".join(lines[at : end + 1]))
+        at = end + 1
+    return found
+
+
+def split(line: str, mark: str, quote: str = '"') -> list[str]:
+    """Fields of one line; a quotation mark that is left open is a character like any other."""
+    if mark == " " and quote not in line:
+        return line.split()
+    if quote not in line:
+        return line.split(mark)
+    return _strictly(line, mark, quote) or (line.split() if mark == " " else line.split(mark))
+
+
+def _strictly(text: str, mark: str, quote: str) -> list[str]:
+    """Fields of a record; none where a quotation mark is left open, or closed within a field."""
+    rows = csv.reader([text], delimiter=mark, quotechar=quote, skipinitialspace=True, strict=True)
+    try:
+        found = next(rows, [])
+    except csv.Error:
+        return []
+    return [one for one in found if one] if mark == " " else found
+
+
+def _in_apostrophes(lines: list[str]) -> bool:
+    """Tell whether text stands in apostrophes."""
+    quoted = [re.search(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])", one) for one in lines[:50]]
+    return 2 * sum(map(bool, quoted)) > len(quoted) and not any('"' in one for one in lines[:50])
+
+
+def _usual(widths: list[int]) -> int:
+    """The most usual number of fields, above one where there is one."""
+    several = Counter(one for one in widths if one > 1)
+    if not several or several.total() * 3 < len(widths):
+        return Counter(widths).most_common(1)[0][0]
+    return several.most_common(1)[0][0]
+
+
+def _mark(lines: list[str], name: str, quote: str) -> str:
+    """Separator that fits best; a comma that is the decimal mark of numbers separates nothing."""
+    fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
+    if re.search(r"\.(tsv|tab)(\.\w+)?\Z", name, re.IGNORECASE) and fits["\t"][0] >= 0.5:
+        return "\t"
+    if fits["\t"][0] >= _MOSTLY:  # white space, too
+        del fits[" "]
+    best = max(fits, key=fits.__getitem__)
+    if not fits[best][2]:  # of a last field with two numbers, perhaps
+        wider = [
+            mark for mark, fit in fits.items()
+            if fit[2] and fit[0] >= fits[best][0] and fit[3] > fits[best][3]
+        ]  # fmt: skip
+        best = max(wider, key=fits.__getitem__, default=best)
+    if best == " ":  # of words or degrees in fields that something else separates
+        others = [
+            mark for mark, fit in fits.items() if mark != " " and fit[0] >= _MOSTLY and fit[2]
+            and not (mark == "," and _has_decimal_commas(lines, " "))
+        ]  # fmt: skip
+        best = max(others, key=fits.__getitem__, default=best)
+    if best != ",":
+        return best
+    least = _MOSTLY * fits[","][0]
+    others = [
+        mark for mark, fit in fits.items()
+        if mark not in ", " and fit[0] and fit[0] >= least and _has_decimal_commas(lines, mark)
+    ]  # fmt: skip
+    return max(others, key=fits.__getitem__, default=best)
+
+
+def _fit(lines: list[str], mark: str, quote: str) -> tuple[float, float, bool, int]:
+    """Quality of a separator: equal field counts, numeric fields, also in line 1, many fields."""
+    rows = [split(one, mark, quote) for one in lines[:_LINES]]
+    width = _usual([len(one) for one in rows])
+    if width < 2:
+        return 0.0, 0.0, False, 0
+    first = _longest_run([len(row) == width for row in rows])
+    fits_first, rows = len(rows[0]) == width, rows[first:]
+    fields = [field for row in rows[1:] or rows if len(row) == width for field in row]
+    even = sum(len(row) == width for row in rows) / len(rows)
+    numbers = sum(may_be_number(field, mark) for field in fields) / (len(fields) or 1)
+    if mark == " " and (not numbers or even < _MOSTLY):  # words of a sentence
+        return 0.0, 0.0, False, 0
+    return round(even, 1), round(numbers, 2), fits_first, width
+
+
+def _longest_run(flags: list[bool]) -> int:
+    """Position at which the longest run of true values begins."""
+    best = start = 0
+    longest = -1
+    for at, flag in enumerate([*flags, False]):
+        if not flag:
+            if at - start > longest:
+                best, longest = start, at - start
+            start = at + 1
+    return best
+
+
+def _has_decimal_commas(lines: list[str], mark: str) -> bool:
+    """Tell whether half of the rows with a comma in a field have a number with a decimal comma."""
+    rows = [[field for field in split(line, mark) if "," in field] for line in lines[1:100]]
+    rows = [row for row in rows if row]
+    numbers = [any(re.search(COMMA_NUMBER, one.strip(), re.ASCII) for one in row) for row in rows]
+    return 2 * sum(numbers) >= len(rows) > 0
+
+
+def is_number(field: str, mark: str) -> bool:
+    """Tell whether a field is a number, NaN included, as it would be read."""
+    field = field.strip().replace("\u2212", "-")
+    return (
+        re.search(NUMBER, field, re.ASCII) is not None
+        or field.lower().lstrip("+-") == "nan"
+        or (mark != "," and field[-1:] != "," and bool(re.search(COMMA_NUMBER, field, re.ASCII)))
+    )
+
+
+def may_be_number(field: str, mark: str) -> bool:
+    """Tell whether a field is a number, perhaps one whose thousands are set apart."""
+    return is_number(field, mark) or looks_grouped(field.strip())
+
+
+def _first(lines: list[str], widths: list[int], width: int) -> int:
+    """Position of the first line of the table: its width is usual, also below it."""
+    for at, found in enumerate(widths):
+        below = [one for one in widths[at : at + 12] if one][:8]
+        if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
+            # A comment may have as many fields as a row.
+            below_it = widths[at + 1 : at + 2] == [width] and not _COMMENT.match(lines[at + 1])
+            if _COMMENT.match(lines[at]) and below_it and _is_prose(lines[at]):
+                continue
+            return at
+    return next(at for at, one in enumerate(widths) if one)
+
+
+def _is_prose(line: str) -> bool:
+    """Tell whether a line that begins like a comment is one, not "#id,lon,lat"."""
+    return bool(re.match(r"\s*(#|//|%|--|!)+\s", line)) and " " in line.strip("#/%-! ")
+
+
+def _names_above(
+    lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
+) -> tuple[list[str] | None, int]:
+    """Names of another number than that of the fields, right above the first row, and their line.
+
+    Names of rows with a separator at the end, or with numbers of the rows in front.
+    """
+    if not first or not widths[first - 1]:
+        return None, first
+    line = lines[first - 1]
+    bare = re.sub(r"^\s*[#%/!]+\s*", "", line)
+    line = bare if len(split(bare, mark, quote)) == width else line
+    names = [one.strip() for one in split(line, mark, quote)]
+    if len(names) == 1:  # separated in another way
+        others = [split(line, one, quote) for one in MARKS]
+        names = next((one for one in others if len(one) == width), names)
+    while len(names) > width and not names[-1]:
+        names.pop()
+    below = [split(one, mark, quote) for one in lines[first : first + 50] if one.strip()]
+    below = [row for row in below if len(row) == width]
+    are_names = (
+        width > 1 < len(names)
+        and all(names)
+        and len(set(names)) == len(names)
+        and not any(may_be_number(one, mark) for one in names)
+        # A line of names may stand among these: then what is above is no line of names.
+        and any(may_be_number(one, mark) for one in below[0])
+    )
+    whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
+    if are_names and width > len(names) + 1 and mark == "," and whole:
+        raise InputError(
+            f"line {first + 1} has {width} fields below {len(names)} names: commas are decimal "
+            "marks and separators at once; separate the fields by semicolons."
+        )
+    if not are_names or not width - 1 <= len(names) <= width:
+        return None, first
+    if len(names) < width:
+        names = [*names, ""] if not any(row[-1].strip() for row in below) else ["", *names]
+    return names, first - 1
+
+
+# -- rows ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Rows of successive lines.
+
+    Parameters
+    ----------
+    rows
+        Fields as text.
+    numbers
+        Returns the line of each row, from 1.
+    wrong
+        Line, text and number of fields of rows that have others than most.
+    opened
+        Lines in which a quotation mark is never closed.
+    """
+
+    rows: pa.RecordBatch
+    numbers: Callable[[], NDArray[np.int64]]
+    wrong: list[Wrong]
+    opened: list[int]
+
+
+#: Characters of a row that tell whether it is a comment.
+_SHORT = 120
+
+#: Line, text and number of fields of a row with another number of fields than most.
+Wrong: TypeAlias = tuple[int, str, int]
+
+
+def parsed(
+    blocks: Iterable[bytes],
+    form: Form,
+    axes: Sequence[int] | None = None,
+    floats: dict[int, str] | None = None,
+) -> Iterator[Batch]:
+    """Parse text block by block.
+
+    Parameters
+    ----------
+    blocks
+        Whole lines in UTF-8, from the first row on.
+    form
+        How they are written.
+    axes
+        Positions of the columns wanted; None for all.
+    floats
+        Positions of columns that become floats where all their cells are numbers with this decimal
+        mark, the same for all; else, and of other columns, cells are text.
+    """
+    line, rest = form.line, b""
+    axes = range(form.width) if axes is None else axes
+    blocks = iter(blocks)
+    block = next(blocks, None)
+    while block is not None:
+        following = next(blocks, None)
+        block = rest + block
+        if form.mark == "\x1f":
+            block = block.replace(b"::", b"\x1f")
+        if form.plain and _is_plain(block, form.mark):
+            rest = b""
+            try:
+                yield _at_once(block, form, line, axes, floats or {})
+            except pa.ArrowInvalid:
+                yield _at_once(block, form, line, axes, {})
+        else:
+            batch, rest = _line_by_line(block, form, line, axes, last=following is None)
+            yield batch
+        line += block.count(b"\n") - rest.count(b"\n")
+        block = following
+
+
+def _is_plain(block: bytes, mark: str) -> bool:
+    """Tell whether every quotation mark is at the border of a field, and closed in its line."""
+    if b'"' not in block:
+        return True
+    signs = np.frombuffer(block, np.uint8)
+    marks = signs == ord('"')
+    starts = np.concatenate(([0], np.flatnonzero(signs[:-1] == ord("\n")) + 1))
+    many = np.add.reduceat(marks, starts, dtype=np.intp)
+    if (many % 2).any():
+        return False
+    quotes = np.flatnonzero(marks)
+    opening = (np.arange(len(quotes)) - np.repeat(np.cumsum(many) - many, many)) % 2 == 0
+    border = np.zeros(256, dtype=bool)
+    border[[ord("\n"), ord(mark)]] = True
+    before = np.where(quotes > 0, signs[quotes - 1], ord("\n"))
+    after = np.append(signs, np.uint8(ord("\n")))[quotes + 1]
+    doubled = (before == ord('"')) | (after == ord('"'))
+    return bool((doubled | np.where(opening, border[before], border[after])).all())
+
+
+def _at_once(
+    block: bytes, form: Form, line: int, axes: Sequence[int], floats: dict[int, str]
+) -> Batch:
+    """Rows of text in which no record has a line break."""
+    wrong: list[Wrong] = []
+
+    def skip(row: pyarrow.csv.InvalidRow) -> str:
+        wrong.append((row.number or 0, row.text[:_SHORT], row.actual_columns))
+        return "skip"
+
+    names = [str(axis) for axis in range(form.width)]
+    wanted = [str(axis) for axis in axes]
+    if form.width == 1:  # else a blank line has another number of fields
+        block = re.sub(rb"(?m)^[ \t]+$", b"", block)
+    if not block.strip():
+        empty = [pa.array([], pa.string()) for _ in wanted]
+        rows = pa.record_batch(empty, names=wanted)
+        return Batch(rows=rows, numbers=lambda: np.empty(0, np.int64), wrong=[], opened=[])
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(block),
+        pyarrow.csv.ReadOptions(  # without threads: else invalid rows come without their number
+            use_threads=False, block_size=len(block) + 1, column_names=names
+        ),
+        pyarrow.csv.ParseOptions(delimiter=form.mark, invalid_row_handler=skip),
+        pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string())
+            | {str(axis): pa.float64() for axis in floats},
+            null_values=["", *MISSING],
+            strings_can_be_null=False,
+            decimal_point=next(iter(floats.values()), "."),
+            include_columns=wanted,
+        ),
+    )
+    gone = [number - 1 for number, _, _ in wrong]
+    lines = partial(_lines, block, line, gone)
+    if wrong:
+        every = _lines(block, line, [])
+        wrong = [
+            (int(every[at]), text, many) for at, (_, text, many) in zip(gone, wrong, strict=True)
+        ]
+    elif not block.startswith(b"\n") and b"\n\n" not in block:
+        lines = partial(np.arange, line, line + len(table), dtype=np.int64)
+    rows = table.combine_chunks().to_batches()
+    return Batch(
+        rows=rows[0] if rows else pa.record_batch(
+            [pa.array([], pa.string()) for _ in wanted], names=wanted
+        ),
+        numbers=lines, wrong=wrong, opened=[],
+    )  # fmt: skip
+
+
+def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
+    """Lines of the rows of a text: those that are not empty, without some of them."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
+    return np.delete(np.flatnonzero(sizes > 0), gone) + first
+
+
+def _line_by_line(
+    block: bytes, form: Form, first: int, axes: Sequence[int], *, last: bool
+) -> tuple[Batch, bytes]:
+    """Rows of any text, and lines that go on in the next block.
+
+    A quotation mark that is left open is a character like any other.
+    """
+    lines = block.decode(errors="replace").split("\n")
+    rows: list[list[str]] = []
+    numbers: list[int] = []
+    wrong: list[Wrong] = []
+    opened: list[int] = []
+    at = 0
+    while at < len(lines):
+        line, begin = lines[at], at
+        at += 1
+        if not line.strip():
+            continue
+        if line.count(form.quote) % 2 == 0:
+            fields = split(line, form.mark, form.quote)
+        elif not last and begin + _LONGEST > len(lines):
+            at = begin
+            break
+        elif end := _end(lines, begin, form):
+            line, at = "\n".join(lines[begin : end + 1]), end + 1
+            fields = _strictly(line, form.mark, form.quote)
+        else:
+            opened.append(first + begin)
+            fields = line.split() if form.mark == " " else line.split(form.mark)
+            fields = [one.strip(form.quote) for one in fields]
+        if len(fields) == form.width:
+            rows.append(fields)
+            numbers.append(first + begin)
+        else:
+            wrong.append((first + begin, line[:_SHORT], len(fields)))
+    columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
+    found = np.array(numbers, dtype=np.int64)
+    batch = pa.record_batch(columns, names=[str(axis) for axis in axes])
+    rest = "\n".join(lines[at:]).encode() if not last else b""
+    return Batch(rows=batch, numbers=lambda: found, wrong=wrong, opened=opened), rest
+
+
+def _end(lines: list[str], begin: int, form: Form) -> int:
+    """Last line of a record that goes over several lines; 0 where its quotation mark is stray.
+
+    It is stray where the lines up to the next such mark are records by themselves.
+    """
+    alone = len(lines[begin].split(form.mark)) == form.width
+    for end in range(begin + 1, min(begin + _LONGEST, len(lines))):
+        is_record = len(split(lines[end], form.mark, form.quote)) == form.width
+        if lines[end].count(form.quote) % 2 == 0:
+            if is_record and form.width > 1:
+                return 0
+            continue
+        whole = _strictly("\n".join(lines[begin : end + 1]), form.mark, form.quote)
+        return end if len(whole) == form.width and not (alone and is_record) else 0
+    return 0
+
+
+def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple[str, ...]]:
+    """Name rows of another number of fields; comments, and what stands below all rows, are none."""
+    written = [one for one in wrong if one[1].strip()]
+    below = [one for one in written if one[0] > last]
+    words = not any(may_be_number(split(one[1], form.mark)[0], ";") for one in below)
+    if last and words and len(below) <= _MOST_BELOW:
+        written = [one for one in written if one[0] <= last]
+    else:
+        below = []
+    rows = [one for one in written if not _COMMENT.match(one[1])]
+    # Units in columns that stand below each other, some of which are blank.
+    if rows and rows[0][0] == form.line + 1 and form.mark == " " and rows[0][2] < form.width:
+        cells = [one.strip() for one in split(rows[0][1], form.mark)]
+        units = all(UNIT.fullmatch(one) or SHORT.fullmatch(one) for one in cells)
+        units = units and not any(may_be_number(one, form.mark) for one in cells)
+        rows = rows[int(units) :]
+    notes: tuple[str, ...] = ()
+    if comments := len(written) - len(rows):
+        notes += (f"{counted(comments, 'line')} of comments between the rows left out.",)
+    if below:
+        notes += (f"{counted(len(below), 'line')} below the table left out.",)
+    usual = f" where most have {form.width:,}"
+    first = [(line, "", counted(many, "field") + usual) for line, _, many in rows[:NAMED]]
+    return NamedRows(rows=len(rows), first=tuple(first)), notes

@@ -1,0 +1,117 @@
+"""Parquet files; only the chosen columns are decoded, in small batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
+from dpviz.data.reading.files import PARQUET, megabytes
+from dpviz.data.reading.kinds import exact, holds_text, plain, readable
+from dpviz.errors import InputError, shown
+
+#: Longest footer: in memory it takes up to twenty times as much.
+_FOOTER = 2**25
+
+#: Bytes that are decoded at once.
+_BUFFER = 2**18
+
+
+@contextmanager
+def refusing_damage(name: str) -> Iterator[None]:
+    """Raise InputError, in one sentence, for a damaged file; it may raise many kinds of errors."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception:
+        raise InputError(
+            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
+        ) from None
+
+
+class ParquetCells(Cells):
+    """Columns of a Parquet file that are not nested.
+
+    Parameters
+    ----------
+    data
+        The whole file.
+    name
+        What to call it in messages.
+
+    Attributes
+    ----------
+    names
+        Of all columns of the table.
+    schema
+        Names and types of all columns.
+    flat
+        Positions, among these, of the columns that hold numbers or text.
+
+    Raises
+    ------
+    InputError
+        If it is not Parquet, or has too many columns.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data, self._name = data, name
+        size = int.from_bytes(data[-8:-4], "little")
+        if data[:4] == data[-4:] == PARQUET and _FOOTER < size < len(data):
+            raise InputError(
+                f"{shown(name)} has a footer of {megabytes(size)}: write it again with fewer "
+                "columns, or with more rows in each row group."
+            )
+        with refusing_damage(name):
+            self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))
+            texts = [one.name for one in self.schema if holds_text(one.type)]
+            self._file = pq.ParquetFile(
+                pa.BufferReader(data), read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False
+            )
+            self.rows = self._file.metadata.num_rows
+        check_width(len(self.schema), name)
+        self.names: list[str] = self.schema.names
+        self.flat = [axis for axis, one in enumerate(self.schema) if readable(one.type)]
+        many = [_leaves(one.type) for one in self.schema]
+        #: Numbers of each column among all that the file numbers, also those inside of others.
+        ends = np.cumsum(many).tolist()
+        self._leaves = [range(end - one, end) for end, one in zip(ends, many, strict=True)]
+
+    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns."""
+        for columns in self.batches([self.flat[axis] for axis in axes]):
+            yield [plain(column) for column in columns]
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column."""
+        return (exact(columns[0]) for columns in self.batches([self.flat[axis]]))
+
+    def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some of all columns, of their own types."""
+        rows, order = 0, sorted(set(axes))
+        with refusing_damage(self._name):
+            for batch in self._file.reader.iter_batches(
+                BLOCK_ROWS,
+                row_groups=list(range(self._file.num_row_groups)),
+                column_indices=[leaf for axis in order for leaf in self._leaves[axis]],
+                use_threads=False,
+            ):
+                rows += len(batch)
+                if batch.num_columns != len(order):
+                    raise ValueError("other columns than the footer says")
+                columns = dict(zip(order, batch.columns, strict=True))
+                yield [columns[axis] for axis in axes]
+            if rows != self.rows:
+                raise ValueError("other rows than the footer says")
+
+
+def _leaves(kind: pa.DataType) -> int:
+    """Number of columns that a file has for one of a type."""
+    if not pa.types.is_nested(kind):
+        return 1
+    return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields))

@@ -1,0 +1,118 @@
+"""Grids of counts in text for a release: each cell is read by itself."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import MAX_EXACT
+from dpviz.data.reading.files import BOM, File
+from dpviz.data.reading.kinds import MISSING
+from dpviz.domain import MAX_CELLS
+from dpviz.errors import InputError, shown
+
+#: Thousands set apart, by the same sign throughout, and zeros behind a decimal mark. Code pages
+#: have spaces that are no UTF-8.
+_APART = re.compile(
+    r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
+    r"(?:[.,]0*)?",
+    re.ASCII,
+)
+
+#: A number without such signs; with a point or a comma.
+_NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+#: What separates cells: the first of these signs. Signs between thousands come last.
+_SEPARATORS = ("\t", ";", "|", ",", " ")
+
+
+def count_of(text: str) -> float:
+    """Count that a cell of text holds by itself: 1.000 is a thousand, and what is no count is 0.
+
+    A count is whole, so three digits behind a sign are a thousand's.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
+    if found := _APART.fullmatch(text):
+        return float(re.sub(r"\D", "", found[1]))
+    if _NUMBER.fullmatch(text):
+        value = float(text.replace(",", "."))
+        value = min(value, 2.0 * MAX_EXACT)
+        return value if value == math.floor(value) else 0.0
+    return 0.0
+
+
+def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
+    """Counts (rows,) or (rows, columns) of a text for a release.
+
+    One axis has a cell in each line, also in a blank one; the last line needs a line end then. Of
+    two axes the first line tells what separates cells, and how many a line has: longer lines are
+    cut, and shorter ones end in zeros. So a count in the first line must not hold that sign, unless
+    it is in quotation marks: with spaces between cells, no 1,000 may stand there.
+
+    Parameters
+    ----------
+    axes
+        1, or any other number for two: what is declared, since a record must not tell.
+
+    Raises
+    ------
+    InputError
+        If the first line has one cell, though there are two axes, or if names stand in it.
+    """
+    text = file.data.removeprefix(BOM).decode(errors="replace").replace("\0", "\ufffd")
+    lines = re.split(r"\r\n|\r|\n", text)
+    width, mark = 1, ""
+    if axes == 1:
+        lines = lines[: len(lines) - (not lines[-1])]
+    else:
+        lines = [line for line in (one.strip(" ") for one in lines) if line]
+        first, mark = _first_fields(lines[0] if lines else "", file.name)
+        width = len(first)
+    if len(lines) * width > MAX_CELLS:
+        raise InputError(
+            f"{shown(file.name)} has {len(lines):,} x {width:,} cells, more than the "
+            f"{MAX_CELLS:,} that fit into memory: merge cells."
+        )
+    matrix = np.zeros((len(lines), width))
+    for row, line in enumerate(lines):
+        counts = [count_of(one) for one in _fields(line, mark)[:width]]
+        matrix[row, : len(counts)] = counts
+    return matrix[:, 0] if axes == 1 else matrix
+
+
+def _first_fields(line: str, name: str) -> tuple[list[str], str]:
+    """Fields of the first line, and what separates them outside of quotation marks."""
+    plain = re.sub('"[^"]*"', "0", line)
+    mark = next((mark for mark in _SEPARATORS if mark in plain), "")
+    fields = _fields(line, mark)
+    if len(fields) < 2:
+        raise InputError(
+            f"{shown(name)} has one cell in its first line, but a grid of two axes needs several: "
+            "separate them by tabs, semicolons, pipes or commas, or declare a domain of one axis."
+        )
+    # Marks for no count may be words, too; they are alike.
+    named = (re.match(r"[^\W\d_]", one) and one not in MISSING for one in map(str.strip, fields))
+    if len(set(fields)) == len(fields) and all(named):
+        raise InputError(
+            f"{shown(name)} has names above its cells, but a grid of counts has no header: "
+            "remove the line."
+        )
+    return fields, mark
+
+
+def _fields(line: str, mark: str) -> list[str]:
+    """Fields of one line; without a mark it is one."""
+    if not mark:
+        return [line.strip(' "')]
+    if mark == " ":
+        line = re.sub(" +", " ", line)
+    try:
+        return next(csv.reader([line], delimiter=mark, strict=True), [""])
+    except csv.Error:  # an open quotation mark
+        return line.split(mark)

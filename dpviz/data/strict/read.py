@@ -1,0 +1,64 @@
+"""What a release reads: text, Parquet and arrays; other files are saved as one of them first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.explore.rows import Options
+from dpviz.data.parquet import ParquetCells
+from dpviz.data.reading.arrays import read_array, read_npy
+from dpviz.data.reading.files import File
+from dpviz.data.reading.table import Table, named_table
+from dpviz.data.strict.counts import cells_of_text
+from dpviz.data.strict.lines import read_lines
+from dpviz.errors import InputError, shown
+from dpviz.formats import RELEASED
+
+
+def read_strictly(file: File, header: bool | str | None, options: Options) -> Table:
+    """Make a table, which may have no row, for a release.
+
+    Raises
+    ------
+    InputError
+        By what is public of the file alone.
+    """
+    _check(file, options)
+    if file.format == "npy":
+        return read_array(read_npy(file), file.name, file.memory)
+    if file.format == "parquet":
+        cells = ParquetCells(file.data, file.name)
+        return named_table(file.name, cells.names, cells, flat=cells.flat, memory=file.memory)
+    return read_lines(file, header)
+
+
+def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] | Table:
+    """Cells of a grid of counts for a release, whose text has one or two axes.
+
+    Raises
+    ------
+    InputError
+        By what is public of the file alone.
+    """
+    _check(file, options)
+    if file.format == "npy":
+        return read_npy(file)
+    if file.format == "parquet":
+        return read_strictly(file, None, options)
+    return cells_of_text(file, axes)
+
+
+def _check(file: File, options: Options) -> None:
+    """Refuse other formats, and what is said about them."""
+    if file.format not in RELEASED:
+        raise InputError(
+            f"{shown(file.name)} is read for exploring alone: a release reads CSV, Parquet and "
+            f".npy, so save it as one of them first (dpviz convert {shown(file.name)} FILE.csv)."
+        )
+    for name in ("skip", "encoding", "missing", "part"):
+        if getattr(options, name) not in (None, ()):
+            raise InputError(
+                f"{name} (--{name} on the command line) goes with exploring alone: save what you "
+                f"see as CSV first (dpviz convert {shown(file.name)} FILE.csv --{name} ...)."
+            )

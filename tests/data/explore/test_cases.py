@@ -1,0 +1,78 @@
+"""Files as people have them: each is read as the table beside them says, or refused with words."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from dpviz.data.cities import exchanged
+from dpviz.data.reading.far import box_without_far
+from dpviz.data.reading.proposal import proposed
+from dpviz.data.reading.read import read_table
+from dpviz.errors import InputError
+
+CASES = Path(__file__).parent / "cases"
+EXPECTED = list(csv.DictReader((CASES / "expected.csv").read_text("utf-8").splitlines()))
+
+#: Rows of the table that can't be right: this one counts three records in four lines of numbers,
+#: the first of which it names as a record.
+MISCOUNTED = {"double_colon.txt": "4"}
+
+#: What has to be said of a file, in notes, questions or the sentence of a refusal.
+SAID = {
+    "age_income.csv": "between thousands", "comma_decimals_comma_sep_quoted.csv": "Decimal commas",
+    "comments.csv": "2 lines above", "comments_nocomma.csv": "1 line above",
+    "cp1252_data.csv": "cp1252", "dms.csv": "Degrees, minutes", "double_colon.txt": "double colons",
+    "erddap.csv": "line of units", "footer_total.csv": '"Total"',
+    "g_poly_mixed.geojson": "no point", "geo.parquet": '"geometry"',
+    "german_money.csv": "between thousands", "header_ws.txt": "spaces",
+    "list.parquet": "holds lists", "metres_named_lonlat.geojson": "too large for degrees",
+    "na_dash.csv": '6 rows hold "-"', "na_dash_wide.csv": '6 rows hold "-"',
+    "na_nul.csv": 'rows hold "\\N"', "noheader_tdrive.txt": "read as data",
+    "preamble.csv": "lines above", "pts.npz": '"X"', "quote_last_column.csv": "line 22",
+    "quote_pair_mid.csv": "lines 12, 72", "repeated_header.csv": "repeats the names",
+    "sentinel_9999.csv": "far", "sentinel_zero.csv": "far", "swapped_lat149.geojson": "exchanged?",
+    "three_decimals.csv": "Decimal commas", "units_row.csv": "line of units",
+    "wkt.csv": '"geometry"', "wkt_amount.csv": '"geometry"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", EXPECTED, ids=lambda row: row["file"])
+def test_a_file_is_read_as_people_expect(row: dict[str, str]) -> None:
+    name, said = row["file"], SAID.get(row["file"], "")
+    if row["records"] == "refuse":
+        with pytest.raises(InputError, match=said) as caught:
+            read_table(CASES / name)
+        assert "separat" not in str(caught.value)
+        return
+    table = read_table(CASES / name)
+    columns = proposed(table, table.numeric_columns, table.nearly_numeric)
+    data = table.select(columns)
+    assert data.points is not None
+    records = MISCOUNTED.get(name, row["records"])
+    assert not records or data.n == int(records)
+    for axis, first in enumerate((row["first_x"], row["first_y"])):
+        wanted = row["xy"[axis]]
+        assert not wanted or columns[axis] in (wanted, f"column {wanted}")
+        assert not first or data.points[0, axis] == pytest.approx(float(first), abs=1e-6)
+    notes = [*data.notes, exchanged(columns, data.points)]
+    if (box := box_without_far(data.points, columns)) is not None:
+        notes.append(f"far: {table.outside(columns, box.bounds).rows} rows")
+    assert said in " ".join(notes)
+
+
+@pytest.mark.parametrize("name", ["release_quoted_word.csv", "release_trailing_comma.csv"])
+def test_a_release_reads_every_row_that_exploring_reads(name: str) -> None:
+    explored = read_table(CASES / name).select(["lon", "lat"])
+    released = read_table(CASES / name, unreadable="missing")
+    found = released.select(["lon", "lat"], unreadable="missing")
+    assert (found.n, found.dropped) == (explored.n, 0)
+
+
+def test_the_table_lists_every_file() -> None:
+    assert {row["file"] for row in EXPECTED} == {one.name for one in CASES.iterdir()} - {
+        "expected.csv"
+    }
+    assert {*SAID} <= {row["file"] for row in EXPECTED}
