@@ -144,7 +144,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="dpviz",
         description="Find clusters in 2-D data with differential privacy, and see what the privacy "
-        "costs: beside the clusters without noise, with scores. Begin with: dpviz run gaussians",
+        "costs: beside the clusters without noise, with scores. Begin with: "
+        "dpviz run gaussians --method privthr",
     )
     parser.add_argument(
         "--version", action="version", version=f"dpviz {__version__}", help="print the version"
