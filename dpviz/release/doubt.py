@@ -15,7 +15,7 @@ In all null sets, records come in groups at one place, larger ones than are said
   is chance they are moved to their mean, or, where strips have few records, to the share of all
   strips together: medians hardly show few records. A cluster raises that share, so among few
   records it passes less often. A cluster is beyond doubt if it, or its fullest block, stands out
-  from such a fit to the release by more than all clusters of all 39 null sets do, each from its own
+  from such a fit to the release by more than all clusters of all 59 null sets do, each from its own
   fit.
 * **Centres**: one kind of null set has as many records as the release, evenly spread. In it centres
   are about in the middle of their areas, and have about the areas' shares of the records. The other
@@ -26,7 +26,8 @@ In all null sets, records come in groups at one place, larger ones than are said
 
 False alarms: if a null set is true, a release and its R null sets have one law, so the release has
 the largest of R + 1 values with probability 1 / (R + 1): any cluster of cells passes for real with
-probability at most 2 / 40 (two values are tried), that is 5%. Null sets of centres are the same for
+probability at most 2 / 60 (two values are tried), that is 3.3%, which leaves room for a fit that is
+not the truth. Null sets of centres are the same for
 all releases with the same settings and about as many records: 90 of them keep the rate of a value
 below 5% for 99% of settings (0.95^90 = 1%). All this takes the fit, the noisy number of records,
 and parameters that the method chose, as they are. What that does is measured, not proved:
@@ -62,7 +63,7 @@ LEVEL = 0.05
 GROUP, MORE = 5, 1.6
 
 #: Null sets of each kind, by the kind of result.
-DRAWS = {"cells": 39, "centers": 90}
+DRAWS = {"cells": 59, "centers": 90}
 
 #: Strips per axis over which a row's share is a median; a strip counts if it has this part of the
 #: mean strip's records, or more.

@@ -341,14 +341,8 @@ def test_numbers_in_cells_have_one_size_and_vanish_where_they_are_too_small(expl
         assert seen
     assert sum(int(text) for text, *_ in true) == 220
     watched.page.set_viewport_size({"width": 260, "height": 844})
-    watched.page.wait_for_function(
-        "([small, numbers]) => { const size = eval(numbers)()[1][0][1]; return size < small; }",
-        arg=[7, IN_CELLS],
-    )
+    watched.page.wait_for_function(f"small => ({IN_CELLS})()[1][0][1] < small", arg=7)
     assert not any(seen for *_, seen in watched.page.evaluate(IN_CELLS)[1])
     watched.page.set_viewport_size({"width": 1280, "height": 900})
-    watched.page.wait_for_function(
-        "([small, numbers]) => { const size = eval(numbers)()[1][0][1]; return size > small; }",
-        arg=[7, IN_CELLS],
-    )
+    watched.page.wait_for_function(f"small => ({IN_CELLS})()[1][0][1] > small", arg=7)
     assert all(seen for *_, seen in watched.page.evaluate(IN_CELLS)[1])
