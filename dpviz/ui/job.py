@@ -35,8 +35,8 @@ POLL = 0.4
 #: Seconds without a browser after which a session is abandoned; a shorter break is harmless.
 _ABANDONED = 15.0
 
-#: Seconds that the program waits at its end for jobs to notice the cancel. Code that is compiled for
-#: the first time doesn't notice it, and takes long on a busy computer.
+#: Seconds that the program waits at its end for jobs to notice the cancel. Code that is being
+#: compiled doesn't notice it, and takes long on a busy computer.
 _SHUTDOWN = 60.0
 
 #: One processor stays free of heavy jobs; short ones, which follow a slider, may take all.
