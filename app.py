@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from dpviz.server import in_browser, ready, shield
+from dpviz.server.web import in_browser, ready, shield
 
 
 def _first_by_name() -> None:
     """Show the first page under its own name, too: its address has none, but people type one."""
+    from dpviz.ui.explorer.wavecluster import build, page_state
     from dpviz.ui.page import run_page
-    from dpviz.ui.wavecluster import build, page_state
 
     run_page("wavecluster", page_state, build)
 
@@ -16,7 +16,6 @@ def _first_by_name() -> None:
 def show() -> None:
     """Draw the frame and the page that is asked for."""
     # Imported by a session: what declares a component before there is a server declares it to none.
-    from dpviz.ui.embed import EMBED_STYLE, embedded
     from dpviz.ui.page import (
         ICON,
         LOGO,
@@ -26,6 +25,7 @@ def show() -> None:
         freeze_loaded_objects,
         show_title,
     )
+    from dpviz.ui.widgets.embed import EMBED_STYLE, embedded
 
     # Before the navigation, which would take its icon from an outside host.
     st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")

@@ -36,7 +36,7 @@ setup(
         "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "pages/*.md", "methods/*.md"],
         "dpviz.experiments": ["*.json"],
-        "dpviz.lessons": ["*.md"],
+        "dpviz.teaching.lessons": ["*.md"],
         "dpviz.papers": ["*.json"],
         "dpviz.privacy": ["*.txt"],
         "dpviz.release": ["*.json", "*.j2"],

@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpviz.base.errors import InputError as InputError
+    from dpviz.base.errors import PrivacyRefusal as PrivacyRefusal
     from dpviz.data.points import read as read
     from dpviz.data.reading.read import read_counts as read_counts
     from dpviz.data.reading.read import read_table as read_table
     from dpviz.data.samples import load_sample as load_sample
     from dpviz.data.samples import sample_names as sample_names
-    from dpviz.domain import Domain as Domain
-    from dpviz.errors import InputError as InputError
-    from dpviz.errors import PrivacyRefusal as PrivacyRefusal
     from dpviz.figures.display import Display as Display
+    from dpviz.grid.domain import Domain as Domain
     from dpviz.kmeans.estimators import *  # noqa: F403
     from dpviz.wavecluster.estimators import *  # noqa: F403
     from dpviz.wavecluster.parameters import Config as Config

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from dpviz.ending import ended_by
+from dpviz.base.ending import ended_by
 
 #: Ends a command as Ctrl-C does: its temporary files go. SIGHUP, which Windows lacks, comes when a
 #: terminal is closed or a connection breaks.
@@ -48,7 +48,7 @@ def run() -> int:
             signal.signal(one, signal.default_int_handler)
     try:
         # Takes a moment, in which people press Ctrl-C, too.
-        from dpviz.command_line import main
+        from dpviz.commands.command_line import main
 
         return main()
     except (Exception, KeyboardInterrupt) as error:

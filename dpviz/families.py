@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside
 from dpviz.family.card import Card
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.parameter import Parameter
 from dpviz.family.score import Score
 from dpviz.family.trial import Configuration, Trial
+from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.family import FAMILY as KMEANS
 from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
 

@@ -1,6 +1,6 @@
 """About: version, what is private, what to cite, licences."""
 
-from dpviz.ui.about import build, page_state
 from dpviz.ui.page import run_page
+from dpviz.ui.reference.about import build, page_state
 
 run_page("about", page_state, build)

@@ -1,6 +1,6 @@
 """Docs: the documentation, which this server serves by itself."""
 
-from dpviz.ui.docs import build, page_state
 from dpviz.ui.page import run_page
+from dpviz.ui.reference.docs import build, page_state
 
 run_page("docs", page_state, build)

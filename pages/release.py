@@ -1,7 +1,7 @@
 """Release: declared domain, budget, review, one secure draw, a bundle to download."""
 
 from dpviz.ui.page import run_page
-from dpviz.ui.release import page_state
-from dpviz.ui.release_view import build
+from dpviz.ui.release.controls import page_state
+from dpviz.ui.release.view import build
 
 run_page("release", page_state, build)

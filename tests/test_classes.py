@@ -12,22 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading.read import read_table
 from dpviz.data.reading.table import MOST_CLASSES
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments.presets import PRESETS, figure_table, plans
 from dpviz.experiments.sweep import Plan, Subject, run_sweep
 from dpviz.experiments.tuning.best_parameters import best_parameters
 from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.families import CARDS, FAMILIES, family_of, trial_of
 from dpviz.family.score import OF_CLASSES
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.metrics.matching import contingency, f_measure
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.samples import sample_names
 from dpviz.families import CARDS
 from tests.support import ROOT

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpviz import cell_kernels
-from dpviz.cell_kernels import BLOCK
-from dpviz.counts import MORE, block_sums, merge, pad, quantize, quantize_parts
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import (
+from dpviz.grid import cell_kernels
+from dpviz.grid.cell_kernels import BLOCK
+from dpviz.grid.counts import MORE, block_sums, merge, pad, quantize, quantize_parts
+from dpviz.grid.domain import (
     MAX_CELLS,
     Domain,
     Outside,
@@ -24,7 +25,6 @@ from dpviz.domain import (
     flat_cells,
     grid_shape,
 )
-from dpviz.errors import InputError
 
 quick = settings(max_examples=150, deadline=None)
 quick_with_fixture = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -123,7 +123,7 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
 @pytest.fixture(params=["plain", "compiled"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few points go by NumPy, many by compiled loops: here all go one way."""
-    monkeypatch.setattr("dpviz.domain.MANY", 0 if request.param == "compiled" else 2**62)
+    monkeypatch.setattr("dpviz.grid.domain.MANY", 0 if request.param == "compiled" else 2**62)
 
 
 @pytest.mark.usefixtures("loops")
@@ -184,7 +184,7 @@ def test_blocks_on_the_quick_way_get_the_same_cells(
         points = np.ascontiguousarray(points)
     elif order == "strided":
         points = np.repeat(points, 2, axis=1)[:, ::2]
-    with mock.patch("dpviz.domain.MANY", 0):
+    with mock.patch("dpviz.grid.domain.MANY", 0):
         found = flat_cells(points, domain, shape)
         counts, n_outside = quantize(points, domain, shape)
     np.testing.assert_array_equal(found, np.ravel_multi_index(tuple(expected), shape))
@@ -250,7 +250,7 @@ def test_parts_merge_to_the_whole(case: tuple, outside: Outside, data: st.DataOb
     # Whether the parts go by NumPy, by compiled loops, or by both.
     for many in (0, len(points) // 3, 2**62):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpviz.domain.MANY", many)
+            patch.setattr("dpviz.grid.domain.MANY", many)
             found = quantize_parts(np.split(points, cuts), domain, shape, outside=outside)
         np.testing.assert_array_equal(found[0], whole)
         assert found[1] == n_outside
@@ -260,7 +260,7 @@ def test_parts_merge_to_the_whole(case: tuple, outside: Outside, data: st.DataOb
 def test_spans_of_a_large_data_set_are_all_counted(
     outside: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpviz.threads.processors", lambda: 3)
+    monkeypatch.setattr("dpviz.base.threads.processors", lambda: 3)
     rng = np.random.default_rng(0)
     points = rng.normal(0.5, 0.3, (3 * MORE + 17, 2))
     domain = Domain(((0, 1), (0, 1)))
@@ -280,7 +280,7 @@ def test_weights_count_as_so_many_records(case: tuple, outside: Outside, seed: i
     expected = quantize(np.repeat(points, weights, axis=0), domain, shape, outside=outside)[0]
     for many in (0, 2**62):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpviz.domain.MANY", many)
+            patch.setattr("dpviz.grid.domain.MANY", many)
             found, _ = quantize(points, domain, shape, outside=outside, weights=weights)
         np.testing.assert_array_equal(found, expected)
 

@@ -5,8 +5,8 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dpviz.base.latex import _MATHS, _SPECIAL, entry, escaped, table
 from dpviz.families import CARDS
-from dpviz.latex import _MATHS, _SPECIAL, entry, escaped, table
 from dpviz.papers.references import keys, references
 
 #: Commands that may come out, each with what it prints.

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpviz.lessons
-from dpviz.errors import InputError
-from dpviz.lessons.condition import parse_condition
-from dpviz.lessons.parser import FRONT, PARTS, Known, decoded, filled, parse_lesson
+import dpviz.teaching.lessons
+from dpviz.base.errors import InputError
+from dpviz.teaching.lessons.condition import parse_condition
+from dpviz.teaching.lessons.parser import FRONT, PARTS, Known, decoded, filled, parse_lesson
 
 FACTS = ("epsilon", "clusters")
 GOOD = """---
@@ -141,7 +141,7 @@ def test_any_text_is_a_lesson_or_one_sentence_with_a_line_of_it(text):
 
 
 def test_no_file_of_the_package_holds_markup_or_an_address():
-    for file in Path(dpviz.lessons.__file__).parent.glob("*.md"):
+    for file in Path(dpviz.teaching.lessons.__file__).parent.glob("*.md"):
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"<\w|https?:|!\[|\]\(", text), file.name
 

@@ -6,7 +6,7 @@ from importlib.metadata import metadata
 
 import pytest
 
-from dpviz.licences import EXTRAS, FILES, PACKAGES, notice
+from dpviz.docs.licences import EXTRAS, FILES, PACKAGES, notice
 from tests.support import ROOT
 
 
@@ -35,7 +35,7 @@ def test_a_package_s_licence_is_the_one_that_it_states(package):
 
 
 def test_the_notice_is_up_to_date():
-    """``python -m dpviz.licences > NOTICE`` writes it anew."""
+    """``python -m dpviz.docs.licences > NOTICE`` writes it anew."""
     assert (ROOT / "NOTICE").read_text(encoding="utf-8") == notice() + "\n"
     for name in FILES:
         assert (ROOT / "dpviz" / name).exists()

@@ -10,8 +10,8 @@ import streamlit as st
 import uvicorn
 from uvicorn.config import LOOP_FACTORIES
 
-from dpviz.loop import Loop
-from dpviz.server import serve
+from dpviz.server.loop import Loop
+from dpviz.server.web import serve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uvicorn takes another loop there")
 
@@ -131,4 +131,4 @@ def test_the_server_for_others_has_it_unless_it_asks_for_another(monkeypatch):
     serve(headless=True)
     assert had == [Loop]
     assert uvicorn.Config("x:y", loop="asyncio").get_loop_factory() is asyncio.SelectorEventLoop
-    assert uvicorn.Config("x:y", loop="dpviz.loop:Loop").get_loop_factory() is Loop
+    assert uvicorn.Config("x:y", loop="dpviz.server.loop:Loop").get_loop_factory() is Loop

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.lru import LRUCache
-from dpviz.ui.turns import Places
+from dpviz.base.lru import LRUCache
+from dpviz.ui.session.turns import Places
 
 USES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), max_size=40)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 
 #: Seeds are fixed, so each test either always passes or never does; a new stream would
 #: fail a test by chance with this probability.

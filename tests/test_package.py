@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from dpviz import __version__
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.samples import sample_names
 from tests.support import ROOT
 from tests.support.read_only import obey_modes, read_only_checkout
@@ -152,7 +152,7 @@ ALL = """
 import json
 import sys
 import dpviz
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 for command in sys.argv[1:]:
     assert main([*command.split(), "--json"]) == 0, command
 print(json.dumps(dpviz.__file__))
@@ -177,8 +177,8 @@ from streamlit import config
 from streamlit.testing.v1 import AppTest
 from streamlit.web import cli
 from streamlit.web.server.starlette.starlette_server import UvicornRunner
-from dpviz.command_line import main
-from dpviz.server import SCRIPT
+from dpviz.commands.command_line import main
+from dpviz.server.web import SCRIPT
 
 for page in ("wavecluster", "about"):
     shown = AppTest.from_file(SCRIPT, default_timeout=120).switch_page(f"pages/{page}.py").run()

@@ -22,18 +22,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from dpviz.base.errors import PrivacyRefusal
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.errors import PrivacyRefusal
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant, k_norm
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source

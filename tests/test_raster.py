@@ -5,8 +5,8 @@ import pytest
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
-from dpviz.raster import MOST_CELLS, Raster, RecordRaster, cell_means
+from dpviz.figures.raster import MOST_CELLS, Raster, RecordRaster, cell_means
+from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Source
 
 DOMAIN = Domain(((-100.0, 100.0), (0.0, 10.0), (5.0, 6.0)))

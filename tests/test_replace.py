@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpviz.command_line import main
-from dpviz.replace import replacing
+from dpviz.base.replace import replacing
+from dpviz.commands.command_line import main
 from tests.support import ROOT
 from tests.support.disk import files_no_larger_than
 
@@ -26,7 +26,7 @@ IN_PLACE = {
     "dpviz/data/stored_units.py",  # temporary files
     "dpviz/privacy/lifetime_budget.py",  # a part that is renamed
     "dpviz/release/draw.py",  # a new folder that is renamed
-    "dpviz/replace.py",
+    "dpviz/base/replace.py",
 }
 
 
@@ -126,7 +126,7 @@ def test_nothing_else_writes_in_place():
             if isinstance(call, ast.Call) and _writes(call):
                 found.add(str(path.relative_to(ROOT)))
     assert found <= IN_PLACE
-    assert "dpviz/replace.py" in found
+    assert "dpviz/base/replace.py" in found
 
 
 def _writes(call: ast.Call) -> bool:

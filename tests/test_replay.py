@@ -27,12 +27,12 @@ import pywt
 from numpy.typing import NDArray
 
 from dpviz.audit.transcript import HIDDEN
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.grid_seeds import SPARSE_BOX, WHOLE_BOX
 from dpviz.kmeans.methods import METHODS as KMEANS
@@ -41,9 +41,9 @@ from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import k_norm
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source

@@ -6,18 +6,18 @@ import shlex
 import numpy as np
 import pytest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
+from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import load_sample
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import DEFAULTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
-from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpviz.errors import InputError, PrivacyRefusal, reason
+from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from tests.support import sentences
 
 GOOD = (

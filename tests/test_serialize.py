@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz.command_line import main
+from dpviz.base.serialize import csv_bytes, no_formula, no_formulas
+from dpviz.commands.command_line import main
 from dpviz.release.tables import cells_csv, centers_csv
-from dpviz.serialize import csv_bytes, no_formula, no_formulas
 from tests.support import ROOT
 
 HOSTILE = (

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from dpviz.command_line import main, parsers
+from dpviz.commands.command_line import main, parsers
 from dpviz.docs import figures, generated
 from dpviz.docs.__main__ import main as write_site
 from dpviz.docs.page import GROUPS, plain
 from dpviz.docs.site import BrokenDocsError, build, check, pages, render
 from dpviz.families import CARDS, FAMILIES
-from dpviz.lessons.parser import parse_lesson
+from dpviz.teaching.lessons.parser import parse_lesson
 from tests.audit.test_rows import ROWS
 
 

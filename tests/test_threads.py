@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from dpviz.threads import checked, in_threads, processors
-from dpviz.work import Cancelled
+from dpviz.base.threads import checked, in_threads, processors
+from dpviz.base.work import Cancelled
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 50])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpviz.work import Cancelled, Work
+from dpviz.base.work import Cancelled, Work
 
 
 def test_steps_are_reported_one_by_one_with_their_total():

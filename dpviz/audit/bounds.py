@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 
 Floats = NDArray[np.float64]
 Sign = Literal[">=", "<=", "==", "!="]

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.audit.noise import public_choices
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.families import family_of
 from dpviz.family.card import VariantName
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE
 from dpviz.kmeans.methods.privgene import FEWEST, PARENTS, PER_GENERATION, printed_generations
 from dpviz.kmeans.records import Records

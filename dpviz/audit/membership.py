@@ -16,9 +16,10 @@ import numpy as np
 from dpviz.audit.bounds import CONFIDENCE, lower_bound
 from dpviz.audit.runs import checked_runs, collect
 from dpviz.audit.scenarios import Scenario
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError, shown
+from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
-from dpviz.display import Displayed
-from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
@@ -26,7 +27,6 @@ from dpviz.privacy.ledger import check_epsilon
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, cluster
-from dpviz.work import IsCancelled, Progress
 
 #: Draws on each side; enough to show the shape of both histograms.
 DRAWS = 1000

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.noise_source import unit_k_norm
+from dpviz.privacy.noise_source import unit_k_norm
 
 
 class RunNoise:

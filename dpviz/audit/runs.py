@@ -23,11 +23,11 @@ from dpviz.audit.transcript import (
     Until,
     log_likelihood,
 )
-from dpviz.display import Displayed
-from dpviz.errors import InputError, check_number, is_whole
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError, check_number, is_whole
+from dpviz.base.numbers import readable
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.families import family_of
-from dpviz.numbers import readable
-from dpviz.work import IsCancelled, Progress, Work
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ def audit(
     seed
         The same seed gives the same result.
     progress, cancelled
-        As for :class:`dpviz.work.Work`, every few runs; counts the runs on both data sets.
+        As for :class:`dpviz.base.work.Work`, every few runs; counts the runs on both data sets.
 
     Raises
     ------

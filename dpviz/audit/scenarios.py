@@ -10,15 +10,15 @@ from typing import Any
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import NONE, Bug
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
 from dpviz.kmeans.methods.dprefine import GRID_SIZE
-from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
+from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
-from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Neighbours
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k_norm
+from dpviz.privacy.noise_source import NoiseSource
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

@@ -1,1 +1,1 @@
-"""Implementation of the commands; ``dpviz.command_line`` reads their arguments."""
+"""Implementation of the commands; ``dpviz.commands.command_line`` reads their arguments."""

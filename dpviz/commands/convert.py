@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.numbers import counted
+from dpviz.base.replace import replacing
 from dpviz.commands.source import list_rows, read_for_exploring, refusal_of_rows
 from dpviz.data.conversion import Converted
 from dpviz.data.reading.unread import UnreadableError
-from dpviz.errors import InputError, reason, shown
 from dpviz.family.comparison import Report
-from dpviz.numbers import counted
-from dpviz.replace import replacing
 
 #: Who may rely on what.
 PROMISE = (

@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.base.ending import say
+from dpviz.base.errors import InputError, reason, shown
 from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
 from dpviz.commands.sweep import check_out, data_line, data_report, draw, not_private, read_subject
-from dpviz.ending import say
-from dpviz.errors import InputError, reason, shown
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, Picture, figure
 from dpviz.experiments.presets import (
     NONE_PRINTED,

@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from dpviz.base.errors import InputError, shown
+from dpviz.commands.reproduce import columns_of
 from dpviz.commands.source import known_sample
-from dpviz.engine.choice import ENGINES
-from dpviz.errors import InputError, shown
+from dpviz.data.engine.choice import ENGINES
 from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import RELATIONS, Neighbours
-from dpviz.reproduce import columns_of
 
 #: Maximum number of draws of one setting.
 MOST_REPEATS = 100_000

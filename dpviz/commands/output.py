@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
-from dpviz.ending import say
-from dpviz.errors import InputError, reason, shown
+from dpviz.base.ending import say
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.replace import replacing
+from dpviz.base.serialize import no_formulas
+from dpviz.base.work import Progress
 from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
-from dpviz.replace import replacing
-from dpviz.serialize import no_formulas
-from dpviz.work import Progress
 
 T = TypeVar("T")
 

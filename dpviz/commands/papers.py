@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.family.comparison import Report
 from dpviz.papers import PAPERS, ROWS, STATES, Row, headline, records
 

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from dpviz.base.ending import say
+from dpviz.base.errors import InputError
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import spend_lines
 from dpviz.commands.source import (
@@ -23,10 +25,8 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import axes_words, in_degrees
 from dpviz.data.source import is_nameless, local_path
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain
-from dpviz.ending import say
-from dpviz.errors import InputError
 from dpviz.family.comparison import Report
+from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing

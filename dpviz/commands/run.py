@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.options import neighbours as neighbours_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
@@ -27,14 +29,12 @@ from dpviz.commands.source import (
 )
 from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import Stored
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import claim, variant_words
 from dpviz.family.comparison import Comparison, Report
 from dpviz.family.trial import Configuration
-from dpviz.numbers import counted
 from dpviz.privacy.explain import explain_guess, promises_little
 
 

@@ -11,9 +11,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dpviz.base.ending import say
+from dpviz.base.errors import InputError, shown
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.engine.choice import check_engine, engine_of
+from dpviz.data.engine.tables import Engine
 from dpviz.data.explore.rows import Options
+from dpviz.data.formats import format_of
 from dpviz.data.geographic import check_bounds
 from dpviz.data.points import select_points
 from dpviz.data.reading.far import box_without_far, far_sentence
@@ -26,15 +31,10 @@ from dpviz.data.stored import FilePart, Stored, is_stored
 from dpviz.data.stored_units import capped as capped_parts
 from dpviz.data.stored_units import opened
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.ending import say
-from dpviz.engine.choice import check_engine, engine_of
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, shown
 from dpviz.family.claim import EXPLORATION, MADE_UP
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import range_of
-from dpviz.formats import format_of
+from dpviz.grid.domain import Domain
 
 #: What a sample set may be called: no path, pattern, address or name of a file with an ending.
 _WORD = re.compile(r"\w[\w-]*")

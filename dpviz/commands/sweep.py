@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.base.ending import say
+from dpviz.base.errors import InputError, shown
 from dpviz.commands.options import check_common, check_repeats, given_of, neighbours
 from dpviz.commands.output import progress_line
 from dpviz.commands.source import (
@@ -26,10 +28,8 @@ from dpviz.commands.source import (
 )
 from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import Stored
-from dpviz.ending import say
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, shown
 from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweeps, settings_of
 from dpviz.families import PARAMETERS, family_of
 from dpviz.family.comparison import Report

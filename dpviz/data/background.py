@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
-from dpviz.errors import InputError, listed, shown
-from dpviz.lru import LRUCache
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.lru import LRUCache
+from dpviz.grid.domain import Domain
 
 Lines = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.background import FOLDER
 from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.reading.proposal import LOOKED_AT
 from dpviz.data.scale import METRES_PER_DEGREE
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
+from dpviz.grid.domain import Domain
 
 
 class City(NamedTuple):

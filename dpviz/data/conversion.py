@@ -14,17 +14,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from dpviz.counts import MAX_EXACT
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.formats import FORMATS, PACKINGS
 from dpviz.data.reading.cells import Cells, Kind, Style, as_numbers, float_text, text_cells
 from dpviz.data.reading.far import longitude, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes
 from dpviz.data.reading.kinds import holds_numbers
 from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
-from dpviz.errors import InputError, listed, shown
-from dpviz.formats import FORMATS, PACKINGS
-from dpviz.numbers import counted
+from dpviz.grid.counts import MAX_EXACT
 
 #: Numbers that every reader takes for the same, and whole ones.
 _PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"

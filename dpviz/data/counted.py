@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize_parts
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain, Outside, check_outside, grid_shape
-from dpviz.engine.tables import Engine, Part, Tables
+from dpviz.grid.counts import quantize_parts
+from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,7 +23,7 @@ class Counted:
     Parameters
     ----------
     counts
-        Records per cell, as :func:`dpviz.counts.quantize` returns them.
+        Records per cell, as :func:`dpviz.grid.counts.quantize` returns them.
     n_outside
         Points outside the domain.
     dropped
@@ -49,7 +49,7 @@ def count_cells(
     parts, engine
         Where the records are, and who reads them.
     grid, domain, outside
-        As in :func:`dpviz.counts.quantize`.
+        As in :func:`dpviz.grid.counts.quantize`.
 
     Raises
     ------

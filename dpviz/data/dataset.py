@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.unread import NamedRows
-from dpviz.domain import Domain
-from dpviz.errors import InputError, listed, shown
+from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
 #: Identifiers that are hashed together.

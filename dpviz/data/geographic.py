@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import permutations, product
 from typing import Literal
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.proposal import PAIRS, without, words_of
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
+from dpviz.grid.domain import Domain
 
 #: Two columns in this order are longitude and latitude, the reverse, or neither.
 Placed = Literal["", "lonlat", "latlon"]

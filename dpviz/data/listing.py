@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.fs
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.source import ADDRESS, PATTERN, store_origin
-from dpviz.errors import InputError, shown
 from dpviz.privacy.origin import Origin, origins
 
 #: Endings of files in a folder; others are left alone.

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes
 from dpviz.data.reading.kinds import exact, holds_text, plain, readable
-from dpviz.errors import InputError, shown
 
 #: Longest footer: in memory it takes up to twenty times as much.
 _FOOTER = 2**25

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dpviz.base.errors import InputError, listed
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.proposal import no_two, numbers_rows, proposed
 from dpviz.data.reading.read import Source, read_table
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.unread import UnreadableError
-from dpviz.errors import InputError, listed
 
 #: Columns by name, or by number from 1.
 Columns = list[str | int] | tuple[str | int, ...] | list[str] | tuple[str, ...]

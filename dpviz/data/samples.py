@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 import dpviz
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
+from dpviz.grid.domain import Domain
 
 #: Where the files and their index lie: inside an installed package, beside that of a checkout.
 SAMPLE_DIR = Path(dpviz.__file__).resolve().with_name("sample_data")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from dpviz.data.geographic import Placed, placed
 from dpviz.data.reading.proposal import PAIRS, without, words_of
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 
 #: How the axes are meant: by their names and extents, or as a person says.
 Axes = Literal["auto", "lonlat", "equal", "free"]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote, unquote_to_bytes
 
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.privacy.origin import Origin, origins
 
 #: A path in an object store, such as "s3://bucket/folder".

@@ -1,7 +1,7 @@
 """Records that stay where they are stored: files that every pass reads anew, part by part.
 
 A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
-pass finds is added up over the parts, see :mod:`dpviz.engine`; so the memory that it takes depends
+pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes depends
 on the tables alone, not on the number of records.
 """
 
@@ -20,7 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.dataset import position_of
+from dpviz.data.engine.tables import Part
+from dpviz.data.formats import FORMATS
 from dpviz.data.geographic import check_bounds
 from dpviz.data.listing import (
     ENDINGS,
@@ -35,11 +39,7 @@ from dpviz.data.listing import (
 from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.kinds import LARGEST, holds_numbers, plain, readable
 from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path
-from dpviz.domain import Domain
-from dpviz.engine.tables import Part
-from dpviz.errors import InputError, listed, shown
-from dpviz.formats import FORMATS
-from dpviz.numbers import counted
+from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin, origins
 
 # Parquet files are counted without what reading text takes.

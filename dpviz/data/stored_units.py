@@ -23,6 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.explore.rows import Options
 from dpviz.data.reading.kinds import exact
@@ -38,9 +41,6 @@ from dpviz.data.stored import (
     whole_rows,
 )
 from dpviz.data.units import ROUNDED, cap_records, hash_places, identified, smallest_hashes
-from dpviz.errors import InputError, shown
-from dpviz.numbers import counted
-from dpviz.work import IsCancelled, Progress, Work
 
 #: Rows of a file of persons, about: they are capped in memory.
 ROWS = 2**20

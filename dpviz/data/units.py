@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import MAX_EXACT
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.cells import NUMBER, cell_text
 from dpviz.data.reading.kinds import MISSING
-from dpviz.errors import InputError
-from dpviz.numbers import counted
+from dpviz.grid.counts import MAX_EXACT
 
 # Passes over records without persons do without pandas, which takes 40 MB.
 if TYPE_CHECKING:

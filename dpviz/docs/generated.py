@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import dpviz
-from dpviz.command_line import parsers
+from dpviz.commands.command_line import parsers
 from dpviz.docs import figures
+from dpviz.docs.glossary import entries
 from dpviz.docs.page import Page, code, plain, table
 from dpviz.experiments import ablations, utility
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import Parameter
-from dpviz.glossary import entries
 from dpviz.papers import PAPERS
 from dpviz.papers.references import MENTIONED, REFERENCES, cited
 from dpviz.release.files import schema

@@ -18,9 +18,9 @@ from posixpath import dirname, join, normpath, relpath
 from typing import Any
 
 from dpviz import __version__
+from dpviz.base.replace import replacing
 from dpviz.docs import figures, generated
 from dpviz.docs.page import GROUPS, Page, title_of
-from dpviz.replace import replacing
 
 HERE = Path(__file__).parent
 

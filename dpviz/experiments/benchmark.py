@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.replace import replacing
 from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
-from dpviz.replace import replacing
 
 #: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")

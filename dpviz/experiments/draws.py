@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.display import Displayed
-from dpviz.errors import InputError
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.family.score import check_scores
 from dpviz.family.trial import Trial
 from dpviz.metrics.bands import Band, band
-from dpviz.work import IsCancelled, Progress, Work
 
 #: Most draws that the screen offers.
 MOST_DRAWS = 500
@@ -69,7 +69,7 @@ def many_draws(
     names
         Scores of ``trial.score_names``.
     progress, cancelled
-        As for :class:`dpviz.work.Work`; a step is one draw.
+        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Raises
     ------

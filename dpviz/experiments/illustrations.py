@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
 from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
 from dpviz.experiments.worker_times import worker_times
 from dpviz.families import CARDS
 from dpviz.family.claim import why_not
+from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import band
 from dpviz.metrics.matching import matched_numbers
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.diagnosis import outcome
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.errors import InputError, reason, shown
-from dpviz.replace import replacing
-from dpviz.serialize import no_formulas
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.replace import replacing
+from dpviz.base.serialize import no_formulas
 
 #: Scores of a row by name.
 Scores = dict[str, float]

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.apart import UploadedTable
 from dpviz.data.reading.table import Table
-from dpviz.errors import InputError, shown
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import sample
-from dpviz.errors import InputError, shown
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
 from dpviz.experiments.sweep import Plan, Subject, groups, subject_of_sample, summary
 from dpviz.families import SCORES

@@ -24,10 +24,11 @@ from typing import Any, cast
 
 import pandas as pd
 
+from dpviz.base.errors import InputError, shown
+from dpviz.base.lru import LRUCache
+from dpviz.base.work import Cancelled, IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample, load_sample, sample
-from dpviz.domain import Domain, Outside, grid_shape
-from dpviz.errors import InputError, shown
 from dpviz.experiments.journal import Scores, Store
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of
 from dpviz.family.card import VariantName
@@ -38,11 +39,10 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
+from dpviz.grid.domain import Domain, Outside, grid_shape
 from dpviz.kmeans.records import Records
-from dpviz.lru import LRUCache
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
-from dpviz.work import Cancelled, IsCancelled, Progress, Work
 
 #: Part of the name of a row. It changes when the same settings give other numbers than in an
 #: earlier version of the program, so that no sweep mixes both.
@@ -387,7 +387,7 @@ def run_sweep(
     resume
         Reuse the rows of ``out`` and of its journal that the plan contains.
     progress, cancelled
-        As for :class:`dpviz.work.Work`, after each part of the work; rows are counted.
+        As for :class:`dpviz.base.work.Work`, after each part of the work; rows are counted.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments.measured import about
 from dpviz.families import CARDS
 

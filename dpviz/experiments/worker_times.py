@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import power_of_ten, readable
 from dpviz.families import CARDS
-from dpviz.numbers import power_of_ten, readable
 
 #: File of the figures.
 FILE = Path(__file__).with_name("worker_times.json")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpviz.domain import Domain
 from dpviz.family.card import Card
 from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
+from dpviz.grid.domain import Domain
 
 #: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain, Outside
 from dpviz.family.score import OF_CLASSES
+from dpviz.grid.domain import Domain, Outside
 
 Report = dict[str, Any]
 

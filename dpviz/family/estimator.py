@@ -13,20 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.local import Local
 from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import Stored, stored, whole_rows
 from dpviz.data.stored_units import capped, opened
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain, Outside
-from dpviz.engine.local import Local
-from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.ledger import Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 

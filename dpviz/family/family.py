@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
-from dpviz.domain import Domain, Outside
 from dpviz.family.card import VariantName
 from dpviz.family.comparison import Comparison
 from dpviz.family.method import Method
 from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.family.score import Score
 from dpviz.family.trial import Trial
+from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.mechanisms import Accountant
 
 #: Records of the data on which the seconds of methods are measured.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpviz.numbers import counted
+from dpviz.base.numbers import counted
 
 
 @dataclass(frozen=True, kw_only=True)

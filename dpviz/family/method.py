@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.family.card import Card
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dpviz.numbers import readable
+from dpviz.base.numbers import readable
 from dpviz.privacy.ledger import check_epsilon
 
 #: A real number; a whole number; one of several names; cells per axis, one number or several.

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain
-from dpviz.engine.tables import Engine, Part, Tables
-from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
+from dpviz.grid.domain import Domain
 
 
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:

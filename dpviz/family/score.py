@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]

@@ -19,8 +19,7 @@ from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import MembershipExperiment
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
-from dpviz.counts import cell_width
-from dpviz.domain import Domain
+from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
     LEGEND,
@@ -48,7 +47,8 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
-from dpviz.numbers import counted, readable
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Source, Stages
 
 

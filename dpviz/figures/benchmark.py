@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.benchmark import OTHERS
 from dpviz.families import score_of
 from dpviz.figures.compare import METHODS, Look, nth_look
@@ -22,7 +23,6 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import INK, Mode
-from dpviz.numbers import readable
 
 #: Ticks of an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)

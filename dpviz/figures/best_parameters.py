@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import PARAMETERS, score_of
@@ -25,7 +26,6 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
-from dpviz.numbers import readable
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
 from dpviz.figures.marks import Trace, heatmap
+from dpviz.grid.domain import Domain
 
 #: Up to this many cells a side, cells have numbers: in a panel of half the figure's width, and
 #: in one of several stages.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.numbers import readable
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import Score
@@ -39,7 +40,6 @@ from dpviz.figures.panels import (
 )
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
-from dpviz.numbers import readable
 
 #: Methods that have curves: those with a budget. Their order gives them their looks.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums
 from dpviz.figures.marks import Trace, middles, note, outline, outlined, scatter, shape
 from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK
 from dpviz.figures.wavecluster import WaveClusterPicture, stage_panels
 from dpviz.figures.wavecluster import frame as cells_frame
+from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
 #: Column of the figure that marks a stage; the grid is visible in the counts.

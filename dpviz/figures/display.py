@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from dpviz.base.display import Displayed, Mode
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
-from dpviz.display import Displayed, Mode
-from dpviz.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.estimator import as_frame

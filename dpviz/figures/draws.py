@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.counts import cell_width
-from dpviz.domain import Domain
+from dpviz.base.numbers import readable
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
 from dpviz.figures.ground import Ground
@@ -36,11 +35,12 @@ from dpviz.figures.panels import (
     on,
     suffix,
 )
+from dpviz.figures.raster import cell_means
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import Band, band_words, end_names
-from dpviz.numbers import readable
-from dpviz.raster import cell_means
 from dpviz.wavecluster.theorems import KBounds
 
 #: Cells per axis of the map of records that change their cluster.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.domain import Domain
+from dpviz.base.numbers import readable
 from dpviz.figures.audit import side_look
 from dpviz.figures.marks import (
     LEGEND,
@@ -27,9 +27,9 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED, NOISE, Mode, zero_centred
-from dpviz.game.rules import Case, Seen, Tally
-from dpviz.numbers import readable
+from dpviz.grid.domain import Domain
 from dpviz.privacy.explain import percent_at_most
+from dpviz.teaching.game.rules import Case, Seen, Tally
 
 #: Squares per axis up to which each one shows its number.
 _NUMBERED = 4

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpviz.data.background import Background, coastlines
 from dpviz.data.scale import Axes, Scale, scale_of
-from dpviz.domain import Domain
 from dpviz.figures.marks import Trace, faded, scatter
 from dpviz.figures.theme import BACKGROUND, GROUND
+from dpviz.grid.domain import Domain
 
 #: Names of the traces.
 EARTH, OWN = "coastlines and borders", "own background"

@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.counts import cell_width
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted, readable
 from dpviz.data.geographic import map_axes
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.marks import (
     PLACE,
@@ -40,16 +39,17 @@ from dpviz.figures.marks import (
     true_points,
 )
 from dpviz.figures.panels import Panels, add_heading, add_maps, on, place, suffix
+from dpviz.figures.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, above_zero, blend
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
-from dpviz.numbers import counted, readable
 from dpviz.privacy.steps import group_epsilon, grouped
-from dpviz.raster import MOST_CELLS, RecordRaster
 
 View = Literal["regions", "noise", "grid", "chain"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, Mode, blend, steps
+from dpviz.grid.domain import Domain
 
 Trace = dict[str, Any]
 Floats = NDArray[np.float64]

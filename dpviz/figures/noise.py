@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpviz.base.numbers import readable
 from dpviz.figures.marks import (
     BUDGET,
     base_layout,
@@ -16,7 +17,6 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words
-from dpviz.numbers import readable
 
 
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
@@ -18,7 +19,6 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words, end_names
-from dpviz.numbers import readable
 
 #: Room for as many bars at least.
 _FEWEST_BARS = 5

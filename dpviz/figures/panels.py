@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpviz.domain import Domain
 from dpviz.figures.ground import PLAIN, Ground, axis_looks, see_through
 from dpviz.figures.marks import Trace, axis_title, note
+from dpviz.grid.domain import Domain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpviz.audit.membership import MembershipExperiment
 from dpviz.audit.runs import AuditResult
-from dpviz.display import Drawer, Mode, register
+from dpviz.base.display import Drawer, Mode, register
 from dpviz.experiments.draws import Draws
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.null_set import NullSet

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
+from dpviz.base.numbers import counted
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -22,7 +22,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
-from dpviz.numbers import counted
+from dpviz.grid.domain import Domain
 
 #: Maps in a row, rows, and pixels of both at least: the page adds what square maps need.
 _ACROSS, _ROWS, _HEIGHT = 5, 2, 300

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import score_of
 from dpviz.figures.marks import (
@@ -26,7 +27,6 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels, on
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.metrics.bands import band_words, end_names
-from dpviz.numbers import readable
 
 #: Extents of the two panels of the curves; to the right of each stands its target's name.
 _SIDES = ((0.0, 0.42), (0.55, 0.94))

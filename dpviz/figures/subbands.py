@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
+from dpviz.base.numbers import readable
 from dpviz.figures.marks import (
     Trace,
     axis_title,
@@ -30,7 +30,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import place, suffix
 from dpviz.figures.theme import INK, Mode, zero_centred
-from dpviz.numbers import readable
+from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
 #: Detail subbands by the name of PyWavelets: L for low-pass and H for high-pass, first axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dpviz.display import Mode as Mode
+from dpviz.base.display import Mode as Mode
 
 #: Clusters, after Okabe and Ito (2008) and Tol (2021): distinguishable with all common
 #: colour-vision deficiencies; numbers on the clusters are the second cue.

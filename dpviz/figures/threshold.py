@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.base.numbers import readable
 from dpviz.figures.marks import (
     LEGEND,
     Trace,
@@ -28,7 +29,6 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import NO_NOISE, Panels, add_heading, on, suffix
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
-from dpviz.numbers import readable
 from dpviz.privacy.mechanisms import interval_weights
 from dpviz.wavecluster.methods.privthrem import STEP, candidates
 from dpviz.wavecluster.pipeline import Run, Stages

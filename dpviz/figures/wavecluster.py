@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.counts import cell_width
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted, readable
 from dpviz.data.geographic import map_axes
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.figures import subbands
 from dpviz.figures.cell_numbers import (
     LARGEST,
@@ -48,11 +47,12 @@ from dpviz.figures.marks import (
     true_points,
 )
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
+from dpviz.figures.raster import MOST_CELLS, Raster
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
 from dpviz.figures.threshold import threshold_frame, threshold_panels
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import matched_numbers
-from dpviz.numbers import counted, readable
-from dpviz.raster import MOST_CELLS, Raster
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.numbers import counted, power_of_ten, readable
 from dpviz.experiments.worker_times import (
     MOST_RECORDS,
     TERMS,
@@ -34,7 +35,6 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
-from dpviz.numbers import counted, power_of_ten, readable
 
 #: Points of a curve of the model for each power of ten.
 _STEPS = 8

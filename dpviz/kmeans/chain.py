@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.compiled import compiled
+from dpviz.base.compiled import compiled
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -15,7 +15,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 #: Text output does not list more centres, or longer ones.
 LISTED, LISTED_COLUMNS = 10, 4

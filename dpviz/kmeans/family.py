@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import PrivacyRefusal
+from dpviz.base.serialize import whole_numbers
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain, Outside
-from dpviz.engine.tables import Engine
-from dpviz.errors import PrivacyRefusal
 from dpviz.family.family import Family
 from dpviz.family.run_domain import run_domain, stored_domain
+from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import METHODS
@@ -29,7 +30,6 @@ from dpviz.kmeans.stored import StoredRecords, check_passes
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
-from dpviz.serialize import whole_numbers
 
 #: Smallest part of an iteration's budget that a method gives to a cluster: a start and a grid may
 #: take their shares first, and simplified silhouettes at most halve it. (Published, contours may

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.records import UNLIMITED, Records

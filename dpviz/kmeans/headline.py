@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpviz.base.numbers import counted, readable
 from dpviz.family.headline import Headline, all_of
 from dpviz.kmeans.run import KMeansRun
 from dpviz.metrics.centers import placement
-from dpviz.numbers import counted, readable
 
 if TYPE_CHECKING:
     from dpviz.kmeans.truth import KMeansTruth

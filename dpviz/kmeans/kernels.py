@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpviz.compiled import compiled
+from dpviz.base.compiled import compiled
 
 #: Random halving of a block (:func:`halve`): by how much shorter than the longest one an axis may
 #: be, and least part of the axis that a cut leaves on either side.

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import tally
-from dpviz.engine.tables import Tables
+from dpviz.data.engine.tables import Tables
+from dpviz.grid.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
 from dpviz.kmeans.grid import NoisyGrid, onto_simplex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from dpviz.errors import InputError, check_number, shown
+from dpviz.base.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName
 from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter
 from dpviz.kmeans.grid import CELLS, Cells

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import CHUNK
-from dpviz.threads import in_threads
+from dpviz.base.threads import in_threads
+from dpviz.grid.domain import CHUNK
 
 
 @dataclass(frozen=True, eq=False)

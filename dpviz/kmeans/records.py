@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import laid_out, quantize, weighted_cells
+from dpviz.base.errors import InputError
+from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside, check_outside, grid_shape
-from dpviz.engine.tables import Tables
-from dpviz.errors import InputError
+from dpviz.data.engine.tables import Tables
+from dpviz.grid.counts import laid_out, quantize, weighted_cells
+from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.kmeans.optimum import descended, optimum
 from dpviz.kmeans.passes import (
     Sums,
@@ -25,7 +26,6 @@ from dpviz.kmeans.passes import (
     wcss,
 )
 from dpviz.kmeans.space import Space
-from dpviz.lru import LRUCache
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.secure import LATTICE, on_lattice
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import tally
-from dpviz.engine.tables import Tables
+from dpviz.data.engine.tables import Tables
+from dpviz.grid.counts import tally
 from dpviz.kmeans.grid import onto_simplex
 from dpviz.kmeans.passes import assigned, residuals
 from dpviz.kmeans.records import Records, Rows, Weights

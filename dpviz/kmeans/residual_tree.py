@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.engine.tables import Tables
+from dpviz.data.engine.tables import Tables
 from dpviz.kmeans.choose_clusters import (
     MOST,
     USUAL,

@@ -24,7 +24,7 @@ from dpviz.family.score import (
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.metrics import matching
 from dpviz.metrics.centers import displacement
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 if TYPE_CHECKING:
     from dpviz.kmeans.truth import KMeansTruth

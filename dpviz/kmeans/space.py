@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 
 Geometry = Literal["box", "cube", "l1"]
 

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize, tally
-from dpviz.domain import Domain, Outside, check_outside
-from dpviz.engine.tables import Engine, Part, Tables
-from dpviz.errors import InputError, shown
+from dpviz.base.errors import InputError, shown
+from dpviz.base.lru import LRUCache
+from dpviz.data.engine.tables import Engine, Part, Tables
+from dpviz.grid.counts import quantize, tally
+from dpviz.grid.domain import Domain, Outside, check_outside
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
 from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
 from dpviz.kmeans.space import Space
-from dpviz.lru import LRUCache
 from dpviz.privacy.secure import on_lattice
 
 #: Methods that cluster the records themselves, not counts and sums of them.

@@ -18,7 +18,7 @@ from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.scores import SCORES, Evaluation
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 #: Records whose cluster is watched over many draws; more would take too long.
 MOST_WATCHED = 20_000

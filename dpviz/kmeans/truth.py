@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
+from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
@@ -19,10 +20,9 @@ from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
-from dpviz.noise_source import NoiseSource, Silenced
-from dpviz.numbers import counted
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import NoiseSource, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:

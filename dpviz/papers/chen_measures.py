@@ -86,7 +86,7 @@ def printed_algorithm(method: str, lab: Lab) -> Measured:
 
 def _laplace(seed: int, step: str, scale: float) -> float:
     """Noise that a seed draws for a single number."""
-    from dpviz.noise_source import SeededNoise
+    from dpviz.privacy.noise_source import SeededNoise
 
     return float(SeededNoise(seed).laplace(step, scale, ()))
 
@@ -308,7 +308,7 @@ def _predicted_alone(trial: Any, seed: int) -> Iterator[tuple[NDArray[Any], NDAr
     """Classes of each tenth of the points, by trees that know the significant cells alone."""
     from sklearn.tree import DecisionTreeClassifier
 
-    from dpviz.noise_source import SeededNoise
+    from dpviz.privacy.noise_source import SeededNoise
     from dpviz.wavecluster.truth import run
 
     truth = trial.truth

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from dpviz import __version__
+from dpviz.base.latex import entry, escaped
 from dpviz.family.card import Card
-from dpviz.latex import entry, escaped
 
 #: Name, one line and licence of dpviz.
 TITLE = "dpviz"

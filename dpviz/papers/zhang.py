@@ -188,7 +188,7 @@ def plain_start(lab: Lab) -> Measured:
     Without noise, the start is the mean of each of K parts of the list.
     """
     from dpviz.kmeans.truth import run_kmeans
-    from dpviz.noise_source import SeededNoise, Silenced
+    from dpviz.privacy.noise_source import SeededNoise, Silenced
 
     trial = lab.trial("gamma", BASE)
     run = run_kmeans(trial.material, trial.config, Silenced(SeededNoise(0)))

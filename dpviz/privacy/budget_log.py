@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from dpviz.errors import InputError, PrivacyRefusal, check_number, listed, shown
+from dpviz.base.errors import InputError, PrivacyRefusal, check_number, listed, shown
 from dpviz.privacy import names
 from dpviz.privacy.origin import Origin
 

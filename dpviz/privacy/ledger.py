@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from dpviz.errors import InputError, check_number, is_whole, shown
+from dpviz.base.errors import InputError, check_number, is_whole, shown
 
 Relation = Literal["add_remove", "replace_one"]
 Composition = Literal["sequential", "parallel"]

@@ -9,7 +9,7 @@ loses budget, never privacy.
 
 The file holds a log whose records never change. Each has a hash that covers the previous record,
 so an edited, forged, moved or deleted record is detected. A note in this user's folder
-(:func:`dpviz.home.home`) stores the newest hash, so an older copy of the file is detected, too,
+(:func:`dpviz.base.home.home`) stores the newest hash, so an older copy of the file is detected, too,
 and a file with all hashes recomputed. Not detectable: a new file in place of the old one, an older
 file whose note was restored or removed with it, an older file on another computer or used by
 another user; the same data in a copy, in memory or in an upload, under another name. Anyone with
@@ -35,8 +35,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import InputError, PrivacyRefusal, reason, shown
-from dpviz.home import home_folder, tighten
+from dpviz.base.errors import InputError, PrivacyRefusal, reason, shown
+from dpviz.base.home import home_folder, tighten
 from dpviz.privacy import names
 from dpviz.privacy.budget_log import (
     APPLICATION,

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import PrivacyRefusal
-from dpviz.noise_source import NoiseSource
+from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
+from dpviz.privacy.noise_source import NoiseSource
 
 
 class Level(NamedTuple):

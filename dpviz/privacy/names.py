@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-from dpviz.errors import InputError
-from dpviz.formats import FORMATS, PACKINGS
+from dpviz.base.errors import InputError
+from dpviz.data.formats import FORMATS, PACKINGS
 
 LONGEST_NAME = 200
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import MAX_EXACT
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.grid.counts import MAX_EXACT
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level
 from dpviz.privacy.rounded import k_norm_row

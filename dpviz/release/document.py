@@ -12,13 +12,13 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from dpviz import __version__
-from dpviz.domain import Domain
+from dpviz.base.serialize import jsonable
 from dpviz.family.claim import claim
+from dpviz.grid.domain import Domain
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
 from dpviz.release.doubt import doubt
 from dpviz.release.request import Request
-from dpviz.serialize import jsonable
 
 #: Kind and version of the document, as its schema has them.
 FORMAT, VERSION = "dpviz release", 2

@@ -45,11 +45,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.families import FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.seeded import seeded_run
 
 Document = Mapping[str, Any]

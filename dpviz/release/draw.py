@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.counts import MAX_EXACT
+from dpviz.base.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.local import Local
+from dpviz.data.engine.tables import Engine
 from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import ParquetPart, Stored, whole_rows
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.engine.local import Local
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.family.family import Material
+from dpviz.grid.counts import MAX_EXACT
+from dpviz.grid.domain import Domain
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant

@@ -18,8 +18,8 @@ from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
 from dpviz.data.geographic import Bounds, in_degrees, map_axes
 from dpviz.data.scale import scale_of
-from dpviz.domain import Domain
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
+from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
 from dpviz.release.tables import Document, on_map, run_line, tidy
 

@@ -21,19 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
 from dpviz.family.trial import Trial
+from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import ENOUGH, band
-from dpviz.noise_source import SeededNoise
-from dpviz.numbers import readable
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.request import Request
 from dpviz.release.seeded import seeded_run
-from dpviz.work import IsCancelled, Progress, Work
 
 #: Draws of a plan: at first, and in all; and of data without clusters.
 FIRST, DRAWS, NOTHING = 5, 50, 20
@@ -418,7 +418,7 @@ def rehearse(
         Receives what is known so far: after a few draws, after all of the plan, and with what it
         reports of data without clusters.
     progress, cancelled
-        As for :class:`dpviz.work.Work`; a step is one draw.
+        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Raises
     ------

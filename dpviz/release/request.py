@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpviz.domain import Domain, Outside, check_outside
-from dpviz.errors import InputError, PrivacyRefusal, shown
+from dpviz.base.errors import InputError, PrivacyRefusal, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
+from dpviz.grid.domain import Domain, Outside, check_outside
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Composition
 from dpviz.privacy.mechanisms import Accountant, geometric
+from dpviz.privacy.noise_source import SeededNoise
 
 
 class LatticeAccountant(Accountant):

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.serialize import no_formula
 from dpviz.data.geographic import axes_words, map_axes
-from dpviz.domain import axis_edges
+from dpviz.grid.domain import axis_edges
 from dpviz.release.formatting import exact, number
-from dpviz.serialize import no_formula
 
 Document = Mapping[str, Any]
 

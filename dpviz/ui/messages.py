@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 
 #: Invisible. Streamlit turns text into links, arrows and emoji after it parses Markdown, so a
 #: backslash does not help.

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from dpviz.errors import InputError
-from dpviz.ui.address import ask_no_host, check_settings
-from dpviz.ui.assets import plotly_url
-from dpviz.ui.job import CROWD, PAGES, PLACES
-from dpviz.ui.leave import forget_when_left, sessions
+from dpviz.base.errors import InputError
+from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
 from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
-from dpviz.ui.not_taken import OF_THEIR_OWN, show_not_taken
-from dpviz.ui.share import share_panel
-from dpviz.ui.state import UrlState, opened
+from dpviz.ui.session.address import ask_no_host, check_settings
+from dpviz.ui.session.job import CROWD, PAGES, PLACES
+from dpviz.ui.session.leave import forget_when_left, sessions
+from dpviz.ui.session.state import UrlState, opened
+from dpviz.ui.widgets.assets import plotly_url
+from dpviz.ui.widgets.share import share_panel
 
 State = TypeVar("State", bound=UrlState)
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.family.parameter import PRIVATE
 from dpviz.metrics.matching import contingency, f_measure
 from dpviz.privacy.ledger import SMALLEST_EPSILON

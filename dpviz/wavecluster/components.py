@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.domain import (
+from dpviz.base.threads import in_threads, spans
+from dpviz.grid.domain import (
     CHUNK,
     Domain,
     Outside,
@@ -15,7 +16,6 @@ from dpviz.domain import (
     compiled_rule,
     flat_cells,
 )
-from dpviz.threads import in_threads, spans
 
 
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:

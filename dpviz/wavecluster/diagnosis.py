@@ -38,10 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.counts import pad
-from dpviz.errors import InputError
-from dpviz.noise_source import SeededNoise
-from dpviz.numbers import counted, readable
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted, readable
+from dpviz.grid.counts import pad
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.fates import Fate, fates
 from dpviz.wavecluster.parameters import Config

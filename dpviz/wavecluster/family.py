@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
+from dpviz.base.serialize import whole_numbers
 from dpviz.data.counted import count_cells
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain, Outside
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.run_domain import run_domain, stored_domain
-from dpviz.serialize import whole_numbers
+from dpviz.grid.domain import Domain, Outside
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import METHODS

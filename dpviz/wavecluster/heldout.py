@@ -22,8 +22,8 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import WeightedPoints, block_sums, tally
-from dpviz.domain import flat_cells
+from dpviz.grid.counts import WeightedPoints, block_sums, tally
+from dpviz.grid.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce
 from dpviz.wavecluster.pipeline import Source, Stages
 

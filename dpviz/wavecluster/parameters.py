@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from dpviz.errors import InputError, check_number, shown
+from dpviz.base.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName
 from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, PRIVATE, Choose, Parameter
 from dpviz.privacy.ledger import Neighbours, check_epsilon

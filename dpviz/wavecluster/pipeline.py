@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside, check_outside, flat_cells, grid_shape
+from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
+from dpviz.grid.domain import Domain, Outside, check_outside, flat_cells, grid_shape
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
 from dpviz.wavecluster.evidence import Evidence

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from dpviz.counts import block_sums
+from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 
 #: Axes up to which pools begin at each of the 2^d places; on more, at two opposite ones.

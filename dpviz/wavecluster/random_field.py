@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.compiled import compiled
+from dpviz.base.compiled import compiled
 from dpviz.wavecluster.deconvolution import (
     Bins,
     Floats,

@@ -5,7 +5,7 @@ What a method's own releases show, such as nothing at all, is in :attr:`Stages.n
 
 from __future__ import annotations
 
-from dpviz.numbers import counted
+from dpviz.base.numbers import counted
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.truth import Truth
 

@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError, check_number
+from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.rank import rank_of

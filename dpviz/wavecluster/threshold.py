@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError, check_number
+from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 

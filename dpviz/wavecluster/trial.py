@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.parameter import PRIVATE
 from dpviz.family.score import OF_CLASSES, scores_for
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation

@@ -13,18 +13,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums
+from dpviz.base.work import IsCancelled, Work
 from dpviz.family.method import check_method
 from dpviz.family.parameter import GIVEN
+from dpviz.grid.counts import block_sums
 from dpviz.metrics.matching import contingency
-from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
-from dpviz.work import IsCancelled, Work
 
 #: Number of true runs at other g and p that are kept.
 _MOST_TRUTHS = 16

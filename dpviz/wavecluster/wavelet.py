@@ -22,8 +22,8 @@ import pywt
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from dpviz.counts import pad
-from dpviz.errors import InputError, is_whole, shown
+from dpviz.base.errors import InputError, is_whole, shown
+from dpviz.grid.counts import pad
 from dpviz.wavecluster.rank import rank_of
 
 #: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact

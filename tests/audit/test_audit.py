@@ -34,9 +34,10 @@ from dpviz.audit.runs import BATCH, ScenarioRuns, checked_runs, collect, with_cl
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import HIDDEN, Recorder, Replay, log_likelihood
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.privgene import printed_generations
@@ -47,7 +48,6 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster
-from dpviz.work import Cancelled
 
 quick = settings(max_examples=60, deadline=None)
 

@@ -38,7 +38,7 @@ from dpviz.audit.steps import (
     step_scenario,
     table,
 )
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import k_norm
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.experiments.ablations import FILE, Ablation, parts
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import grid_sides, onto_simplex
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records

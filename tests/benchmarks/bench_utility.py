@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.errors import InputError
 from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts, summarised, write
 from dpviz.experiments.journal import Scores, Store
 from dpviz.experiments.sweep import Plan, Subject, run_sweeps
@@ -37,8 +37,8 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.start import sphere_packing
 from dpviz.kmeans.truth import KMeansTruth
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Ledger
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.heldout import agreement
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.errors import InputError
 from dpviz.experiments.prices import FILE, Price, prices
 from dpviz.families import CARDS
 from dpviz.family.parameter import PRIVATE
@@ -41,7 +41,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.matching import adjusted_rand, contingency
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import CHOOSERS, Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.trial import WaveClusterTrial

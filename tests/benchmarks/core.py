@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import QUICK
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, two_ce
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -35,15 +35,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpviz import __version__
+from dpviz.data.engine.dask import JOINED, Cluster
+from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed, waiting
 from dpviz.data.stored import Stored, stored
-from dpviz.domain import Domain
-from dpviz.engine.dask import JOINED, Cluster
-from dpviz.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed, waiting
 from dpviz.experiments.worker_times import FILE, PassModel, Timing, WorkerTimes, parts_of
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.stored import StoredRecords
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 MOST, FEWEST = 10**8, 10**5

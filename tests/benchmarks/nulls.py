@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpviz.base.serialize import jsonable
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.families import CARDS, FAMILIES
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours, Spend
 from dpviz.release.doubt import LEVEL, doubt
 from dpviz.release.seeded import seeded_run
-from dpviz.serialize import jsonable
 
 TABLE = Path(__file__).with_name("nulls.json")
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))

@@ -24,15 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 
-from dpviz.counts import quantize
+from dpviz.base.threads import processors
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
+from dpviz.grid.counts import quantize
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise_source import SeededNoise
-from dpviz.threads import processors
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -68,8 +68,8 @@ def one_thread() -> Iterator[None]:
     """All passes on one thread."""
     with (
         ThreadPoolExecutor(1) as alone,
-        mock.patch("dpviz.threads.processors", return_value=1),
-        mock.patch("dpviz.threads.pool", return_value=alone),
+        mock.patch("dpviz.base.threads.processors", return_value=1),
+        mock.patch("dpviz.base.threads.pool", return_value=alone),
     ):
         yield
 

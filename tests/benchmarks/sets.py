@@ -55,7 +55,7 @@ import pandas as pd
 
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import adjusted_rand, contingency
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source as Grid

@@ -73,10 +73,10 @@ def _measured(work: str, folder: str, *more: str) -> dict[str, float]:
 
 def _nothing(folder: Path) -> int:
     """Load the program and count a few points, so that all is compiled."""
-    from dpviz.counts import quantize
     from dpviz.data.counted import count_cells
-    from dpviz.domain import Domain
-    from dpviz.engine.local import Local
+    from dpviz.data.engine.local import Local
+    from dpviz.grid.counts import quantize
+    from dpviz.grid.domain import Domain
 
     assert count_cells
     assert Local
@@ -99,10 +99,10 @@ def _decode(folder: Path) -> int:
 def _count(folder: Path, scheduler: str | None = None) -> int:
     """Count all records by an engine; returns a number that tells tables apart."""
     from dpviz.data.counted import count_cells
+    from dpviz.data.engine.dask import Cluster
+    from dpviz.data.engine.local import Local
     from dpviz.data.stored import stored
-    from dpviz.domain import Domain
-    from dpviz.engine.dask import Cluster
-    from dpviz.engine.local import Local
+    from dpviz.grid.domain import Domain
 
     engine = Local() if scheduler is None else Cluster(scheduler=scheduler)
     parts = stored(folder).parts

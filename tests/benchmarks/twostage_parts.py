@@ -11,10 +11,10 @@ import numpy as np
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant, Level
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.budget_share import SHARES, Choice
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.likely_cells import LIKELY, likely_cells

@@ -19,16 +19,16 @@ import numpy as np
 import pytest
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.experiments.utility import FILE, Cost, Spread, costs
 from dpviz.families import CARDS
 from dpviz.family.card import Card, VariantName
 from dpviz.family.run_domain import run_domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.bands import band
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster import truth as comparison
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from dpviz.ui.live_figure import live_figure
-from dpviz.ui.live_slider import live_slider
+from dpviz.ui.widgets.live_figure import live_figure
+from dpviz.ui.widgets.live_slider import live_slider
 
 HOVER = (
     "cell (%{x}, %{y})<br>{own} %{z:.1f}<br>{other} %{customdata[0]:.1f}"

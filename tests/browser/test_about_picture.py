@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpviz.ui.about_picture import ABOUT
+from dpviz.ui.widgets.about_picture import ABOUT
 
 ABOUT_PICTURE = ".dpv-about"
 

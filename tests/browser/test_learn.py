@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpviz.lessons.shelf import shelf
+from dpviz.teaching.lessons.shelf import shelf
 from dpviz.ui.learn.bars import Bars
 from dpviz.ui.learn.page import KNOWN
 from dpviz.ui.learn.sheets import sheet

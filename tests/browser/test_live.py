@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from dpviz.errors import InputError
-from dpviz.ui import live_figure as live_figure_module
-from dpviz.ui import live_slider as live_slider_module
+from dpviz.base.errors import InputError
+from dpviz.ui.widgets import live_figure as live_figure_module
+from dpviz.ui.widgets import live_slider as live_slider_module
 from tests.support import ROOT
 
 DEMO = "tests/browser/demo_live.py"

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpviz.base.errors import shown
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import shown
+from dpviz.grid.domain import Domain
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request

@@ -50,7 +50,7 @@ def watch():
         if not (hasattr(runtime, "exists") and runtime.exists()):
             continue
         # Before the first session, which may ask for it as soon as it is imported.
-        import dpviz.ui.leave as leave
+        import dpviz.ui.session.leave as leave
         leave.away, leave.LOOK = lambda: 2.0, 0.2
         if not waiting:
             held = [one().name for one in list(alive.values()) if one() is not None]
@@ -63,7 +63,7 @@ def watch():
                 json.dump(said, file)
             os.replace(os.environ["PROBE"] + ".part", os.environ["PROBE"])
 
-if "dpviz.server" in sys.orig_argv:
+if "dpviz.server.web" in sys.orig_argv:
     threading.Thread(target=watch, daemon=True).start()
 """
 OURS = "survey.csv"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpviz import start
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
+from dpviz.server import start
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_it_answers_to_its_names_and_says_who_can_open_it(started, capsys, asked
 
 
 def test_without_streamlit_it_says_so(capsys, monkeypatch):
-    for name in ("dpviz.start", "dpviz.server"):
+    for name in ("dpviz.server.start", "dpviz.server.web"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "streamlit", None)
     assert main(["app"]) == 1

@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
-from dpviz.domain import Domain
 from dpviz.families import CARDS
 from dpviz.family.claim import UNDECLARED
 from dpviz.family.score import OF_CLASSES
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
@@ -32,7 +32,7 @@ from dpviz.metrics.matching import (
     contingency,
     f_measure,
 )
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.support import ROOT
 from tests.support.tiers import daily
@@ -560,7 +560,7 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
     def too_much(name):
         raise MemoryError
 
-    monkeypatch.setattr("dpviz.command_line.load_sample", too_much)
+    monkeypatch.setattr("dpviz.commands.command_line.load_sample", too_much)
     status, out, err = cli("sample", "spirals", "--out", "x.csv", "--json")
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert "not enough memory" in err
@@ -568,7 +568,7 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
 
 LIMITED = """
 import resource, sys
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
 sys.exit(main(["run", sys.argv[1], "--method", "privqt", "--json"]))
@@ -588,7 +588,7 @@ def test_a_fault_of_the_program_is_one_sentence(cli, monkeypatch):
     def fails(name):
         raise ZeroDivisionError("of\nmany\nlines")
 
-    monkeypatch.setattr("dpviz.command_line.load_sample", fails)
+    monkeypatch.setattr("dpviz.commands.command_line.load_sample", fails)
     status, out, err = cli("sample", "spirals", "--out", "x.csv")
     assert (status, out) == (1, "")
     assert err == (

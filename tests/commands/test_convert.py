@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpviz
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.conversion import Converted
+from dpviz.data.formats import FORMATS, RELEASED
 from dpviz.data.reading.read import read_table
 from dpviz.data.units import identified
-from dpviz.formats import FORMATS, RELEASED
 
 
 @pytest.fixture

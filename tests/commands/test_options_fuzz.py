@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS
 from dpviz.kmeans.grid import CELLS

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.papers import PAPERS, ROWS, STATES, headline
 
 

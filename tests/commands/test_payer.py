@@ -21,14 +21,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.source import STORES
 from dpviz.data.stored import Stored, stored
 from dpviz.data.stored_units import capped
-from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Request, draw

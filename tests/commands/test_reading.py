@@ -12,8 +12,8 @@ import pytest
 
 import dpviz
 import dpviz.data
-from dpviz.command_line import main
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.commands.command_line import main
 
 RNG = np.random.default_rng(0)
 LON, LAT = RNG.normal(13.4, 0.1, 80).round(6), RNG.normal(52.5, 0.1, 80).round(6)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.reading.read import read_table
 from tests.data.reading.test_unread import as_csv, table_of
 

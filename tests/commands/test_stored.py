@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 
 BOX = ("--domain", "0,10;0,10")
 

@@ -11,12 +11,12 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data import background
 from dpviz.data.background import MOST_BYTES, clipped, coastlines, read_background
 from dpviz.data.cities import box_around, cities
 from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.grid.domain import Domain
 
 PLACE = st.integers(-40, 40)
 LINE = st.lists(st.tuples(PLACE, PLACE), min_size=2, max_size=12, unique=True)
@@ -201,7 +201,7 @@ def test_a_long_zigzag_does_not_end_the_program():
     program = """
 import json, threading
 from dpviz.data.background import read_background
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 n = 60_000
 points = [[i / n / 1000, 0.5 + (-1) ** i * (1 - 0.9 * i / n) / 2] for i in range(n)]
 content = json.dumps({"type": "LineString", "coordinates": points}).encode()

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpviz.counts import quantize
+from dpviz.base.errors import InputError
 from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.dask import Cluster
+from dpviz.data.engine.local import Local
 from dpviz.data.stored import Stored
-from dpviz.domain import Domain
-from dpviz.engine.dask import Cluster
-from dpviz.engine.local import Local
-from dpviz.errors import InputError
 from dpviz.families import FAMILIES
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.counts import quantize
+from dpviz.grid.domain import Domain
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
@@ -90,8 +90,8 @@ def test_counting_loads_no_more_than_it_takes(tmp_path):
         "import sys\n"
         "from dpviz.data.counted import count_cells\n"
         "from dpviz.data.stored import stored\n"
-        "from dpviz.domain import Domain\n"
-        "from dpviz.engine.local import Local\n"
+        "from dpviz.grid.domain import Domain\n"
+        "from dpviz.data.engine.local import Local\n"
         "parts, box = stored(sys.argv[1]).parts, Domain(((0, 1), (0, 1)))\n"
         "print(count_cells(parts, 8, box, 'clip', Local()).counts[0, 7])\n"
         "names = ('numba', 'pandas', 'pyarrow.compute', 'pyarrow.dataset', 'sklearn')\n"

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz import EUGkM
+from dpviz.base.errors import InputError
 from dpviz.data.cities import check_not_exchanged, city_words, exchanged
 from dpviz.data.geographic import (
     axes_words,
@@ -18,8 +19,7 @@ from dpviz.data.geographic import (
 )
 from dpviz.data.reading.proposal import words_of
 from dpviz.data.stored import stored
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.grid.domain import Domain
 
 NAMES = [
     ("lon", "lat"),

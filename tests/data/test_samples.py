@@ -13,10 +13,10 @@ import pywt
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.errors import InputError
 from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
-from dpviz.errors import InputError
 from dpviz.families import trial_of
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run

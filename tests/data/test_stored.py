@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.counts import quantize
+from dpviz.base.errors import InputError
 from dpviz.data import stored as module
 from dpviz.data.counted import counted
+from dpviz.data.engine.local import Local
 from dpviz.data.reading.read import read_table
 from dpviz.data.source import STORES, store_origin
 from dpviz.data.stored import Stored, is_stored, stored
-from dpviz.domain import Domain
-from dpviz.engine.local import Local
-from dpviz.errors import InputError
+from dpviz.grid.counts import quantize
+from dpviz.grid.domain import Domain
 
 POINTS = np.random.default_rng(1).normal(size=(1_000, 2)).round(1)
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data import stored as stored_module
 from dpviz.data import stored_units as module
 from dpviz.data.reading.read import read_table
 from dpviz.data.stored import stored
 from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records
-from dpviz.errors import InputError
-from dpviz.work import Cancelled
 
 
 def rows_of(points: np.ndarray) -> list[tuple[float, ...]]:

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpviz.base.work import Cancelled
 from dpviz.data.explore import text
 from dpviz.data.reading.read import read_table
 from dpviz.data.reading.watch import watching
-from dpviz.work import Cancelled
 
 
 @pytest.fixture(autouse=True)

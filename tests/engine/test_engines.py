@@ -12,11 +12,11 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from dpviz.engine.choice import engine_of
-from dpviz.engine.dask import Cluster
-from dpviz.engine.local import Local
-from dpviz.errors import InputError
-from dpviz.work import Cancelled
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
+from dpviz.data.engine.choice import engine_of
+from dpviz.data.engine.dask import Cluster
+from dpviz.data.engine.local import Local
 from tests.support import ROOT
 from tests.support.cluster import started
 from tests.support.parts import both, changed, killing, write_parts
@@ -81,7 +81,7 @@ def replace_callbacks(engine, progress, cancelled):
 
 
 def test_local_reads_a_few_parts_ahead_and_no_more(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpviz.engine.local.processors", lambda: 1)
+    monkeypatch.setattr("dpviz.data.engine.local.processors", lambda: 1)
     parts, read, seen = write_parts(tmp_path, 9), [], []
 
     def work(part):
@@ -118,7 +118,7 @@ def test_a_scheduler_that_dies_is_named(tmp_path, capfd):
 def impatient(monkeypatch):
     """Give up soon."""
     for name, seconds in {"PULSE": 0.5, "LOST": 2.0, "ANSWER": 2}.items():
-        monkeypatch.setattr(f"dpviz.engine.dask.{name}", seconds)
+        monkeypatch.setattr(f"dpviz.data.engine.dask.{name}", seconds)
 
 
 def test_workers_that_are_all_gone_are_named(impatient, tmp_path):
@@ -178,8 +178,8 @@ def test_work_travels_as_names_and_numbers():
 
 MISSING = """
 import sys
-from dpviz.engine import dask
-from dpviz.errors import InputError
+from dpviz.data.engine import dask
+from dpviz.base.errors import InputError
 dask.ANSWER = 1
 for scheduler in ("nowhere", "tcp://127.0.0.1:9", None):
     if scheduler is None:
@@ -220,7 +220,7 @@ def test_engines_go_by_name(dask_workers):
 
 def test_nobody_loads_dask_who_does_not_ask_for_it():
     code = (
-        "import sys, dpviz.engine.choice as choice, dpviz.kmeans.stored, dpviz.data.counted\n"
+        "import sys, dpviz.data.engine.choice as choice, dpviz.kmeans.stored, dpviz.data.counted\n"
         "with choice.engine_of(): pass\n"
         "print([name for name in ('dask', 'distributed') if name in sys.modules])"
     )

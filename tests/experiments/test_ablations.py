@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments import ablations
 from dpviz.experiments.ablations import frame, parts, sentence
 from dpviz.families import CARDS

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments.benchmark import SCORES, read, summarised
+from dpviz.grid.domain import Domain
 from tests.benchmarks import bench_peers, bench_utility
 from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
 from tests.benchmarks.bench_utility import DIGITS, FRESH, Row, facts, main, options, peers, raw

@@ -9,27 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample
-from dpviz.errors import InputError
 from dpviz.experiments.draws import many_draws
 from dpviz.families import CARDS, FAMILIES, SCORES, trial_of
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import KMeansPicture
+from dpviz.figures.raster import Raster, RecordRaster
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans import trial as kmeans_trial
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
-from dpviz.noise_source import SeededNoise
-from dpviz.raster import Raster, RecordRaster
-from dpviz.ui.live_figure import encode
+from dpviz.privacy.noise_source import SeededNoise
+from dpviz.ui.widgets.live_figure import encode
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import OF_LABELS
 from dpviz.wavecluster.truth import run
-from dpviz.work import Cancelled
 
 SPENDING = [name for name, card in CARDS.items() if card.spends]
 

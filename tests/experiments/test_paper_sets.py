@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
-from dpviz.errors import InputError
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
 from dpviz.experiments.presets import PRESETS
 from tests.conftest import reference_file

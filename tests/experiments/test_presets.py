@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz import command_line
-from dpviz.commands import figures
+from dpviz.base.errors import InputError
+from dpviz.commands import command_line, figures
 from dpviz.commands.figures import figures_command
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import sample_names
-from dpviz.errors import InputError
 from dpviz.experiments import sweep
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
 from dpviz.experiments.presets import PRESETS, figure_table, plans, preset, rank_table

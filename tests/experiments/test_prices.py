@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments import prices as stored
 from dpviz.experiments.prices import frame, of_family, prices, sentence, summary
 from dpviz.families import CARDS

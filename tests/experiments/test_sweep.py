@@ -17,11 +17,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz import command_line
+from dpviz.base.errors import InputError
+from dpviz.commands import command_line
 from dpviz.commands.sweep import sweep_command
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments import sweep
 from dpviz.experiments.journal import APPLICATION, KEYS, Store
 from dpviz.experiments.sweep import (
@@ -39,6 +38,7 @@ from dpviz.experiments.sweep import (
 from dpviz.families import FAMILIES, SCORES, trial_of
 from dpviz.family.family import Family
 from dpviz.family.score import OF_CLASSES
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from tests.support.disk import files_no_larger_than
 from tests.support.read_only import obey_modes
@@ -671,7 +671,7 @@ def test_two_sweeps_do_not_write_one_file(tmp_path):
 STARTS = """
 import os, sys
 from pathlib import Path
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments.journal import Store
 
 def start(go, said, end):

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments.utility import Cost, Spread, compared, costs, frame, sentence
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import defaults_of
 from tests.benchmarks import utility as measured
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.experiments import worker_times as module
 from dpviz.experiments.illustrations import ILLUSTRATIONS
 from dpviz.experiments.worker_times import (

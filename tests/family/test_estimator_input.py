@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from dpviz import DPLloyd, PrivTHR
+from dpviz.base.errors import InputError
 from dpviz.data.stored import stored
-from dpviz.errors import InputError
 from dpviz.privacy.ledger import Neighbours
 
 POINTS = np.random.default_rng(0).random((200, 2))

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.stored import stored
-from dpviz.errors import InputError
 from dpviz.kmeans.estimators import GUPT, DPLloyd
 from dpviz.wavecluster.estimators import PrivTHR, WaveCluster
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.domain import Domain
 from dpviz.figures.cell_numbers import (
     MOST,
     cell_numbers,
@@ -15,6 +14,7 @@ from dpviz.figures.cell_numbers import (
     written,
 )
 from dpviz.figures.theme import zero_centred
+from dpviz.grid.domain import Domain
 
 colours = st.integers(0, 0xFFFFFF).map(lambda code: f"#{code:06x}")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpviz.base.numbers import readable
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, score_of
 from dpviz.figures.compare import (
     METHODS,
@@ -17,8 +18,7 @@ from dpviz.figures.compare import (
     look_of,
     summary_frame,
 )
-from dpviz.numbers import readable
-from dpviz.ui.live_figure import encode
+from dpviz.ui.widgets.live_figure import encode
 from tests.test_numbers import number_of
 
 MODES = ("light", "dark")

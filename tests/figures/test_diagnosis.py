@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
 from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fates_frame, frame
+from dpviz.figures.raster import Raster
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import WaveClusterPicture
-from dpviz.noise_source import SeededNoise
-from dpviz.raster import Raster
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in_words
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -193,9 +193,9 @@ def page() -> None:
     import streamlit as st
 
     from dpviz.figures.wavecluster import WaveClusterPicture
-    from dpviz.ui.diagnosis import diagnosis_panel
-    from dpviz.ui.explorer import run_settings
-    from dpviz.ui.wavecluster import page_state, run_both, sidebar
+    from dpviz.ui.explorer.common import run_settings
+    from dpviz.ui.explorer.diagnosis import diagnosis_panel
+    from dpviz.ui.explorer.wavecluster import page_state, run_both, sidebar
     from dpviz.wavecluster.family import FAMILY
 
     state = page_state()
@@ -300,7 +300,7 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
 
 
 def test_draws_are_counted_once_per_setting(opened, monkeypatch):
-    import dpviz.ui.diagnosis as ui
+    import dpviz.ui.explorer.diagnosis as ui
 
     counted = []
     monkeypatch.setattr(
@@ -323,7 +323,7 @@ def test_downloads_say_what_they_are(opened):
 
 
 def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):
-    import dpviz.ui.diagnosis as ui
+    import dpviz.ui.explorer.diagnosis as ui
 
     finer = []
     monkeypatch.setattr(

@@ -22,7 +22,7 @@ from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.families import CARDS, trial_of
 from dpviz.figures.registry import PICTURES
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.truth import run
 

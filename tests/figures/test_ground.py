@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dpviz.data.background import read_background
-from dpviz.domain import Domain
 from dpviz.figures.ground import EARTH, OWN, Ground
 from dpviz.figures.marks import coded, heatmap
 from dpviz.figures.panels import add_maps
 from dpviz.figures.theme import BACKGROUND
+from dpviz.grid.domain import Domain
 
 EUROPE = Domain(((-10.0, 30.0), (36.0, 60.0)))
 

@@ -9,12 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.figures.kmeans import KMeansPicture, frame, panels, views_of
 from dpviz.figures.marks import OVERLAY
+from dpviz.figures.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
@@ -22,10 +24,8 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise, Silenced
-from dpviz.numbers import readable
-from dpviz.raster import MOST_CELLS, RecordRaster
-from dpviz.ui.live_figure import encode
+from dpviz.privacy.noise_source import SeededNoise, Silenced
+from dpviz.ui.widgets.live_figure import encode
 
 WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")
 

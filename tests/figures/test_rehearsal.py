@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpviz.domain import Domain
 from dpviz.figures.panels import Panels
 from dpviz.figures.rehearsal import small_maps
 from dpviz.figures.theme import INVENTED
+from dpviz.grid.domain import Domain
 
 BOX = Domain(((0.0, 4.0), (10.0, 12.0), (0.0, 1.0)))
 PLACES = np.array([[1.0, 11.0, 0.5], [3.0, 10.5, 0.5]])

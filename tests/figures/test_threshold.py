@@ -9,10 +9,10 @@ from scipy import stats
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
+from dpviz.figures.raster import Raster
 from dpviz.figures.threshold import Law, SortedList, threshold_frame, threshold_panels, told
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
-from dpviz.noise_source import SeededNoise
-from dpviz.raster import Raster
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

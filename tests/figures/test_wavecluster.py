@@ -4,13 +4,13 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.errors import InputError
+from dpviz.figures.raster import MOST_CELLS, Raster
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS, WaveClusterPicture, frame, panels
-from dpviz.noise_source import SeededNoise
-from dpviz.raster import MOST_CELLS, Raster
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dpviz.errors import InputError
-from dpviz.game import rooms as module
-from dpviz.game.rooms import (
+from dpviz.base.errors import InputError
+from dpviz.teaching.game import rooms as module
+from dpviz.teaching.game.rooms import (
     EMPTY,
     IDLE,
     LONGEST,
@@ -20,7 +20,7 @@ from dpviz.game.rooms import (
     checked_code,
     checked_key,
 )
-from dpviz.game.rules import CASES, Tally
+from dpviz.teaching.game.rules import CASES, Tally
 
 SQUARES, MAP = CASES["squares"], CASES["map"]
 

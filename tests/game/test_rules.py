@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpviz.game.rules import CASES, LEVELS, Game, Round, Tally, draw
 from dpviz.privacy.explain import surest
+from dpviz.teaching.game.rules import CASES, LEVELS, Game, Round, Tally, draw
 
 ROUNDS = 2_000
 EPSILONS = (0.5, 1.0, 2.0)

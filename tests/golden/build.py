@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import stay_chance
 from dpviz.privacy.secure import CertifiedSpend, SecureAccountant
@@ -190,7 +190,10 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
         test.query_params[name] = value
     test.switch_page(f"pages/{page}.py")
     # How far a job is depends on the machine: wait for its end.
-    with patch("dpviz.ui.wavecluster.PATIENCE", 120), patch("dpviz.ui.compare_runs._WAIT", 120):
+    with (
+        patch("dpviz.ui.explorer.wavecluster.PATIENCE", 120),
+        patch("dpviz.ui.compare.runs._WAIT", 120),
+    ):
         test.run()
     assert not test.exception, (page, link)
     return {

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError
+from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.grid.domain import Domain
 from dpviz.kmeans import choose_clusters as chosen
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import (
@@ -38,9 +38,9 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 
 Floats = NDArray[np.float64]
 

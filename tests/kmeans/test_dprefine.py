@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans import kernels
 from dpviz.kmeans.denoise import LEAST, PASSES, denoised, denoised_parts, passes, prior
 from dpviz.kmeans.grid import onto_simplex
@@ -45,9 +45,9 @@ from dpviz.kmeans.residual_tree import relocated
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import best_of, sphere_packing
 from dpviz.kmeans.weighted import swapped
-from dpviz.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, k_norm
+from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.secure import LATTICE, SecureAccountant
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

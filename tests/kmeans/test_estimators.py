@@ -12,18 +12,18 @@ from threadpoolctl import threadpool_limits
 
 import dpviz
 from dpviz import DPLloyd, EUGkM, Hybrid, MCMCKMeans, PrivGene, TrueKMeans
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.noise_source import SeededNoise
 
 ESTIMATORS = [getattr(dpviz, entry.card.estimator) for entry in KMEANS.values()]
 PRIVATE = [estimator for estimator in ESTIMATORS if estimator is not TrueKMeans]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz import TrueKMeans
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.engine.local import Local
+from dpviz.data.engine.local import Local
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.stored import StoredRecords

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.headline import headline
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records

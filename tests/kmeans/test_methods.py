@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.family.claim import claim
+from dpviz.grid.domain import Domain
 from dpviz.kmeans import chain as chain_module
 from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.lloyd import space_of
@@ -43,9 +43,9 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.kmeans.start import uniform
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.privacy.secure import LATTICE
 from tests.support.replaying import Recorder, Request
 

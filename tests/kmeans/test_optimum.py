@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 import dpviz
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans import kernels, optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import fit, nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from tests.conftest import reference_file
 
 quick = settings(max_examples=100, deadline=None)

@@ -17,9 +17,9 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import CHUNK, Domain
-from dpviz.errors import InputError
+from dpviz.grid.domain import CHUNK, Domain
 from dpviz.kmeans import passes, start
 from dpviz.kmeans.grid import (
     MAX_CELLS,
@@ -55,9 +55,9 @@ from dpviz.kmeans.start import (
     uniform,
     utility_plus,
 )
-from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one by
 #: chance with this probability.

@@ -17,11 +17,11 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import dpviz
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import trial_of
 from dpviz.family.score import OF_CLASSES
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -31,9 +31,9 @@ from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.centers import displacement, match, matched_f_measure
 from dpviz.metrics.matching import contingency
-from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 from tests.conftest import reference_file
 
 quick = settings(max_examples=60, deadline=None)

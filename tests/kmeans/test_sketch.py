@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import NoisyGrid, block_widths
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
@@ -25,7 +25,7 @@ from dpviz.kmeans.sketch import (
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 
 quick = settings(max_examples=60, deadline=None)
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside
-from dpviz.engine.dask import Cluster
-from dpviz.engine.local import Local
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError
+from dpviz.data.engine.dask import Cluster
+from dpviz.data.engine.local import Local
+from dpviz.data.engine.tables import Engine
+from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -23,7 +23,7 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords, check_passes
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from tests.support.parts import Numbers, killing, stored_parts
 
 #: Sizes of the files: several chunks, none, one record, less than a chunk.

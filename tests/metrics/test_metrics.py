@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, axis_edges
+from dpviz.grid.counts import quantize
+from dpviz.grid.domain import Domain, axis_edges
 from dpviz.metrics.centers import Placement, placement
 from dpviz.metrics.matching import (
     _expected_mutual_information,
@@ -30,7 +30,7 @@ from dpviz.metrics.matching import (
     ocm,
     two_ce,
 )
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.heldout import Folds, agreement, tree_predictions
 from dpviz.wavecluster.parameters import Config

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.privacy import budget_log as account
 from dpviz.privacy import lifetime_budget as module
 from dpviz.privacy.budget_log import Entry, Log
@@ -329,7 +329,7 @@ def test_threads_do_not_overspend_together(budget: Budget) -> None:
 
 RACE = """
 import os, sys
-from dpviz.errors import PrivacyRefusal
+from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.lifetime_budget import Budget
 
 # All wait for one byte: none starts before the last one is there.
@@ -570,7 +570,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
 
 FULL = """
 import resource, signal, sys
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.privacy.lifetime_budget import Budget
 
 budget = Budget(sys.argv[1])
@@ -752,7 +752,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 MOUNT = """
 import subprocess, sys
 from pathlib import Path
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.privacy.lifetime_budget import Budget
 
 folder = Path(sys.argv[1])

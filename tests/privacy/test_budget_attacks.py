@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.privacy.budget_log import MICRO, Account
 from dpviz.privacy.lifetime_budget import Budget
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.errors import PrivacyRefusal
-from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import RELATIONS, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, geometric, stay_chance
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.privacy.secure import LATTICE, CertifiedSpend, SecureAccountant, coins, stay_bits
 from dpviz.wavecluster import budget_share
 from dpviz.wavecluster.budget_share import SHARES, Choice, choose_share

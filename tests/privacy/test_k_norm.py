@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.errors import PrivacyRefusal
-from dpviz.noise_source import SeededNoise, Silenced, unit_k_norm
+from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, k_norm
+from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.rounded import k_norm_row
 from dpviz.privacy.secure import LATTICE, ROUNDED, SecureAccountant
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.noise_source import SeededNoise
+from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.privacy.explain import (
     explain_epsilon,
     explain_guess,
@@ -24,6 +23,7 @@ from dpviz.privacy.explain import (
 )
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant, interval_weights
+from dpviz.privacy.noise_source import SeededNoise
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one
 #: by chance with this probability.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import check_new, key, without_packing
 

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES, Geometry, Space
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy import secure as module
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import LATTICE, CertifiedSpend, SecureAccountant, on_lattice, on_line
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config

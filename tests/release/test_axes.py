@@ -13,10 +13,10 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.cities import cities
 from dpviz.data.geographic import in_degrees, map_axes
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release.files import files
 from dpviz.release.geojson import clusters, on_earth

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
 from dpviz.families import CARDS, FAMILIES
+from dpviz.grid.domain import Domain
 from dpviz.release import doubt as module
 from dpviz.release.doubt import LEVEL, doubt
 from dpviz.release.files import files, schema

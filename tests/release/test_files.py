@@ -25,9 +25,9 @@ from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
 
 from dpviz.data.samples import load_sample
-from dpviz.domain import axis_edges
 from dpviz.families import CARDS
 from dpviz.figures.theme import zero_centred
+from dpviz.grid.domain import axis_edges
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.schedule import SCHEDULES
@@ -635,7 +635,7 @@ def test_a_fact_that_is_missing_is_no_blank_in_the_report():
 
 
 def test_templates_cost_no_time_at_the_start():
-    code = "import sys, dpviz.command_line, dpviz.release.files; assert 'jinja2' not in sys.modules"
+    code = "import sys, dpviz.commands.command_line, dpviz.release.files; assert 'jinja2' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 

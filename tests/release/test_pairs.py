@@ -23,13 +23,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
-from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
+from dpviz.grid.domain import Domain
 from dpviz.kmeans import grid as kmeans_grid
 from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS

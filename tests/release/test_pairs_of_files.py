@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError
+from dpviz.commands.command_line import main
 from dpviz.commands.source import load_for_release
 from dpviz.data.stored import stored
 from dpviz.data.stored_units import capped
-from dpviz.errors import InputError
 from tests.release.test_pairs import ODD
 from tests.support.tiers import daily
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import FAMILIES
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.ledger import Neighbours
 from dpviz.release.rehearsal import (
@@ -29,7 +30,6 @@ from dpviz.release.rehearsal import (
     rehearse,
 )
 from dpviz.release.request import Request
-from dpviz.work import Cancelled
 
 BOX = Domain(((2.0, 3.0), (48.0, 49.0)))
 

@@ -23,17 +23,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError, PrivacyRefusal
+from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.lifetime_budget import Budget
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import LATTICE, NESTED, SecureAccountant
 from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget

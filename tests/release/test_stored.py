@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.dask import Cluster
+from dpviz.data.engine.local import Local
+from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import stored
-from dpviz.engine.dask import Cluster
-from dpviz.engine.local import Local
-from dpviz.engine.tables import Engine
-from dpviz.errors import InputError
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from tests.release.test_release import CASES, Recorder, dataset, name_of, request_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 
 #: Records that a part reads at once.
 CHUNK = 300

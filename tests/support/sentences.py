@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.base.errors import InputError, PrivacyRefusal
 
 #: What is wrong with a sentence, and how that looks.
 _FAULTS = {

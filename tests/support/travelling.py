@@ -4,7 +4,7 @@ import json
 
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BOTH, CLUSTERS, Mode
-from dpviz.ui.live_figure import encode
+from dpviz.ui.widgets.live_figure import encode
 
 
 def travels_plainly(panels: Panels, mode: Mode) -> None:

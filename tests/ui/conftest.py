@@ -10,4 +10,6 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     The test that looks at these two puts the right one back.
     """
     brief = {"ocm": 0.1, "two_ce": 0.1}, 1e-4
-    monkeypatch.setattr("dpviz.ui.wavecluster._timed_agreement", lambda *given, **more: brief)
+    monkeypatch.setattr(
+        "dpviz.ui.explorer.wavecluster._timed_agreement", lambda *given, **more: brief
+    )

@@ -2,8 +2,8 @@
 
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
+from dpviz.docs.licences import PACKAGES
 from dpviz.families import CARDS
-from dpviz.licences import PACKAGES
 from dpviz.papers.references import REFERENCES
 from dpviz.ui.messages import plain_text
 from tests.support.links import opened

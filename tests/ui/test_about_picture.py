@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from dpviz.figures.registry import PICTURES
-from dpviz.ui.about_picture import ABOUT
 from dpviz.ui.tuning.panel import PARTS
+from dpviz.ui.widgets.about_picture import ABOUT
 from tests.support import ROOT
 from tests.support.links import opened
 

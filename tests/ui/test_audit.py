@@ -14,23 +14,23 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import dpviz.ui.presence as presence
+import dpviz.ui.session.presence as presence
 from dpviz.audit import audit, scenarios, steps
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.planted import HALF
 from dpviz.audit.scenarios import find
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
+from dpviz.base.work import Cancelled
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
-from dpviz.numbers import readable
 from dpviz.ui.audit import all_audits, common
 from dpviz.ui.audit.all_audits import table_rows
 from dpviz.ui.audit.claims import VARIANTS, verdict
 from dpviz.ui.audit.common import METHODS
 from dpviz.ui.audit.person import experiment_in_words
-from dpviz.ui.job import Job, job_of, progress_text, start
 from dpviz.ui.messages import plain_text
-from dpviz.work import Cancelled
+from dpviz.ui.session.job import Job, job_of, progress_text, start
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -165,7 +165,7 @@ def test_a_fault_becomes_one_sentence_and_is_logged(caplog):
     def work(progress, cancelled):
         raise ZeroDivisionError("secret detail")
 
-    with caplog.at_level(logging.ERROR, logger="dpviz.ui.job"):
+    with caplog.at_level(logging.ERROR, logger="dpviz.ui.session.job"):
         job = Job(work)
         assert job.wait(PATIENCE)
     assert job.error.count(".") == 1
@@ -232,7 +232,7 @@ def test_the_end_of_the_program_waits_for_jobs_to_stop():
     """Compiled code that still runs while the interpreter is taken down may crash it."""
     script = """
 from time import sleep
-from dpviz.ui.job import Job
+from dpviz.ui.session.job import Job
 from tests.support import APP
 def work(progress, cancelled):
     while not cancelled():

@@ -62,7 +62,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Benchmark:
         made={"seeds": [10_000, 10_002], "versions": {"numpy": "2"}},
         notes=("a: google gave 2 of 6 runs.",),
     )
-    monkeypatch.setattr("dpviz.ui.benchmark.benchmark", lambda: found)
+    monkeypatch.setattr("dpviz.ui.reference.benchmark.benchmark", lambda: found)
     return found
 
 
@@ -221,7 +221,9 @@ def test_what_is_left_out_is_a_list(figures: Benchmark) -> None:
 
 def test_without_figures_the_page_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = summarised(pd.DataFrame(columns=[*KEYS]))
-    monkeypatch.setattr("dpviz.ui.benchmark.benchmark", lambda: Benchmark(sets={}, cells=cells))
+    monkeypatch.setattr(
+        "dpviz.ui.reference.benchmark.benchmark", lambda: Benchmark(sets={}, cells=cells)
+    )
     test = opened("benchmark", {})
     assert not test.exception
     assert "make bench-utility" in test.info[0].value

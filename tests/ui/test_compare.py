@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.command_line import main
+from dpviz.base.errors import InputError
+from dpviz.commands.command_line import main
+from dpviz.commands.reproduce import columns_of, columns_option
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import load_sample, sample
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments import sweep
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.experiments.presets import PRESETS
@@ -34,13 +34,13 @@ from dpviz.experiments.sweep import (
 )
 from dpviz.families import CARDS, FAMILIES, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
-from dpviz.reproduce import columns_of, columns_option
-from dpviz.ui import compare_runs
-from dpviz.ui import compare_view as view
-from dpviz.ui.compare import parse_epsilons, spread
-from dpviz.ui.compare_links import command_lines, explorer_link
-from dpviz.ui.compare_runs import Found, SweepRequest, fitting, offered
+from dpviz.ui.compare import runs as compare_runs
+from dpviz.ui.compare import view
+from dpviz.ui.compare.controls import parse_epsilons, spread
+from dpviz.ui.compare.links import command_lines, explorer_link
+from dpviz.ui.compare.runs import Found, SweepRequest, fitting, offered
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
@@ -788,7 +788,7 @@ def test_a_file_that_is_not_the_set_is_refused_in_one_sentence(app, tmp_path, re
 
 
 def test_no_path_is_read_for_visitors_of_another_computer(app, monkeypatch):
-    monkeypatch.setattr("dpviz.ui.paper_sets.on_this_machine", lambda: False)
+    monkeypatch.setattr("dpviz.ui.compare.paper_sets.on_this_machine", lambda: False)
     test = app(preset="000-6", data="spirals", **FEW)
     assert not [one for one in test.text_input if "path" in (one.key or "")]
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
 from dpviz.families import FAMILIES, trial_of
 from dpviz.figures.draws import BOUND_COLUMNS
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.ui.job import job_of
+from dpviz.ui.session.job import job_of
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.theorems import k_bounds
-from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
@@ -83,7 +83,7 @@ def test_closing_the_panel_stops_its_draws(app, monkeypatch) -> None:
             time.sleep(0.01)
         raise Cancelled
 
-    monkeypatch.setattr("dpviz.ui.draws.many_draws", endless)
+    monkeypatch.setattr("dpviz.ui.explorer.draws.many_draws", endless)
     test = app("wavecluster", data="incomes", g=16)
     job = test.session_state["wavecluster:draws:job"]
     assert job.running
@@ -139,7 +139,7 @@ def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> N
     """While a slider is held nothing new is drawn: old draws under a new title would be a lie."""
     test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
     before = specs(test)
-    monkeypatch.setattr("dpviz.ui.explorer.slider", lambda *given, **looks: False)
+    monkeypatch.setattr("dpviz.ui.explorer.common.slider", lambda *given, **looks: False)
     test.session_state["wavecluster:g"] = 24
     checked(test.run())
     assert any("settings before" in one.value for one in test.caption)

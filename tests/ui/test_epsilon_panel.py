@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpviz.privacy.precedents import PRECEDENTS
-from dpviz.ui.epsilon_panel import explain_years
+from dpviz.ui.widgets.epsilon_panel import explain_years
 
 
 @pytest.mark.parametrize(

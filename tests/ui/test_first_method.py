@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.experiments.benchmark import Benchmark, Lead, SetFacts, lead, summarised
 from dpviz.families import FAMILIES
-from dpviz.ui.first_method import reason
+from dpviz.ui.widgets.first_method import reason
 from tests.support.links import opened
 
 #: Error of each method on each set; "seen" was seen in development, "far" has no DP-Refine.

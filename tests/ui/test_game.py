@@ -7,11 +7,11 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.game.rooms import MOST_GUESSES, MOST_PLAYERS, Rooms
-from dpviz.game.rules import CASES, Answer, Game, Round, Tally
-from dpviz.ui import game_room
-from dpviz.ui.game import CASE_TITLES
-from dpviz.ui.game_play import limit_in_words, score_in_words
+from dpviz.teaching.game.rooms import MOST_GUESSES, MOST_PLAYERS, Rooms
+from dpviz.teaching.game.rules import CASES, Answer, Game, Round, Tally
+from dpviz.ui.game import room as game_room
+from dpviz.ui.game.page import CASE_TITLES
+from dpviz.ui.game.play import limit_in_words, score_in_words
 from tests.support.controls import control
 from tests.support.links import opened
 

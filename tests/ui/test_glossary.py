@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dpviz.docs.glossary import entries
 from dpviz.families import FAMILIES
-from dpviz.glossary import entries
-from dpviz.ui.glossary import PARTS
+from dpviz.ui.reference.glossary import PARTS
 from tests.support.links import opened
 
 WANTED = (

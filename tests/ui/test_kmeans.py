@@ -11,15 +11,17 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
+from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments.ablations import parts, sentence
 from dpviz.experiments.prices import of_family, summary
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.kmeans import VIEWS
+from dpviz.grid.domain import Domain
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.methods import METHODS as KMEANS
@@ -28,12 +30,10 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.sketch import Sketch
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise, Silenced
-from dpviz.numbers import readable
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.privacy.steps import group_epsilon, grouped
-from dpviz.ui import kmeans as kmeans_page
-from dpviz.work import Cancelled
+from dpviz.ui.explorer import kmeans as kmeans_page
 from tests.support import APP
 from tests.support.controls import control
 from tests.support.tiers import daily

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dpviz.data.samples import sample_names
-from dpviz.lessons.parser import filled
-from dpviz.lessons.shelf import shelf
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
+from dpviz.teaching.lessons.parser import filled
+from dpviz.teaching.lessons.shelf import shelf
 from dpviz.ui.learn.bars import BARS, noise, ranks, split, with_and_without
 from dpviz.ui.learn.facts import DRAWS, Look, facts_of, texts
 from dpviz.ui.learn.page import _MOST_STEPS, KNOWN
@@ -206,4 +206,4 @@ def test_own_lessons_are_text_and_bad_ones_one_sentence(tmp_path, monkeypatch):
 
 
 def test_lessons_are_part_of_the_package():
-    assert '"dpviz.lessons": ["*.md"]' in (ROOT / "setup.py").read_text()
+    assert '"dpviz.teaching.lessons": ["*.md"]' in (ROOT / "setup.py").read_text()

@@ -13,17 +13,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.audit.scenarios import scenarios
+from dpviz.base.errors import shown
 from dpviz.data.samples import sample_names
-from dpviz.errors import shown
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
-from dpviz.game.rules import CASES
-from dpviz.ui import compare_runs, job
-from dpviz.ui.compare import AXES
-from dpviz.ui.game import LEVEL_TITLES
+from dpviz.teaching.game.rules import CASES
+from dpviz.ui.compare import runs as compare_runs
+from dpviz.ui.compare.controls import AXES
+from dpviz.ui.game.page import LEVEL_TITLES
 from dpviz.ui.messages import plain_text
+from dpviz.ui.session import job
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.errors import InputError
-from dpviz.ui import own_data
-from dpviz.ui.local_file import LocalFile, local_file
+from dpviz.base.errors import InputError
+from dpviz.ui.data import own_data
+from dpviz.ui.data.local_file import LocalFile, local_file
 from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import link_of, load, opened, visit
 

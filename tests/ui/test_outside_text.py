@@ -40,7 +40,7 @@ MARKDOWN = {
 }  # fmt: skip
 READ = {"label", "help", "text", "body", "title", "cancel"}
 
-#: Functions of dpviz/ui/show.py, with the position of their label.
+#: Functions of dpviz/ui/widgets/show.py, with the position of their label.
 LABELS = {"csv_button": 2, "job_button": 1, "lazy_expander": 0, "segments": 2}
 
 #: Their options are Markdown too; those of other lists are plain text.

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.privacy.lifetime_budget import Budget
-from dpviz.ui import address, owner
+from dpviz.ui.session import address, owner
 from tests.support import APP
 from tests.ui.test_release import has_button, home, press, release_now, said  # noqa: F401
 from tests.ui.test_wavecluster import checked

@@ -16,9 +16,9 @@ PAGE = '''
 
 import streamlit as st
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.ui.page import NothingLoadedError, live_part, run_page
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import Control, UrlState, choice, whole
 
 KINDS = ("good", "held", "empty", "wrong", "wrong part")
 

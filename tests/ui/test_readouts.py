@@ -8,9 +8,9 @@ import pytest
 
 from dpviz.family.claim import Claim
 from dpviz.family.headline import Headline
-from dpviz.ui import readouts
-from dpviz.ui.headline import show_headline
-from dpviz.ui.readouts import Promise, Readout, score_readout, show_readouts, show_reason
+from dpviz.ui.widgets import readouts
+from dpviz.ui.widgets.headline import show_headline
+from dpviz.ui.widgets.readouts import Promise, Readout, score_readout, show_readouts, show_reason
 from dpviz.wavecluster.scores import SCORES
 
 HOLDS = Claim(private=True, reason="Because.")
@@ -80,7 +80,7 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     monkeypatch, epsilon, claim, said, loud, persons
 ):
     shown = []
-    monkeypatch.setattr("dpviz.ui.headline.st.html", shown.append)
+    monkeypatch.setattr("dpviz.ui.widgets.headline.st.html", shown.append)
     found = Headline(text="All 3 clusters are found", intact=True)
     promise = Promise(claim=claim, epsilon=epsilon, persons=persons)
     show_headline(found, promise, "Drag")
@@ -99,7 +99,7 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
 @pytest.mark.parametrize("public", [False, True])
 def test_only_pictures_of_data_that_need_protection_stay_with_the_owner(monkeypatch, public):
     shown = []
-    monkeypatch.setattr("dpviz.ui.readouts.st.html", shown.append)
+    monkeypatch.setattr("dpviz.ui.widgets.readouts.st.html", shown.append)
     promise = Promise(claim=HOLDS, epsilon=1.0, public=public)
     show_readouts([], promise)
     show_reason(promise)

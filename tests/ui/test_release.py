@@ -16,16 +16,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.command_line import main
+from dpviz.commands.command_line import main
 from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.origin import Origin
 from dpviz.release.rehearsal import Rehearsal, rehearse
-from dpviz.ui import job, rehearsal_panel
 from dpviz.ui.messages import plain_text
-from dpviz.ui.release import METHODS
+from dpviz.ui.release import rehearsal as rehearsal_panel
+from dpviz.ui.release.controls import METHODS
+from dpviz.ui.session import job
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
@@ -545,7 +546,7 @@ def test_a_damaged_budget_file_is_said_in_a_sentence(page, home: Path) -> None:
 
 
 def test_the_zip_holds_the_bundle_without_times() -> None:
-    from dpviz.ui.release_view import _zipped
+    from dpviz.ui.release.view import _zipped
 
     packed = _zipped({"a.txt": b"one", "b.txt": b"two"})
     assert packed == _zipped({"a.txt": b"one", "b.txt": b"two"})

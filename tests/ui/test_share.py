@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.ui import address, embed, share
+from dpviz.ui.session import address
+from dpviz.ui.widgets import embed, share
 from tests.support import APP
 from tests.support.links import PAGES, opened
 

@@ -16,25 +16,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.families import CARDS
-from dpviz.ui import (
-    about,
-    benchmark,
-    compare_view,
-    docs,
-    explorer,
-    game,
-    glossary,
-    papers,
-    release_view,
-)
-from dpviz.ui import state as links
 from dpviz.ui.audit import page as audit_page
-from dpviz.ui.compare import OF_OWN_DATA
-from dpviz.ui.data_state import UPLOAD
-from dpviz.ui.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.compare import view as compare_view
+from dpviz.ui.compare.controls import OF_OWN_DATA
+from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.data.not_taken import NOT_USED, OF_THEIR_OWN
+from dpviz.ui.data.state import UPLOAD
+from dpviz.ui.explorer import common as explorer
+from dpviz.ui.game import page as game
 from dpviz.ui.learn import page as learn_page
-from dpviz.ui.not_taken import NOT_USED, OF_THEIR_OWN
-from dpviz.ui.state import Control, UrlState, format_value
+from dpviz.ui.reference import about, benchmark, docs, glossary, papers
+from dpviz.ui.release import view as release_view
+from dpviz.ui.session import state as links
+from dpviz.ui.session.state import Control, UrlState, format_value
 from tests.support.controls import control
 from tests.support.links import PAGES, opened
 from tests.support.tiers import daily

@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
 from dpviz.privacy.explain import promises_little, surest_words
-from dpviz.ui import address
-from dpviz.ui.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
+from dpviz.ui.session import address
+from dpviz.ui.widgets.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
 from tests.support import ROOT
 from tests.support.links import PAGES
 from tests.support.tiers import daily

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpviz.ui import job
-from dpviz.ui.job import Job, progress_text
-from dpviz.ui.turns import Load, Turns
+from dpviz.ui.session import job
+from dpviz.ui.session.job import Job, progress_text
+from dpviz.ui.session.turns import Load, Turns
 
 
 def until(condition: object) -> None:

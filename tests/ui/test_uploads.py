@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading import apart
 from dpviz.data.reading.watch import watching
-from dpviz.errors import InputError
-from dpviz.server import Shield
-from dpviz.ui import job, own_data, uploads
+from dpviz.server.web import Shield
+from dpviz.ui.data import own_data
+from dpviz.ui.session import job, uploads
 from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # noqa: F401
 
 

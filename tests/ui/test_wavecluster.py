@@ -21,9 +21,9 @@ from dpviz.experiments.prices import of_family, sentence, summary
 from dpviz.families import trial_of
 from dpviz.figures.marks import OVERLAY
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
+from dpviz.ui.explorer.wavecluster import _timed_agreement
 from dpviz.ui.messages import plain_text
-from dpviz.ui.state import Control, UrlState, format_value, sides
-from dpviz.ui.wavecluster import _timed_agreement
+from dpviz.ui.session.state import Control, UrlState, format_value, sides
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
@@ -205,8 +205,8 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
         return right(self, *given)
 
     monkeypatch.setattr(Truth, "agreement", slow)
-    monkeypatch.setattr("dpviz.ui.wavecluster._timed_agreement", _timed_agreement)
-    monkeypatch.setattr("dpviz.ui.wavecluster.PATIENCE", 0.0)
+    monkeypatch.setattr("dpviz.ui.explorer.wavecluster._timed_agreement", _timed_agreement)
+    monkeypatch.setattr("dpviz.ui.explorer.wavecluster.PATIENCE", 0.0)
     test = app(data="tiny8")
     assert cards(test)["Points wrong"][0] == "…"
     first = test.session_state["wavecluster:agreement job"]
@@ -805,7 +805,7 @@ def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, 
     # Any other link is a new one, and so is an old one that Back brings.
     st.query_params.from_dict({"p": "6"})
     assert state().get("p") == 6
-    monkeypatch.setattr("dpviz.ui.state._moved_in_history", lambda: True)
+    monkeypatch.setattr("dpviz.ui.session.state._moved_in_history", lambda: True)
     st.query_params.from_dict(first)
     assert state().get("p") == 2
     assert st.query_params == {"p": "2", "q": "a"}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpviz.ui import kmeans as kmeans_page
-from dpviz.ui import state as links
-from dpviz.ui import wavecluster as wavecluster_page
-from dpviz.ui.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.explorer import kmeans as kmeans_page
+from dpviz.ui.explorer import wavecluster as wavecluster_page
+from dpviz.ui.session import state as links
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 from scipy.stats import binom
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster.choice import (
     DENSITIES,

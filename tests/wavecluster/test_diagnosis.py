@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.diagnosis import (
     RUNS,

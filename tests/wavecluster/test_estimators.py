@@ -10,13 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_clustering, check_estimator
 
 from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, TwoStage, WaveCluster, load_sample
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.claim import UNDECLARED, claim
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods.printed import MODIFIED
 from dpviz.wavecluster.parameters import Config

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_table
 from dpviz.data.reading.table import Table
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
-from dpviz.errors import InputError
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.wavecluster.methods.privthr import pruned_threshold

@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.command_line import main
-from dpviz.counts import tally
-from dpviz.domain import Domain
+from dpviz.commands.command_line import main
 from dpviz.experiments.presets import plans, preset
 from dpviz.experiments.sweep import Subject, run_sweep
+from dpviz.grid.counts import tally
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import baseline
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster import significant
 from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 from dpviz.wavecluster.methods.twostage import release

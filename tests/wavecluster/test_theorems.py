@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.families import CARDS
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import two_ce
-from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.theorems import TAIL_ERROR, THEOREMS, k_bounds, lost, tail

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpviz.domain import CHUNK, MAX_CELLS, Domain
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.grid.domain import CHUNK, MAX_CELLS, Domain
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import (
@@ -208,7 +208,7 @@ def test_point_has_the_label_of_its_block_of_cells(
     inside = domain.contains(points)
     for many in (0, 2**62):  # by compiled loops, and by NumPy
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpviz.domain.MANY", many)
+            patch.setattr("dpviz.grid.domain.MANY", many)
             clipped = label_points(points, domain, shape, labels, level)
             dropped = label_points(points, domain, shape, labels, level, "drop")
         assert clipped.tolist() == expected

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.counts import block_sums
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
-from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.grid.counts import block_sums
+from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster import likely_cells as likely
 from dpviz.wavecluster import random_field, significant, smoothing

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpviz.counts import pad
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.grid.counts import pad
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.wavelet import (

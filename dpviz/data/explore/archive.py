@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, too_large
-from dpviz.errors import InputError, listed, shown
 
 #: Most files in an archive: the list of them is held in memory.
 _FILES = 20_000

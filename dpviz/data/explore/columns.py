@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.explore.places import is_degrees, points_of, with_places
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.tables import table_of
@@ -23,7 +24,6 @@ from dpviz.data.reading.cells import text_cells
 from dpviz.data.reading.files import File, too_large
 from dpviz.data.reading.kinds import holds_text, readable
 from dpviz.data.reading.table import Table, named_table
-from dpviz.errors import InputError, listed, shown
 
 #: First cells that tell whether a column holds places, and characters of each.
 _LOOKED_AT, _LONG = 100, 200

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpviz.base.errors import listed, shown
 from dpviz.data.explore.cells import MARKS
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import SHORT, UNIT, may_be_number
 from dpviz.data.reading.kinds import MISSING, holds_text
-from dpviz.errors import listed, shown
 
 #: Rows that tell what the columns hold, and most of them above the first record.
 _LOOKED_AT, _MOST_ABOVE = 200, 10

@@ -25,13 +25,13 @@ import pyogrio.raw  # type: ignore[import-untyped]
 import shapely
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.objects import ONLY_POINTS, SEVERAL, axes
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import check_width, text_cells
 from dpviz.data.reading.files import ZIP
-from dpviz.errors import InputError, listed, shown
-from dpviz.numbers import counted
 
 #: Files of an archive that hold places.
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")

@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.explore.places import is_degrees
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import decoded
 from dpviz.data.reading.cells import check_width
 from dpviz.data.reading.unread import FEW
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, listed, shown
-from dpviz.numbers import counted
 
 #: Records that become arrays together, and objects within objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8

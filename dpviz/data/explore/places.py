@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.errors import listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells
 from dpviz.data.reading.kinds import holds_text
 from dpviz.data.reading.proposal import PAIRS, words_of
-from dpviz.errors import listed, shown
-from dpviz.numbers import counted
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading.unread import NO_ROWS, NamedRows
-from dpviz.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)

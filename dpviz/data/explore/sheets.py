@@ -24,6 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import python_calamine as calamine
 
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.heading import kind_of
 from dpviz.data.explore.rows import Options, Rows
@@ -31,8 +33,6 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP
 from dpviz.data.reading.limits import PATIENCE, SECONDS, is_limited, limit_memory, limit_time
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, listed, shown
-from dpviz.numbers import counted
 
 #: Most cells of an .xlsx sheet from A1 to its last one, besides one for each byte of the file.
 _CELLS = 2**25

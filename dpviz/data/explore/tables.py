@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.explore.cells import ArrowCells
 from dpviz.data.explore.heading import Heading, headed
 from dpviz.data.explore.places import LAT_WORDS, LON_WORDS, with_places
@@ -17,7 +18,6 @@ from dpviz.data.reading.cells import Kind, as_numbers, check_width
 from dpviz.data.reading.kinds import holds_text, plain, readable
 from dpviz.data.reading.proposal import words_of
 from dpviz.data.reading.table import Table, doubtful, named_table
-from dpviz.errors import InputError, listed, shown
 
 
 def table_of(

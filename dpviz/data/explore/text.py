@@ -21,13 +21,13 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import COMMA_NUMBER, NUMBER, check_width, looks_grouped
 from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, shown
-from dpviz.numbers import counted
 
 #: Separators of fields and their names; of those that fit alike the first is taken. Runs of spaces
 #: separate, too.

@@ -27,6 +27,9 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.base.threads import processors
+from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.files import megabytes
 from dpviz.data.reading.limits import PATIENCE, SECONDS
@@ -34,9 +37,6 @@ from dpviz.data.reading.reader import TYPES, pieces, unpacked
 from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, reason, shown
-from dpviz.threads import processors
-from dpviz.work import Cancelled
 
 T = TypeVar("T")
 

@@ -14,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
 from dpviz.data.reading.frames import frame_cells, written_cells
 from dpviz.data.reading.table import Table, named_table
-from dpviz.errors import InputError, shown
 
 #: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
 _HEADER = 2**17

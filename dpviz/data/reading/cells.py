@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
-from dpviz.errors import InputError, shown
 
 #: Rows that are decoded together.
 BLOCK_ROWS = 2**16

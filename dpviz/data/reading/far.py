@@ -13,11 +13,11 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import shown
+from dpviz.base.numbers import counted
 from dpviz.data.geographic import may_be_placed, placed
 from dpviz.data.reading.unread import FEW, NamedRows
-from dpviz.domain import Domain
-from dpviz.errors import shown
-from dpviz.numbers import counted
+from dpviz.grid.domain import Domain
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

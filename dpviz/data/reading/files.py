@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import InputError, reason, shown
-from dpviz.formats import FORMATS, Format
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.data.formats import FORMATS, Format
 
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpviz.counts import MAX_EXACT
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.arrays import check_real, native
 from dpviz.data.reading.cells import as_numbers, text_cells
 from dpviz.data.reading.kinds import holds_numbers
 from dpviz.data.reading.table import Table
 from dpviz.data.strict.counts import count_of
-from dpviz.domain import MAX_CELLS
-from dpviz.errors import InputError, shown
+from dpviz.grid.counts import MAX_EXACT
+from dpviz.grid.domain import MAX_CELLS
 
 
 def counts_of(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import enough_memory
-from dpviz.errors import InputError, listed, shown
 
 # Whoever asks for the words alone does without Arrow's functions, which take 30 MB.
 if TYPE_CHECKING:

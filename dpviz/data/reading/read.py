@@ -1,6 +1,6 @@
 """Read tables, and grids of counts, from files, uploads and objects in memory.
 
-Whatever the bytes, the only error is :class:`~dpviz.errors.InputError`, with one
+Whatever the bytes, the only error is :class:`~dpviz.base.errors.InputError`, with one
 sentence that names the place and the way out. Pickled content is never loaded.
 """
 
@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.explore.cells import NamedCells
 from dpviz.data.explore.columns import read_arrow
@@ -27,8 +28,7 @@ from dpviz.data.reading.grids import counts_of
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.source import local_path
 from dpviz.data.strict.read import read_cells, read_strictly
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
+from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import origins
 
 Source: TypeAlias = (
@@ -56,7 +56,7 @@ def read_table(
     ----------
     source
         Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy
-        array (n, d). Files are of the kinds in :data:`~dpviz.formats.KINDS`, also packed; without
+        array (n, d). Files are of the kinds in :data:`~dpviz.data.formats.KINDS`, also packed; without
         a known ending the content decides. Points of GeoJSON and of other geographic formats
         become two columns, ``lon`` and ``lat``, or ``x`` and ``y`` where they are no degrees.
     name

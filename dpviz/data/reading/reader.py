@@ -22,6 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.limits import limit_memory, limit_time
@@ -30,8 +31,7 @@ from dpviz.data.reading.read import parts, read_counts, read_table
 from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import watching
-from dpviz.domain import Domain
-from dpviz.errors import InputError, shown
+from dpviz.grid.domain import Domain
 
 #: Bytes of an array that are written together.
 _PIECE = 2**24

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.dataset import Classes, Dataset, position_of
 from dpviz.data.reading.cells import (
     UNCLEAR,
@@ -33,9 +35,7 @@ from dpviz.data.reading.kinds import LARGEST, MISSING
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
-from dpviz.domain import Domain
-from dpviz.errors import InputError, listed, shown
-from dpviz.numbers import counted
+from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release

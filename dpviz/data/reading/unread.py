@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.errors import InputError, shown
-from dpviz.numbers import counted
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted
 
 #: Rows that are named; of more than these only the number is said.
 NAMED = 10

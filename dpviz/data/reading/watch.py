@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from dpviz.work import Cancelled, IsCancelled, Progress
+from dpviz.base.work import Cancelled, IsCancelled, Progress
 
 #: Who watches the reading in this thread: gets bytes or rows so far and in all; may stop it.
 _WATCH: ContextVar[tuple[Progress, IsCancelled] | None] = ContextVar("reading", default=None)

@@ -9,11 +9,11 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import MAX_EXACT
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.files import BOM, File
 from dpviz.data.reading.kinds import MISSING
-from dpviz.domain import MAX_CELLS
-from dpviz.errors import InputError, shown
+from dpviz.grid.counts import MAX_EXACT
+from dpviz.grid.domain import MAX_CELLS
 
 #: Thousands set apart, by the same sign throughout, and zeros behind a decimal mark. Code pages
 #: have spaces that are no UTF-8.

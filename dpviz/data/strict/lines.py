@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import TableCells, check_width
 from dpviz.data.reading.files import BOM, ZIP, File
 from dpviz.data.reading.table import Table, doubtful, named_table
 from dpviz.data.reading.unread import NamedRows
-from dpviz.errors import InputError, shown
 
 #: Possible separators of the fields of a row, and their names; the first line tells which it is.
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.errors import InputError, shown
 from dpviz.data.explore.rows import Options
+from dpviz.data.formats import RELEASED
 from dpviz.data.parquet import ParquetCells
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.files import File
 from dpviz.data.reading.table import Table, named_table
 from dpviz.data.strict.counts import cells_of_text
 from dpviz.data.strict.lines import read_lines
-from dpviz.errors import InputError, shown
-from dpviz.formats import RELEASED
 
 
 def read_strictly(file: File, header: bool | str | None, options: Options) -> Table:

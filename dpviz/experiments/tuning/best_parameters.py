@@ -11,10 +11,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError, shown
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
-from dpviz.display import Displayed
-from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError, shown
 from dpviz.experiments.tuning.common import (
     BETTER,
     SEEDS,
@@ -27,7 +27,7 @@ from dpviz.experiments.tuning.common import (
 from dpviz.families import CARDS, SCORES, family_of, trial_of
 from dpviz.family.score import Better, check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
-from dpviz.work import IsCancelled, Progress, Work
+from dpviz.grid.domain import Domain, Outside
 
 Floats = NDArray[np.float64]
 Cell = tuple[int, int]
@@ -148,7 +148,7 @@ def best_parameters(
     seeds, share
         One draw each in every cell; the share of them that must reach the number.
     progress, cancelled
-        As for :class:`dpviz.work.Work`; a step is one draw.
+        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Raises
     ------

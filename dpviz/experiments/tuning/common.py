@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpviz.errors import InputError, check_number
+from dpviz.base.errors import InputError, check_number
 from dpviz.families import CARDS, SCORES, family_of
 from dpviz.family.method import check_method
 from dpviz.family.score import Better

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
-from dpviz.display import Displayed
-from dpviz.domain import Domain
-from dpviz.errors import InputError
 from dpviz.experiments.tuning.common import SEEDS, checked_seeds, score_at
 from dpviz.families import family_of, trial_of
 from dpviz.family.trial import Configuration
+from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import Band, band
-from dpviz.noise_source import SeededNoise
-from dpviz.work import IsCancelled, Progress, Work
+from dpviz.privacy.noise_source import SeededNoise
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +76,7 @@ def null_clusters(
     domain
         Box of the points; None takes the unit square. Where it lies does not matter.
     progress, cancelled
-        As for :class:`dpviz.work.Work`; a step is one draw.
+        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Raises
     ------

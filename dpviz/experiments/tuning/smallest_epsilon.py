@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.display import Displayed
+from dpviz.base.errors import InputError, check_number, shown
+from dpviz.base.numbers import readable
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset
-from dpviz.display import Displayed
-from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError, check_number, shown
 from dpviz.experiments.tuning.common import (
     SEEDS,
     SHARE,
@@ -27,9 +28,8 @@ from dpviz.experiments.tuning.common import (
 from dpviz.families import score_of, trial_of
 from dpviz.family.score import Better, check_scores
 from dpviz.family.trial import Configuration
+from dpviz.grid.domain import Domain, Outside
 from dpviz.metrics.bands import Band, band
-from dpviz.numbers import readable
-from dpviz.work import IsCancelled, Progress, Work
 
 Search = Literal["every", "bisect"]
 Floats = NDArray[np.float64]
@@ -226,7 +226,7 @@ def smallest_epsilon(
         draws, unless the share falls for a moment farther up. None chooses by the speed of the
         method.
     progress, cancelled
-        As for :class:`dpviz.work.Work`; a step is one draw.
+        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Raises
     ------

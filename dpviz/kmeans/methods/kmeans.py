@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.optimum import SAMPLE

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from dpviz.audit.scenarios import Scenario, scenarios
+from dpviz.base.numbers import readable
+from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.figures.audit import Row, bounds_bars, bounds_frame
-from dpviz.numbers import readable
 from dpviz.ui.audit.common import METHODS, AuditRequest, Results, current_job, results, run_audit
-from dpviz.ui.job import follow, job_of, show_progress, start
-from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
-from dpviz.ui.stamp import MADE_UP
-from dpviz.work import IsCancelled, Progress, Work
+from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.widgets.stamp import MADE_UP
 
 #: Session entry of the job.
 _JOB = "audit:all job"

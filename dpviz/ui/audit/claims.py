@@ -10,9 +10,9 @@ import streamlit as st
 from dpviz.audit.bounds import highest
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
+from dpviz.base.numbers import readable
 from dpviz.families import CARDS
 from dpviz.figures.audit import floored, score_bars, score_frame
-from dpviz.numbers import readable
 from dpviz.ui.audit.all_audits import all_audits
 from dpviz.ui.audit.common import (
     METHODS,
@@ -22,14 +22,14 @@ from dpviz.ui.audit.common import (
     results,
     run_audit,
 )
-from dpviz.ui.card_panel import card_panel
-from dpviz.ui.job import follow, job_of, show_progress, start
-from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
-from dpviz.ui.settings import MAX_SEED
-from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
-from dpviz.ui.stamp import MADE_UP
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.widgets.card_panel import card_panel
+from dpviz.ui.widgets.live_slider import live_slider
+from dpviz.ui.widgets.settings import MAX_SEED
+from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.widgets.stamp import MADE_UP
 
 VARIANTS = ("sound", "published")
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import streamlit as st
 
 from dpviz.audit.runs import AuditResult, audit
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
+from dpviz.base.work import IsCancelled, Progress
 from dpviz.families import CARDS
-from dpviz.ui.job import Job, job_of
-from dpviz.ui.state import Control, number
-from dpviz.work import IsCancelled, Progress
+from dpviz.ui.session.job import Job, job_of
+from dpviz.ui.session.state import Control, number
 
 #: Methods with a privacy claim.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)

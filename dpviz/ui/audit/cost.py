@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.utility import LESS_IS_BETTER, costs, frame
 from dpviz.families import CARDS
-from dpviz.numbers import readable
-from dpviz.ui.card_panel import COST_HELP
-from dpviz.ui.show import csv_button
+from dpviz.ui.widgets.card_panel import COST_HELP
+from dpviz.ui.widgets.show import csv_button
 
 
 @st.fragment

@@ -7,7 +7,7 @@ import streamlit as st
 from dpviz.audit import steps
 from dpviz.audit.planted import HALF, NONE
 from dpviz.families import CARDS
-from dpviz.ui.show import csv_button
+from dpviz.ui.widgets.show import csv_button
 
 
 @st.fragment

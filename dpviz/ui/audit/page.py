@@ -6,7 +6,7 @@ from dpviz.ui.audit import claims, person
 from dpviz.ui.audit.cost import cost_overview
 from dpviz.ui.audit.mistakes import detected_mistakes
 from dpviz.ui.page import live_part
-from dpviz.ui.state import UrlState
+from dpviz.ui.session.state import UrlState
 
 
 def page_state() -> UrlState:

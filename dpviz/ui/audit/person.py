@@ -14,6 +14,7 @@ from dpviz.audit.membership import (
     pair_of,
     with_person,
 )
+from dpviz.base.numbers import counted, readable
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
 from dpviz.figures.audit import (
@@ -24,18 +25,17 @@ from dpviz.figures.audit import (
     membership_bars,
     membership_frame,
 )
-from dpviz.numbers import counted, readable
 from dpviz.privacy.explain import surest_words
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.audit.common import budget_control
-from dpviz.ui.epsilon_panel import epsilon_panel
-from dpviz.ui.job import follow, job_of, show_progress, start
-from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
-from dpviz.ui.settings import MAX_SEED
-from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
-from dpviz.ui.stamp import MADE_UP
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.widgets.epsilon_panel import epsilon_panel
+from dpviz.ui.widgets.live_slider import live_slider
+from dpviz.ui.widgets.settings import MAX_SEED
+from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.widgets.stamp import MADE_UP
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import cluster

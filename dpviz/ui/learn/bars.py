@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from dpviz.base.numbers import counted, readable
 from dpviz.family.parameter import GIVEN
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise_source import SeededNoise
-from dpviz.numbers import counted, readable
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.learn.facts import DRAWS, Look
 from dpviz.wavecluster.truth import run
 

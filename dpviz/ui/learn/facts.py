@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.base.numbers import readable
 from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.family.parameter import GIVEN
 from dpviz.kmeans.family import FAMILY as KMEANS
-from dpviz.lessons.condition import DIGITS
-from dpviz.lessons.parser import Step
-from dpviz.noise_source import SeededNoise
-from dpviz.numbers import readable
 from dpviz.privacy.explain import times_at_most
 from dpviz.privacy.ledger import Ledger
-from dpviz.ui import kmeans, wavecluster
-from dpviz.ui.cache import grid_of
-from dpviz.ui.explorer import RunSettings
+from dpviz.privacy.noise_source import SeededNoise
+from dpviz.teaching.lessons.condition import DIGITS
+from dpviz.teaching.lessons.parser import Step
+from dpviz.ui.explorer import kmeans, wavecluster
+from dpviz.ui.explorer.common import RunSettings
+from dpviz.ui.session.cache import grid_of
 from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
 from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.pipeline import Source

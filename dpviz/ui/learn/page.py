@@ -10,19 +10,19 @@ from urllib.parse import parse_qsl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.errors import InputError, shown
-from dpviz.lessons.parser import Known, Lesson, Step
-from dpviz.lessons.shelf import shelf
-from dpviz.ui.address import full_link
-from dpviz.ui.explorer import RunSettings, build_explorer, draw_again
+from dpviz.base.errors import InputError, shown
+from dpviz.teaching.lessons.parser import Known, Lesson, Step
+from dpviz.teaching.lessons.shelf import shelf
+from dpviz.ui.explorer.common import RunSettings, build_explorer, draw_again
 from dpviz.ui.learn.bars import BARS
 from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
 from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of, step_state
 from dpviz.ui.learn.texts import reveal_text, step_text
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
-from dpviz.ui.show import lazy_expander
-from dpviz.ui.state import Control, UrlState, choice, following, whole
+from dpviz.ui.session.address import full_link
+from dpviz.ui.session.state import Control, UrlState, choice, following, whole
+from dpviz.ui.widgets.show import lazy_expander
 
 #: Steps that a link may name; more than any lesson has.
 _MOST_STEPS = 99

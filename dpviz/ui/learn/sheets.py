@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-from dpviz.lessons.parser import Lesson, Step
+from dpviz.teaching.lessons.parser import Lesson, Step
 from dpviz.ui.learn.texts import said
 
 #: A4, black on white; no word is wider than the page.

@@ -7,15 +7,15 @@ from functools import partial
 
 from dpviz.data.samples import sample
 from dpviz.family.run_domain import run_domain
-from dpviz.lessons.parser import Step
 from dpviz.privacy.ledger import Neighbours
-from dpviz.ui.cache import sample_data
-from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.data_state import DataState, take_sample
-from dpviz.ui.explorer import RunSettings
+from dpviz.teaching.lessons.parser import Step
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.data.state import DataState, take_sample
+from dpviz.ui.explorer.common import RunSettings
 from dpviz.ui.learn.facts import EXPLORERS
-from dpviz.ui.parameters import config_of
-from dpviz.ui.state import Control, opened
+from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.state import Control, opened
+from dpviz.ui.widgets.parameters import config_of
 
 
 class StepState(DataState):
@@ -24,7 +24,7 @@ class StepState(DataState):
     Parameters
     ----------
     page, controls
-        As for :class:`dpviz.ui.state.UrlState`.
+        As for :class:`dpviz.ui.session.state.UrlState`.
     query
         Controls that the step sets, as in a link.
     """

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Mapping
 
-from dpviz.lessons.parser import Step, filled
+from dpviz.teaching.lessons.parser import Step, filled
 
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpviz.base.numbers import readable
 from dpviz.experiments.tuning.best_parameters import POINT_SCORES, best_parameters
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, score_of
 from dpviz.family.trial import Configuration
 from dpviz.figures.best_parameters import map_frame, parameter_map
-from dpviz.numbers import readable
-from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
-from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import (
     Context,
     choose_draws,
@@ -24,6 +23,7 @@ from dpviz.ui.tuning.common import (
     take_over_button,
     written,
 )
+from dpviz.ui.widgets.show import theme_mode
 
 #: Pairs of parameters by their names in the link.
 PAIRS = {"-".join(pair): pair for family in FAMILIES.values() for pair in family.searched}

@@ -11,19 +11,19 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.numbers import readable
+from dpviz.base.work import Task
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import PARAMETERS, SCORES, family_of, score_of
 from dpviz.family.score import scores_for
 from dpviz.family.trial import Configuration
 from dpviz.figures.panels import Panels
-from dpviz.numbers import readable
-from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.job import follow, job_of, show_progress, start
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.data.run_title import run_title, stamp_of
 from dpviz.ui.messages import show_caption
-from dpviz.ui.run_title import run_title, stamp_of
-from dpviz.ui.show import csv_button, job_button, show_panels
-from dpviz.ui.state import UrlState
-from dpviz.work import Task
+from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.show import csv_button, job_button, show_panels
 
 FEWEST_DRAWS, MOST_DRAWS = 10, 500
 

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpviz.experiments.tuning.null_set import null_clusters
 from dpviz.figures.null_set import null_bars, null_frame
-from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import Context, choose_draws, search, show_answer
+from dpviz.ui.widgets.show import theme_mode
 
 
 def null_set_part(context: Context) -> None:

@@ -7,7 +7,6 @@ import streamlit as st
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
-from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import (
     Context,
     choose_draws,
@@ -18,6 +17,7 @@ from dpviz.ui.tuning.common import (
     show_answer,
     take_over_button,
 )
+from dpviz.ui.widgets.show import theme_mode
 
 
 def smallest_epsilon_part(context: Context) -> None:

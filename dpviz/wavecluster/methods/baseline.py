@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import tally
 from dpviz.family.card import Card, Variant
+from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves

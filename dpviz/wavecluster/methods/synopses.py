@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums, tally
-from dpviz.domain import CHUNK, axis_cells
+from dpviz.grid.counts import block_sums, tally
+from dpviz.grid.domain import CHUNK, axis_cells
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.pipeline import Source
 

@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums
 from dpviz.family.card import Card, Variant
+from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, choose_share
 from dpviz.wavecluster.choice import with_density

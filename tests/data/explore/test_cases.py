@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.cities import exchanged
 from dpviz.data.reading.far import box_without_far
 from dpviz.data.reading.proposal import proposed
 from dpviz.data.reading.read import read_table
-from dpviz.errors import InputError
 
 CASES = Path(__file__).parent / "cases"
 EXPECTED = list(csv.DictReader((CASES / "expected.csv").read_text("utf-8").splitlines()))

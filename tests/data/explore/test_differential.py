@@ -18,8 +18,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
-from dpviz.errors import InputError
 
 #: Tables of one test, and of all in the exhaustive tier: more than 3,000 with these writers.
 DAILY, ALL = 4, 200

@@ -11,9 +11,9 @@ from io import BytesIO
 
 import pytest
 
+from dpviz.base.errors import InputError
+from dpviz.data.formats import ACCEPTED, FORMATS, KINDS, RELEASED
 from dpviz.data.reading.read import read_table
-from dpviz.errors import InputError
-from dpviz.formats import ACCEPTED, FORMATS, KINDS, RELEASED
 
 TEXT = b"lon,lat\n13.5,52.5\n13.25,52.25\n"
 

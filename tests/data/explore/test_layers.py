@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import shapely
 
+from dpviz.base.errors import InputError
 from dpviz.data.explore.layers import layer_names, read_layer
 from dpviz.data.explore.rows import Options
-from dpviz.errors import InputError
 from tests.data.explore.test_objects import damaged
 from tests.support.tiers import daily
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.explore.objects import read_objects
 from dpviz.data.explore.rows import Options
-from dpviz.errors import InputError
 from tests.support.tiers import daily
 
 RECORDS = [

@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 import xlwt
 
+from dpviz.base.errors import InputError
 from dpviz.data.explore import sheets
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.heading import headed
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.sheets import read_sheet, sheet_names
 from dpviz.data.reading import limits
-from dpviz.errors import InputError
 from tests.support.files import sheet, workbook, zipped
 from tests.support.tiers import daily
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.conversion import as_csv, free_name
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.read import read_counts, read_table
-from dpviz.errors import InputError
 
 MESSY = {
     "decimal commas": b"a;b;w\n1,5;2,25;x\n3;4,125;y z\n-0,5;1;\n",

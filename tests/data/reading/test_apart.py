@@ -13,15 +13,15 @@ import numpy as np
 import psutil
 import pytest
 
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading import apart, reader
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import parts, read_counts, read_table
 from dpviz.data.reading.watch import watching
-from dpviz.domain import Domain
-from dpviz.errors import InputError
-from dpviz.work import Cancelled
+from dpviz.grid.domain import Domain
 from tests.support.files import sheet, workbook
 
 if sys.platform == "win32":

@@ -28,7 +28,7 @@ import psutil
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.read import read_table
 from dpviz.data.units import cap_records
-from dpviz.errors import InputError
+from dpviz.base.errors import InputError
 
 path, where, columns, unit, classes = sys.argv[1:]
 me, peak = psutil.Process(), [0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpviz.data.reading.far import box_without_far, far_sentence, over_180, turned
 from dpviz.data.reading.read import read_table
 from dpviz.data.samples import load_sample, sample_names
-from dpviz.domain import Domain
+from dpviz.grid.domain import Domain
 
 PLACE = ("lon", "lat")
 

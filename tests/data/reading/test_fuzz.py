@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
-from dpviz.errors import InputError
 from tests.support import parquet_by_hand as by_hand
 from tests.support.files import dbf, sheet, shp, workbook, zipped
 from tests.support.limits import limits

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.cells import Cells
 from dpviz.data.reading.files import MAX_BYTES
@@ -26,8 +27,7 @@ from dpviz.data.reading.grids import count_of
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.reading.table import Table
 from dpviz.data.strict import lines as strict_lines
-from dpviz.domain import MAX_CELLS, Domain, grid_shape
-from dpviz.errors import InputError
+from dpviz.grid.domain import MAX_CELLS, Domain, grid_shape
 from tests.support.files import sheet, workbook
 from tests.support.limits import limits
 from tests.support.parquet_by_hand import (

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
 from dpviz.data.stored import stored
-from dpviz.errors import InputError
 from tests.support import ROOT
 
 CASES = ROOT.parent / "shared" / "cases" / "separators"

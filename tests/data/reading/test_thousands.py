@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
-from dpviz.errors import InputError
 from tests.support.files import sheet, workbook
 
 #: Separator of fields, sign between thousands and decimal mark.

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.base.errors import InputError
 from dpviz.data.reading import apart
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_table
 from dpviz.data.reading.unread import NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.stored import stored
-from dpviz.errors import InputError
 from tests.support.files import sheet, workbook
 
 ROWS = 8000

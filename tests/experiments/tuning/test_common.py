@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpviz.base.errors import InputError
+from dpviz.base.work import Cancelled
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.errors import InputError
 from dpviz.experiments.tuning.best_parameters import POINT_SCORES, best_parameters
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.experiments.tuning.null_set import null_clusters
@@ -20,7 +21,6 @@ from dpviz.experiments.tuning.smallest_epsilon import (
 from dpviz.families import FAMILIES, SCORES
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.wavecluster.parameters import Config
-from dpviz.work import Cancelled
 
 
 @pytest.fixture(scope="module")

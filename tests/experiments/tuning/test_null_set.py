@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain
 from dpviz.experiments.tuning.null_set import null_clusters
-from dpviz.noise_source import SeededNoise
+from dpviz.grid.domain import Domain
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

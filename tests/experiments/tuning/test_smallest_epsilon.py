@@ -21,7 +21,7 @@ from dpviz.experiments.tuning.smallest_epsilon import (
 from dpviz.families import trial_of
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.metrics import matching
-from dpviz.noise_source import SeededNoise
+from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.base.numbers import readable
 from dpviz.data.samples import load_sample
 from dpviz.experiments.tuning.common import TUNING
 from dpviz.experiments.tuning.smallest_epsilon import (
@@ -13,7 +14,6 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     Target,
     smallest_epsilon,
 )
-from dpviz.numbers import readable
 from dpviz.wavecluster.parameters import Config
 
 PATIENCE = 60
@@ -33,9 +33,9 @@ def explorer(page: str, own: bool) -> None:
     from dpviz.data.samples import load_sample, sample
     from dpviz.families import FAMILIES
     from dpviz.privacy.ledger import Neighbours
-    from dpviz.ui.data_panel import ActiveData
-    from dpviz.ui.parameters import config_of
+    from dpviz.ui.data.panel import ActiveData
     from dpviz.ui.tuning.panel import tuning_panel
+    from dpviz.ui.widgets.parameters import config_of
 
     explorer = importlib.import_module(f"dpviz.ui.{page}")
     state = explorer.page_state()

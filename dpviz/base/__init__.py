@@ -1,0 +1,1 @@
+"""Ground: errors, caches, threads, files; knows nothing of data or privacy."""

@@ -1,0 +1,211 @@
+"""The lines that repeat a run, in Python and on the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dpviz.families import CARDS, family_of
+from dpviz.family.card import Card
+from dpviz.family.trial import Configuration
+from dpviz.grid.domain import Domain, Outside
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """What a run depends on, as a person would type it.
+
+    Parameters
+    ----------
+    data
+        Name of a sample set, or a file.
+    columns
+        Chosen columns of a file; None for a sample set.
+    counts
+        Whether the file is a grid of counts.
+    unit
+        Column that identifies persons, if the privacy unit is a person.
+    classes
+        Column of the file, or of the sample set, with known classes, if there is one.
+    sheet
+        Sheet, layer, array or file that is read of a file with several.
+    skip, encoding, missing
+        How the file is read, as in :func:`dpviz.read_table`, where a person said so.
+    leave_out
+        Whether rows of the file with something else than a number are left out.
+    domain, outside, config, seed
+        As in the run, of either family.
+    """
+
+    data: str
+    columns: tuple[str, ...] | None
+    counts: bool = False
+    unit: str | None = None
+    classes: str | None = None
+    sheet: str | None = None
+    skip: int | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    leave_out: bool = False
+    domain: Domain
+    outside: Outside
+    config: Configuration
+    seed: int
+
+    @property
+    def card(self) -> Card:
+        """Card of the method."""
+        return CARDS[self.config.method]
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options of the command line, without ``--``, and their values."""
+        config, spends = self.config, self.card.spends
+        given: dict[str, object] = {"epsilon": config.epsilon} if spends else {}
+        given |= self._choices()
+        given["domain"] = str(self.domain) if self.domain.declared else "data"
+        given["outside"] = self.outside
+        if self.unit is not None:
+            given |= {"unit": self.unit, "cap": config.neighbours.cap}
+        # A sample set brings its classes.
+        if self.classes is not None and self.columns is not None:
+            given["classes"] = self.classes
+        if spends:
+            given |= {"variant": config.variant, "seed": self.seed}
+        if spends and config.neighbours.relation != "add_remove":
+            given["neighbours"] = config.neighbours.relation
+        return given
+
+    def _choices(self) -> dict[str, Any]:
+        """Parameters of the configuration that the method has, but those of the data."""
+        chosen = family_of(self.config.method).choices(self.config)
+        # A grid of counts brings its own cells.
+        if self.counts:
+            chosen.pop("grid", None)
+        return chosen
+
+
+def python_lines(run: Reproduction) -> str:
+    """Python with the estimators that repeats a run."""
+    family = family_of(run.config.method)
+    python = {one.name: one.python for one in family.parameters} | {"seed": "random_state"}
+    given = {python.get(name, name): value for name, value in run.options.items()}
+    fit = "fit(X)"
+    if run.counts and family.fits_counts:
+        fit = f"fit_counts(X, {str(run.domain)!r})"
+        del given["domain"], given["outside"]
+    if given.pop("unit", None) is not None:
+        if run.card.spends:
+            fit = "fit(X, units=units)"
+        else:
+            del given["cap"]
+    given.pop("classes", None)
+    loader, lines = _loading(run)
+    name = run.card.estimator
+    arguments = ",\n".join(f"    {parameter}={value!r}" for parameter, value in given.items())
+    return (
+        f"from dpviz import {name}, {loader}\n\n{lines}\n"
+        f"model = {name}(\n{arguments},\n).{fit}\n"
+        f"print(model.{family.found}, model.ledger_){_class_line(run)}"
+    )
+
+
+def _class_line(run: Reproduction) -> str:
+    """Line that scores the clusters against known classes, where there are any."""
+    if run.classes is None:
+        return ""
+    # Who is left out has no cluster.
+    part = "[model.domain_.contains(X)]" if run.outside == "drop" else ""
+    return f"\nprint(f_measure(contingency(data.classes.codes{part}, (model.labels_ + 1){part})))"
+
+
+def _loading(run: Reproduction) -> tuple[str, str]:
+    """What to import, and the lines that load points, or counts, and whose points they are."""
+    loader, data = _points(run)
+    if run.unit is None and run.classes is None:
+        return loader, f"X = {data}"
+    data = data.removesuffix(".points")
+    # The estimator would label the records beyond the cap, too.
+    if run.unit is not None and (run.classes is not None or not run.card.spends):
+        loader += "\nfrom dpviz.data.units import cap_records"
+        data = f"cap_records({data}, {run.config.neighbours.cap})"
+    if run.classes is not None:
+        loader += "\nfrom dpviz.metrics.matching import contingency, f_measure"
+    if run.unit is not None and run.card.spends:
+        return loader, f"data = {data}\nX, units = data.points, data.units"
+    return loader, f"data = {data}\nX = data.points"
+
+
+def _points(run: Reproduction) -> tuple[str, str]:
+    """What to import from where, and the points, or counts, that it loads."""
+    file = ", ".join([repr(run.data), *(f"{name}={one!r}" for name, one in _reading(run).items())])
+    if run.counts and not family_of(run.config.method).fits_counts:
+        # Records of a grid of counts stand at the centres of their cells.
+        return (
+            "Domain, read_counts\nfrom dpviz.kmeans.records import Records",
+            f"Records.build(read_counts({file}), Domain.parse({str(run.domain)!r})).points",
+        )
+    if run.counts:
+        return "read_counts", f"read_counts({file}).counts"
+    if run.columns is None:
+        return "load_sample", f"load_sample({run.data!r}).points"
+    others = "".join(
+        f", {name}={column!r}"
+        for name, column in (("unit", run.unit), ("classes", run.classes))
+        if column is not None
+    )
+    if run.leave_out:
+        file, others = (f'{given}, unreadable="leave out"' for given in (file, others))
+    return "read_table", f"read_table({file}).select({run.columns!r}{others}).points"
+
+
+def _reading(run: Reproduction) -> dict[str, Any]:
+    """How the file is read, as far as a person said so; a grid of counts has a part alone."""
+    said: dict[str, Any] = {"part": run.sheet, "skip": run.skip, "encoding": run.encoding}
+    said["missing"] = run.missing or None
+    names = ("part",) if run.counts else tuple(said)
+    return {name: said[name] for name in names if said[name] is not None}
+
+
+def columns_option(names: Iterable[str]) -> str:
+    """Names of columns for --columns, quoted where they hold a comma, as in a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def columns_of(option: str) -> list[str]:
+    """Read what :func:`columns_option` wrote.
+
+    Raises
+    ------
+    ValueError
+        Where the text has several lines.
+    """
+    try:
+        return next(csv.reader([option]), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def command(run: Reproduction) -> str:
+    """Command line that repeats a run."""
+    parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
+    parts += ["--method", run.config.method]
+    for name, value in _reading(run).items():
+        text = columns_option(value) if isinstance(value, tuple) else value
+        parts.append(f"--{name}={text}")  # it may begin with a minus sign
+    if run.counts:
+        parts.append("--counts")
+    elif run.columns:
+        parts += ["--columns", columns_option(run.columns)]
+    if run.leave_out:
+        parts.append("--leave-out")
+    for name, value in run.options.items():
+        sides = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        parts += [f"--{name}", sides]
+    return shlex.join(str(part) for part in parts)

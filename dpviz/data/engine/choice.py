@@ -1,0 +1,66 @@
+"""The engine that somebody asks for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.work import IsCancelled, Progress
+from dpviz.data.engine.local import Local
+from dpviz.data.engine.tables import Engine
+
+#: Names of the engines.
+ENGINES = ("local", "dask")
+
+
+def check_engine(name: str, scheduler: str | None) -> None:
+    """Raise InputError where there is no such engine, or its scheduler is missing or too much."""
+    if name not in ENGINES:
+        raise InputError(f'engine = "{shown(name)}" is unknown: choose {" or ".join(ENGINES)}.')
+    if name == "dask" and scheduler is None:
+        raise InputError(
+            'engine = "dask" needs the address of a scheduler, for example --scheduler '
+            'tcp://127.0.0.1:8786; "dask scheduler" starts one.'
+        )
+    if name != "dask" and scheduler is not None:
+        raise InputError(
+            f"scheduler = {shown(scheduler)} goes with the engine dask, and the engine is {name}: "
+            "leave it out, or choose dask."
+        )
+
+
+@contextmanager
+def engine_of(
+    name: str = "local",
+    scheduler: str | None = None,
+    *,
+    progress: Progress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Iterator[Engine]:
+    """Engine of a name, to read stored records with.
+
+    Parameters
+    ----------
+    name
+        One of ``ENGINES``.
+    scheduler
+        Address of the scheduler of Dask; None for the local engine.
+    progress, cancelled
+        As in :class:`dpviz.data.engine.local.Local`.
+
+    Raises
+    ------
+    InputError
+        Where name and scheduler don't fit together, Dask is not installed, or no scheduler with a
+        worker answers.
+    """
+    check_engine(name, scheduler)
+    if scheduler is None:
+        yield Local(progress=progress, cancelled=cancelled)
+        return
+    # Only who asks for Dask needs it.
+    from dpviz.data.engine.dask import Cluster
+
+    with Cluster(scheduler=scheduler, progress=progress, cancelled=cancelled) as cluster:
+        yield cluster

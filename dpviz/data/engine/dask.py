@@ -1,0 +1,234 @@
+"""The engine of many machines: a task of Dask for each part, tables added on the way.
+
+Parts and work travel to the workers, tables travel back: no record does, and no noise is drawn
+there. A worker that dies takes its tables along; the scheduler has its parts read again by
+others, so the total is the same.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.data.engine.tables import (
+    PartWork,
+    Tables,
+    Titled,
+    Waiting,
+    joined,
+    read,
+    summed,
+    waiting,
+)
+
+#: Tables that a task adds up: a tree of such tasks keeps every worker's memory small.
+JOINED = 16
+
+#: Seconds until a scheduler has to answer, and until a first worker has to be there.
+ANSWER, FIRST_WORKER = 10, 60
+
+#: What scheduler and workers have to import.
+_NEEDED = "import dpviz.data.engine.tables"
+
+#: Seconds between two looks at progress and cancelling, and between two at the workers.
+LOOK, PULSE = 0.2, 5.0
+
+#: Seconds without a worker, or without an answer of the scheduler, after which a run gives up. A
+#: worker that was ended for its memory is back sooner.
+LOST = 40.0
+
+
+@dataclass(kw_only=True)
+class Cluster:
+    """Workers of a Dask scheduler; a context manager, which closes the connection.
+
+    Parameters
+    ----------
+    scheduler
+        Address, as ``dask scheduler`` prints it: "tcp://10.0.0.1:8786".
+    progress, cancelled
+        As in :class:`dpviz.data.engine.local.Local`.
+
+    Raises
+    ------
+    InputError
+        Where Dask is not installed, or no scheduler answers or has a worker.
+    """
+
+    scheduler: str
+    progress: Progress | None = None
+    cancelled: IsCancelled | None = None
+    _client: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Connect."""
+        self._client = _connected(self.scheduler)
+
+    def __enter__(self) -> Cluster:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connection; scheduler and workers go on."""
+        # A scheduler that has stopped answers no farewell.
+        self._client.close(timeout=PULSE)
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of every part, in the order of the parts."""
+        found: list[Tables] = self._run(parts, partial(read, work), list)
+        return found
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the tables of all parts added up, floats in the order of the parts."""
+        found: Waiting = self._run(parts, partial(_read_alone, work), joined)
+        return summed(found)
+
+    def _run(
+        self, parts: Sequence[Titled], task: Callable[[Any], Any], join: Callable[[Any], Any]
+    ) -> Any:
+        """Result of a tree of tasks: one for each part, joined by fewer and fewer."""
+        steps = Work(len(parts), "parts", self.progress, self.cancelled)
+        # Impure: an equal task of another run, or of a file that has changed since, is another.
+        leaves = self._client.map(task, parts, pure=False)
+        every, level = list(leaves), leaves
+        while len(level) > 1 or level is leaves:
+            width = len(level) if join is list else JOINED
+            level = [
+                self._client.submit(join, level[begin : begin + width], pure=False)
+                for begin in range(0, len(level), width)
+            ]
+            every += level
+        try:
+            return self._waited(level[0], leaves, parts, steps)
+        finally:
+            # What nobody wants any more is not begun.
+            for future in every:
+                future.release()
+
+    def _waited(self, last: Any, leaves: list[Any], parts: Sequence[Titled], steps: Work) -> Any:
+        """Result of the last task; looks at progress and cancelling meanwhile."""
+        from distributed import KilledWorker
+
+        finished = Event()
+        last.add_done_callback(lambda _: finished.set())
+        left = leaves
+        seen = looked = monotonic()
+        while True:
+            steps.check()
+            if finished.wait(LOOK):
+                break
+            if monotonic() > looked + PULSE:
+                answers, workers = self._pulse()
+                looked = monotonic()
+                if workers:
+                    seen = looked
+                elif looked > seen + LOST:
+                    raise self._lost(answers)
+            done = [leaf for leaf in left if leaf.done()]
+            left = [leaf for leaf in left if not leaf.done()]
+            for leaf in done:
+                # What is added need not stay in a worker's memory.
+                leaf.release()
+                steps.advance()
+        try:
+            found = last.result()
+        except InputError as error:
+            raise InputError(str(error)) from None  # without the worker's traceback
+        except KilledWorker as error:
+            names = {leaf.key: part.title for leaf, part in zip(leaves, parts, strict=True)}
+            raise InputError(
+                f"{error.allowed_failures + 1} workers died one after the other, the last at "
+                f"{shown(names.get(error.task, 'tables to add'), 120)}: give them more memory, or "
+                "see their logs for the reason."
+            ) from None
+        except CancelledError:
+            raise InputError(
+                f"the Dask scheduler at {shown(self.scheduler)} was lost in mid-run: start it "
+                "and its workers again, and run again."
+            ) from None
+        else:
+            steps.advance(len(left))
+            return found
+
+    def _pulse(self) -> tuple[bool, int]:
+        """Whether the scheduler answers, and how many workers it has."""
+        try:
+            facts = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
+        except (OSError, TimeoutError):
+            return False, 0
+        return True, len(facts["workers"])
+
+    def _lost(self, answers: bool) -> InputError:
+        """Error for a run that nobody works on any more."""
+        scheduler = shown(self.scheduler)
+        return InputError(
+            f"the Dask scheduler at {scheduler} has had no worker for {LOST:.0f} s: start some "
+            f'with "dask worker {scheduler}", see the logs of the old ones, and run again.'
+            if answers
+            else f"the Dask scheduler at {scheduler} has not answered for {LOST:.0f} s: see "
+            "whether it still runs, start it and its workers again, and run again."
+        )
+
+
+def _read_alone(work: PartWork, part: Titled) -> Waiting:
+    """Tables of a part, ready to be joined."""
+    return waiting(read(work, part))
+
+
+def _connected(scheduler: str) -> Any:
+    """Client of a scheduler that has a worker."""
+    try:
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port, parse_address
+    except ImportError:
+        raise InputError(
+            'engine = "dask" needs a package that is not installed: pip install "dpviz[dask]", '
+            "or choose the engine local."
+        ) from None
+    # What goes wrong is said in one sentence, not in the log of every layer.
+    for layer in ("client", "core", "comm"):
+        logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
+    try:
+        if parse_address(scheduler)[0] in ("tcp", "tls"):
+            # Nobody there: a client would try again and again, and at times never ends.
+            socket.create_connection(get_address_host_port(scheduler), ANSWER).close()
+        client = Client(scheduler, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {shown(scheduler)} ({type(error).__name__}): start one "
+            'with "dask scheduler", and give the address that it prints.'
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=FIRST_WORKER)
+    except TimeoutError:
+        client.close()
+        raise InputError(
+            f"the Dask scheduler at {shown(scheduler)} has no workers: start some with "
+            f'"dask worker {shown(scheduler)}".'
+        ) from None
+    # Asked beforehand: one that can't read a task drops it, or ends, and nobody is told.
+    try:
+        client.run_on_scheduler(exec, _NEEDED)
+        client.run(exec, _NEEDED)
+    except ImportError as error:
+        client.close()
+        raise InputError(
+            f"the scheduler at {shown(scheduler)} or one of its workers lacks a package "
+            f"({shown(error, 80)}): install dpviz there, in the same versions as here."
+        ) from None
+    return client

@@ -1,0 +1,62 @@
+"""The engine of one machine: threads read the parts, a few at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from dpviz.base.threads import processors
+from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.data.engine.tables import PartWork, Tables, Titled, read
+
+#: Parts that are read or wait for their turn, for each processor: tables of more would only
+#: fill the memory.
+AHEAD = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    progress
+        Called with the number of parts read, and of all parts; each pass begins anew.
+    cancelled
+        Asked between parts whether the run should stop.
+    """
+
+    progress: Progress | None = None
+    cancelled: IsCancelled | None = None
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of every part, in the order of the parts."""
+        return list(self._read(parts, work))
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the tables of all parts added up, in the order of the parts."""
+        found = self._read(parts, work)
+        total = tuple(table.copy() for table in next(found))
+        for tables in found:
+            for table, more in zip(total, tables, strict=True):
+                table += more
+        return total
+
+    def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
+        """Tables of the parts in their order."""
+        steps = Work(len(parts), "parts", self.progress, self.cancelled)
+        # Not the threads of dpviz.base.threads, which no task may wait for: reading may use them.
+        threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
+        ahead: deque[Future[Tables]] = deque()
+        left = iter(parts)
+        try:
+            for _ in parts:
+                steps.check()
+                while len(ahead) < AHEAD * processors() and (part := next(left, None)) is not None:
+                    ahead.append(threads.submit(read, work, part))
+                yield ahead.popleft().result()
+                steps.advance()
+        finally:
+            threads.shutdown(cancel_futures=True)

@@ -1,0 +1,124 @@
+"""Records on the lattice of the screen: a picture reads a bounded number of cells for any n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.grid.counts import quantize, tally
+from dpviz.grid.domain import Domain, flat_cells
+from dpviz.wavecluster.pipeline import Source
+
+#: Maximum number of cells per axis on the screen; finer cells are combined into blocks.
+MOST_CELLS = 256
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raster:
+    """Records as counts on a lattice over two columns.
+
+    Parameters
+    ----------
+    counts
+        Records per lattice cell, shape (right, up).
+    """
+
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of_source(cls, source: Source) -> Raster:
+        """Count the records of a source on the finest lattice of the screen that refines its grid.
+
+        A grid that is too fine to refine is itself the lattice, without a pass over the records.
+        """
+        factor = max(1, MOST_CELLS // max(source.shape))
+        if factor == 1:
+            return cls(counts=source.counts)
+        shape = tuple(side * factor for side in source.shape)
+        return cls(counts=quantize(source.points, source.domain, shape)[0])
+
+    @cached_property
+    def shade(self) -> NDArray[np.uint8]:
+        """0 where there is no record, 1 where there are few, 2 where there are many."""
+        filled = self.counts[self.counts > 0]
+        middle = np.median(filled) if filled.size else 0
+        return (self.counts > 0).astype(np.uint8) + (self.counts > middle)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordRaster(Raster):
+    """A raster that also stores one record of each lattice cell that has any.
+
+    Parameters
+    ----------
+    axes
+        The two columns shown, by position.
+    filled
+        Lattice cells with records, row-major, shape (m,).
+    examples
+        One record of each of them with all its columns, shape (m, d).
+    """
+
+    axes: tuple[int, int]
+    filled: NDArray[np.intp]
+    examples: NDArray[np.float64]
+
+    @classmethod
+    def of_records(
+        cls, points: NDArray[np.float64], domain: Domain, axes: tuple[int, int]
+    ) -> RecordRaster:
+        """Lay the lattice of the screen over two columns of records (n, d)."""
+        shape = (MOST_CELLS, MOST_CELLS)
+        cells = flat_cells(points[:, axes], domain.select(axes), shape)
+        counts = tally(cells, MOST_CELLS**2)
+        filled = np.flatnonzero(counts)
+        last = np.empty(MOST_CELLS**2, dtype=np.intp)
+        last[cells] = np.arange(len(points))
+        return cls(
+            counts=counts.reshape(shape), axes=axes, filled=filled, examples=points[last[filled]]
+        )
+
+    def painted(self, labels: NDArray[np.int32], empty: int) -> NDArray[np.int32]:
+        """Lattice with the label of one record of each cell.
+
+        Parameters
+        ----------
+        labels
+            Label of every example, shape (m,).
+        empty
+            Label of cells without any record.
+        """
+        painted = np.full(self.counts.size, empty, dtype=np.int32)
+        painted[self.filled] = labels
+        return painted.reshape(self.counts.shape)
+
+
+def cell_means(
+    points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
+) -> NDArray[np.float64]:
+    """Mean of a value over the records of each cell of a lattice; NaN in empty cells.
+
+    Parameters
+    ----------
+    points
+        Shape (n, 2).
+    values
+        One number for each record, shape (n,).
+    domain
+        Bounds of the two columns.
+    side
+        Cells per axis.
+
+    Returns
+    -------
+    means
+        Shape (side, side).
+    """
+    cells = flat_cells(points, domain, (side, side))
+    records = np.bincount(cells, minlength=side**2)
+    sums = np.bincount(cells, weights=values, minlength=side**2)
+    means = np.where(records > 0, sums / np.maximum(records, 1), np.nan)
+    return means.reshape(side, side)

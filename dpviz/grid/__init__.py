@@ -1,0 +1,1 @@
+"""Domain, its grid, and the counts of its cells."""

@@ -1,0 +1,208 @@
+"""Compiled loops over the cells of points; imported on first use, since the import is slow.
+
+All follow the rule of :func:`dpviz.grid.domain.axis_cells`, to the last bit. They work in blocks that
+stay in the processor's caches, in loops without branches, so that the compiler can treat
+several points at once. They release the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpviz.base.compiled import compiled
+
+#: Points of a block: fewer, and the beginnings of blocks take a third of the time.
+BLOCK = 4096
+
+#: Blocks that go the exact way after one that had to: the next ones are likely alike.
+ALIKE = 3
+
+
+@compiled(inline="always")
+def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
+    """Write the cell of each point of the plane that lies between edges, without a comparison.
+
+    Parameters
+    ----------
+    block
+        Coordinates x, y, x, y of at most ``BLOCK`` points.
+    box, sides, cells
+        As those of :func:`locate`.
+    near
+        Cells by which rounding moves a value or an edge at most.
+
+    Returns
+    -------
+    bool
+        Whether no point is near an edge or outside; otherwise, the cells are wrong.
+    """
+    low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
+    low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
+    half_x, half_y, most = side_x / 2, side_y / 2, 0.5 - near
+    bad = np.int32(0)
+    for i in range(len(block) // 2):
+        x = (block[2 * i] - low_x) * scale_x
+        y = (block[2 * i + 1] - low_y) * scale_y
+        column, row = np.floor(x), np.floor(y)
+        clear = (abs(x - column - 0.5) < most) & (abs(y - row - 0.5) < most)
+        clear &= (abs(x - half_x) < half_x) & (abs(y - half_y) < half_y)
+        bad |= np.int32(0) if clear else np.int32(1)
+        # Where it is clear, the number is whole and small.
+        cells[i] = np.int32(column * side_y + row)
+    return bad == 0
+
+
+@compiled(inline="always")
+def nearness(box, sides):  # type: ignore[no-untyped-def]
+    """Cells by which rounding moves a value or an edge at most, with some to spare.
+
+    A value between 0 and g cells is rounded three times, an edge likewise, each by 2**-53 of it;
+    and the sum that makes an edge by 2**-53 of the larger bound.
+    """
+    found = 0.0
+    for axis in range(len(sides)):
+        bound = max(abs(box[0, axis]), abs(box[1, axis]))
+        found = max(found, 2.0**-50 * sides[axis] + 2.0**-51 * bound * box[2, axis])
+    return found
+
+
+@compiled(inline="always")
+def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
+    """Write the cells of a block, the quick way where that is exact.
+
+    Parameters
+    ----------
+    points, begin
+        The block is ``points[begin : begin + BLOCK]``.
+    near
+        From :func:`nearness`.
+    exact
+        Blocks that still go the exact way.
+    room
+        The room that :func:`locate` needs.
+
+    Returns
+    -------
+    found, exact
+        How many lie outside, and blocks from here on that go the exact way.
+    """
+    values, cells, outside = room
+    block = points[begin : begin + BLOCK]
+    if exact == 0 and points.shape[1] == 2:
+        # In rows already, it is not copied.
+        rows = np.ascontiguousarray(block).reshape(-1)
+        if between(rows, box, sides, near, cells):
+            return 0, 0
+        exact = ALIKE + 1
+    return locate(block, box, sides, values, cells, outside), max(0, exact - 1)
+
+
+@compiled(inline="always")
+def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyped-def]
+    """Write the cell of each point of a block, and whether it lies outside; returns how many do.
+
+    Parameters
+    ----------
+    points
+        Shape (n, d), at most ``BLOCK`` of them.
+    box
+        Of each axis: lower and upper bound, cells per unit, and width of a cell; shape (4, d).
+    sides
+        Cells per axis.
+    values, cells, outside
+        Room for a block: one coordinate, flat cell numbers (int32), flags.
+    """
+    size = points.shape[0]
+    cells[:] = 0
+    outside[:] = False
+    for axis in range(points.shape[1]):
+        low, high, scale, step = box[0, axis], box[1, axis], box[2, axis], box[3, axis]
+        side = np.int32(sides[axis])
+        last = side - np.int32(1)
+        for i in range(size):
+            values[i] = points[i, axis]
+        for i in range(size):
+            value = values[i]
+            outside[i] |= (value < low) | (value > high)
+            value = value if value > low else low
+            value = value if value < high else high
+            cell = np.int32((value - low) * scale)
+            cell = cell if cell < last else last
+            # Rounding moves a value by one cell at most: compare it with both edges of the cell.
+            edge = low + np.float64(cell) * step
+            cell = cell - (np.int32(1) if value < edge else np.int32(0))
+            edge = low + np.float64(cell + np.int32(1)) * step
+            cell = cell + (np.int32(1) if value >= edge else np.int32(0))
+            cell = cell if cell < last else last
+            cells[i] = cells[i] * side + cell
+    found = 0
+    for i in range(size):
+        found += outside[i]
+    return found
+
+
+@compiled()
+def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
+    """Write the flat cell number of every point; those outside get the border cell."""
+    room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
+    _, cells, _ = room
+    near, exact = nearness(box, sides), 0
+    for begin in range(0, points.shape[0], BLOCK):
+        _, exact = cells_of(points, begin, box, sides, near, exact, room)
+        part = result[begin : begin + BLOCK]
+        for i in range(len(part)):
+            part[i] = cells[i]
+
+
+@compiled()
+def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped-def]
+    """Add the records to their cells; returns how many points lie outside.
+
+    Parameters
+    ----------
+    weights
+        Records at each point, int64; of length 0 for one each.
+    drop
+        Whether points outside are left out; otherwise they go to the border cell.
+    counts
+        Shape (cells,).
+    """
+    room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
+    _, cells, outside = room
+    near, exact = nearness(box, sides), 0
+    total = 0
+    for begin in range(0, points.shape[0], BLOCK):
+        found, exact = cells_of(points, begin, box, sides, near, exact, room)
+        total += found
+        size = min(BLOCK, len(points) - begin)
+        if weights.shape[0] or (drop and found):
+            for i in range(size):
+                if not (drop and outside[i]):
+                    counts[np.uint32(cells[i])] += weights[begin + i] if weights.shape[0] else 1
+        else:
+            for i in range(size):
+                counts[np.uint32(cells[i])] += 1
+    return total
+
+
+@compiled()
+def look_up(points, box, sides, drop, table, result):  # type: ignore[no-untyped-def]
+    """Write what a table says of the cell of each point; -1 outside, where those are dropped.
+
+    Parameters
+    ----------
+    table
+        One number per cell, shape (cells,).
+    """
+    room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
+    _, cells, outside = room
+    near, exact = nearness(box, sides), 0
+    for begin in range(0, points.shape[0], BLOCK):
+        found, exact = cells_of(points, begin, box, sides, near, exact, room)
+        part = result[begin : begin + BLOCK]
+        for i in range(len(part)):
+            part[i] = table[np.uint32(cells[i])]
+        if drop and found:
+            for i in range(len(part)):
+                if outside[i]:
+                    part[i] = -1

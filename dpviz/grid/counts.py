@@ -1,0 +1,234 @@
+"""Points -> counts per cell: the one pass over the data that WaveCluster needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.errors import InputError
+from dpviz.base.threads import in_threads, spans
+from dpviz.grid.domain import (
+    Domain,
+    Outside,
+    check_outside,
+    compiled_loops,
+    compiled_rule,
+    flat_cells,
+    grid_shape,
+)
+
+T = TypeVar("T", bound=np.number)
+
+#: Floats skip whole numbers beyond this.
+MAX_EXACT = 2**53
+
+#: Points from which on a second thread pays.
+MORE = 2**20
+
+#: More records of a grid of counts would not fit into memory as points.
+MOST_RECORDS = 10**8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedPoints:
+    """Where the records are, each position once.
+
+    Parameters
+    ----------
+    points
+        Shape (m, d), inside the domain.
+    weights
+        Records at each point, shape (m,); None for one each.
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.int64] | None = None
+
+
+def quantize(
+    points: NDArray[np.float64],
+    domain: Domain,
+    grid: int | tuple[int, ...],
+    *,
+    outside: Outside = "clip",
+    weights: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], int]:
+    """Count the records in every cell of a grid over the domain.
+
+    Parameters
+    ----------
+    points
+        Shape (n, d), finite.
+    domain
+        Bounds of the d axes.
+    grid
+        Cells per axis: one number for all, or one per axis.
+    outside
+        Treatment of points outside the domain: ``"clip"`` moves them to the
+        border cell, ``"drop"`` leaves them out.
+    weights
+        Records behind each point, shape (n,); None for one each.
+
+    Returns
+    -------
+    counts, n_outside
+        Counts M of shape ``grid`` (int64, records per cell) and the number of points
+        that lay outside. One record more or less changes one cell by one.
+
+    Raises
+    ------
+    InputError
+        Where the grid does not fit the domain or the memory.
+
+    Notes
+    -----
+    Cells are half-open, the last one closed, as in ``numpy.histogramdd``; step
+    "Quantization" of Chen, Yu, Chirkova, section 3.2.
+    """
+    check_outside(outside)
+    shape = grid_shape(grid, domain.ndim)
+    total = int(np.prod(shape))
+    drop = outside == "drop"
+    loops = compiled_loops(len(points))
+    if loops is None:
+        counts, n_outside = _few(points, domain, shape, drop, weights)
+        return counts.reshape(shape), n_outside
+    box, sides = compiled_rule(domain, shape)
+    given = np.empty(0, dtype=np.int64) if weights is None else weights
+
+    def work(part: slice) -> tuple[NDArray[np.int64], int]:
+        table = np.zeros(total, dtype=np.int64)
+        return table, loops.count(points[part], given[part], box, sides, drop, table)
+
+    # A table for each thread: that pays where the points are many more than the cells.
+    parts = in_threads(work, spans(len(points), max(MORE, 4 * total)))
+    return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
+
+
+def quantize_parts(
+    parts: Iterable[NDArray[np.float64]],
+    domain: Domain,
+    grid: int | tuple[int, ...],
+    *,
+    outside: Outside = "clip",
+) -> tuple[NDArray[np.int64], int]:
+    """Count the records of arrays that come one after the other, on one thread.
+
+    Parameters
+    ----------
+    parts
+        Points, each of shape (n, d).
+    domain, grid, outside
+        As in :func:`quantize`, which counts the same and raises the same errors.
+
+    Returns
+    -------
+    counts, n_outside
+        As those of :func:`quantize` for all points together.
+    """
+    check_outside(outside)
+    shape = grid_shape(grid, domain.ndim)
+    drop = outside == "drop"
+    (box, sides), alone = compiled_rule(domain, shape), np.empty(0, dtype=np.int64)
+    counts, n_outside, loops = np.zeros(int(np.prod(shape)), dtype=np.int64), 0, None
+    for points in parts:
+        # Once they are there, loops count the short rest, too; and no part has a table of its own.
+        loops = loops or compiled_loops(len(points))
+        if loops is None:
+            more, found = _few(points, domain, shape, drop, None)
+            counts += more
+        else:
+            found = loops.count(points, alone, box, sides, drop, counts)
+        n_outside += found
+    return counts.reshape(shape), n_outside
+
+
+def _few(
+    points: NDArray[np.float64],
+    domain: Domain,
+    shape: tuple[int, ...],
+    drop: bool,
+    weights: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int64], int]:
+    """Flat counts and the number of points outside, with nothing to compile."""
+    inside = domain.contains(points)
+    n_outside = len(points) - int(np.count_nonzero(inside))
+    if n_outside and drop:
+        points, weights = points[inside], None if weights is None else weights[inside]
+    return tally(flat_cells(points, domain, shape), int(np.prod(shape)), weights), n_outside
+
+
+def tally(
+    cells: NDArray[np.intp], total: int, weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Count how often each of ``total`` cells occurs, or add up whole-numbered weights."""
+    # np.bincount adds weights in double precision: exact below 2**53 records.
+    return np.bincount(cells, weights=weights, minlength=total).astype(np.int64)
+
+
+def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Add counts of disjoint parts of the data, all of one shape."""
+    whole: NDArray[np.int64] = np.sum(list(parts), axis=0)
+    return whole
+
+
+def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
+    """Sum counts over blocks of 2**level cells a side: records per subband cell.
+
+    A side that 2**level does not divide is padded with empty cells at its end.
+    """
+    padded = pad(counts, level)
+    step = 2**level
+    split = [part for side in padded.shape for part in (side // step, step)]
+    summed: NDArray[T] = padded.reshape(split).sum(axis=tuple(range(1, 2 * padded.ndim, 2)))
+    return summed
+
+
+def pad(counts: NDArray[T], level: int) -> NDArray[T]:
+    """Append empty cells to every side that 2**level does not divide.
+
+    Unpadded, a periodized transform repeats the last cell, and one record there would
+    change W four times as much (Haar, side 5, 2-D: 2 instead of 1/2).
+    """
+    missing = [-side % 2**level for side in counts.shape]
+    if not any(missing):
+        return counts
+    return np.pad(counts, [(0, more) for more in missing])
+
+
+def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
+    """Centres of the cells that hold records, for data that came as counts."""
+    filled = np.flatnonzero(counts)
+    return WeightedPoints(
+        points=cell_centres(filled, counts.shape, domain), weights=counts.ravel()[filled]
+    )
+
+
+def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
+    """One point per record at the centre of its cell, for data that came as counts."""
+    records = int(counts.sum())
+    if records > MOST_RECORDS:
+        raise InputError(
+            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
+            "out one by one: choose a WaveCluster technique, such as privthr."
+        )
+    return cell_centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
+
+
+def cell_centres(
+    cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
+) -> NDArray[np.float64]:
+    """Centres of flat cells of a grid over the domain, shape (m, d)."""
+    index = np.stack(np.unravel_index(cells, shape), axis=1)
+    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * cell_width(domain, shape)
+    return centres
+
+
+def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
+    """Width of a cell of a grid over the domain, or of 2**level cells, per axis, shape (d,)."""
+    width: NDArray[np.float64] = (domain.highs - domain.lows) / np.asarray(shape) * 2.0**level
+    return width

@@ -1,0 +1,284 @@
+"""Public bounds of the data and the grid laid over them: point -> cell.
+
+One rule decides the cell of a point, for quantizing, labelling and neighbouring
+data sets alike: equal-width half-open cells, the last one closed, edges as
+``numpy.histogramdd`` computes them. No closed formula agrees with those edges on
+points that lie on or one ulp beside them, so the cell is computed first and then
+corrected by comparing with its two edges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import counted
+from dpviz.base.threads import in_threads, spans
+
+Outside = Literal["clip", "drop"]
+
+#: More cells than this are refused: the counts alone would take 256 MiB.
+MAX_CELLS = 2**25
+
+#: Narrowest axis, relative to its larger bound, whose cell edges stay apart.
+MIN_WIDTH = 1e-9
+
+#: Points are processed in chunks that stay in the processor's cache.
+CHUNK = 2**18
+
+#: From so many points on compiled loops pay, though their import is slow.
+MANY = 2**16
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Closed intervals, one per axis, inside which points are expected.
+
+    Parameters
+    ----------
+    bounds
+        ``((lo, hi), ...)``, one pair per axis, in the units of the data.
+    declared
+        True where the bounds are public knowledge; False where they were read off
+        the data, which leaks the smallest and largest value of every column.
+
+    Raises
+    ------
+    InputError
+        Where a bound is not finite or ``lo >= hi``.
+    """
+
+    bounds: tuple[tuple[float, float], ...]
+    declared: bool = True
+
+    def __post_init__(self) -> None:
+        """Normalize to floats and check every axis."""
+        if not self.bounds:
+            raise InputError("domain is empty: give one lo,hi pair per axis.")
+        pairs = []
+        for axis, pair in enumerate(self.bounds, start=1):
+            try:
+                lo, hi = (float(value) for value in pair)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"domain of axis {axis} is {shown(repr(pair))}: give two numbers lo,hi."
+                ) from None
+            if not (np.isfinite(lo) and np.isfinite(hi) and lo < hi):
+                raise InputError(
+                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi "
+                    "and both finite."
+                )
+            if not MIN_WIDTH * max(abs(lo), abs(hi), 1e-280) <= hi - lo <= 1e300:
+                raise InputError(
+                    f"domain of axis {axis} is {lo!r},{hi!r}: its width {hi - lo:g} can't be split "
+                    "into cells in double precision; give other bounds."
+                )
+            pairs.append((lo, hi))
+        object.__setattr__(self, "bounds", tuple(pairs))
+
+    @classmethod
+    def from_data(cls, points: ArrayLike) -> Domain:
+        """Smallest box around ``points`` (n, d): fine to explore, not private.
+
+        An axis on which all points are equal gets a width of 1 around that value.
+
+        Raises
+        ------
+        InputError
+            Where there is no point.
+        """
+        points = np.asarray(points, dtype=float)
+        if points.ndim != 2 or not len(points):
+            raise InputError("the domain can't be read off data without points: declare it.")
+        lows, highs = points.min(axis=0), points.max(axis=0)
+        pairs = [
+            (float(lo), float(hi))
+            if hi - lo > MIN_WIDTH * max(abs(lo), abs(hi), 1e-280)
+            else _around(float(lo), float(hi))
+            for lo, hi in zip(lows, highs, strict=True)
+        ]
+        return cls(tuple(pairs), declared=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Domain:
+        """Read ``"lo,hi;lo,hi"``, the form of the command line and of links."""
+        try:
+            pairs = tuple(
+                tuple(float(value) for value in axis.split(",")) for axis in text.split(";")
+            )
+            if any(len(pair) != 2 for pair in pairs):
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f'domain is "{shown(text, 80)}": write one lo,hi pair per axis, separated by '
+                'semicolons, for example "0,1;0,1".'
+            ) from None
+        return cls(pairs)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        """``"lo,hi;lo,hi"``, read back by :meth:`parse`."""
+        return ";".join(f"{lo!r},{hi!r}" for lo, hi in self.bounds)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.bounds)
+
+    @property
+    def lows(self) -> NDArray[np.float64]:
+        """Lower bounds, shape (d,)."""
+        return np.array([lo for lo, _ in self.bounds])
+
+    @property
+    def highs(self) -> NDArray[np.float64]:
+        """Upper bounds, shape (d,)."""
+        return np.array([hi for _, hi in self.bounds])
+
+    def select(self, axes: Sequence[int]) -> Domain:
+        """Return the domain of some axes, in the order asked for."""
+        return Domain(tuple(self.bounds[axis] for axis in axes), declared=self.declared)
+
+    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Mask (n,) of the points that lie inside, borders included."""
+        # Axis by axis: a reduction over two columns costs more than all the rest.
+        inside = np.ones(len(points), dtype=bool)
+        for axis, (lo, hi) in enumerate(self.bounds):
+            values = points[:, axis]
+            inside &= (values >= lo) & (values <= hi)
+        return inside
+
+    def check_ndim(self, number: int, kind: str, holder: str) -> None:
+        """Raise InputError unless there is one pair of bounds for each column or dimension.
+
+        Parameters
+        ----------
+        number, kind, holder
+            How many of what the data of this name has.
+        """
+        if self.ndim != number:
+            raise InputError(
+                f"the domain has {counted(self.ndim, 'lo,hi pair')} but {holder} has "
+                f"{counted(number, kind)}: give one lo,hi pair per {kind}."
+            )
+
+
+def _around(lo: float, hi: float) -> tuple[float, float]:
+    """Widen an interval of (nearly) one value until it can be split into cells."""
+    half = max(0.5, abs(lo) * 1e-6)
+    return lo - half, hi + half
+
+
+def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Cells per axis from ``grid`` (one number for all axes, or one per axis).
+
+    Raises
+    ------
+    InputError
+        Where a side is no whole number of at least 2, the number of sides is wrong,
+        or the counts would not fit into memory.
+    """
+    given: Sequence[object] = (
+        tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim
+    )
+    if len(given) != ndim:
+        raise InputError(
+            f"grid has {len(given)} sides but the data has {ndim} columns: "
+            "give one number, or one per column."
+        )
+    sides = [_side(side) for side in given]
+    cells = math.prod(sides)
+    if cells > MAX_CELLS:
+        if 2**ndim > MAX_CELLS:
+            way_out = f"choose at most {MAX_CELLS.bit_length() - 1} columns"
+        else:
+            way_out = "choose fewer cells per axis"
+        raise InputError(
+            f"grid = {shown(' x '.join(map(_brief, sides)))} has {_brief(cells, ',')} cells, more "
+            f"than the {MAX_CELLS:,} that fit into memory; {way_out}."
+        )
+    return tuple(sides)
+
+
+def _brief(number: int, thousands: str = "") -> str:
+    """Write a whole number, one with many digits as a power of ten."""
+    if abs(number) < 10**15:
+        return f"{number:{thousands}}"
+    return f"{'-' if number < 0 else ''}10^{math.log10(abs(number)):.0f}"
+
+
+def _side(side: object) -> int:
+    """Cells of one axis: a whole number of at least 2."""
+    if isinstance(side, bool | np.bool_) or not isinstance(side, int | np.integer):
+        raise InputError(
+            f"grid = {shown(repr(side))}: the number of cells per axis is a whole number."
+        )
+    if side < 2:
+        raise InputError(
+            f"grid = {_brief(int(side))}: all points would share one cell; choose 2 or more cells "
+            "per axis."
+        )
+    return int(side)
+
+
+def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
+    """Cell borders of one axis, shape (side + 1,), to the bit those of NumPy."""
+    return np.linspace(lo, hi, side + 1)
+
+
+def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> NDArray[np.intp]:
+    """Cell of every value on one axis, shape (n,); values outside go to the border cell."""
+    edges = axis_edges(lo, hi, side)
+    scaled = (np.clip(values, lo, hi) - lo) * (side / (hi - lo))
+    cells = np.minimum(scaled.astype(np.intp), side - 1)
+    cells -= values < edges[cells]
+    np.maximum(cells, 0, out=cells)
+    cells += (values >= edges[cells + 1]) & (cells < side - 1)
+    return cells
+
+
+def check_outside(outside: str) -> None:
+    """Raise InputError where the rule for points outside is unknown."""
+    if outside not in ("clip", "drop"):
+        raise InputError(f'outside = "{shown(outside)}" is unknown: choose clip or drop.')
+
+
+def flat_cells(
+    points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
+) -> NDArray[np.intp]:
+    """Flat (row-major) cell number of every point, shape (n,); outside points are clipped."""
+    if loops := compiled_loops(len(points)):
+        found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
+
+        def work(part: slice) -> None:
+            loops.flat(points[part], box, sides, found[part])
+
+        in_threads(work, spans(len(points), CHUNK))
+        return found
+    flat = np.zeros(len(points), dtype=np.intp)
+    for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True)):
+        flat *= side
+        flat += axis_cells(points[:, axis], lo, hi, side)
+    return flat
+
+
+def compiled_loops(n: int) -> Any:
+    """:mod:`dpviz.grid.cell_kernels`, or None for points so few that NumPy is done before its import."""
+    if n < MANY:
+        return None
+    # "from dpviz import" would ask the package for a public name first, and load the estimators.
+    return import_module("dpviz.grid.cell_kernels")
+
+
+def compiled_rule(
+    domain: Domain, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Box and sides for :mod:`dpviz.grid.cell_kernels`; the edges are those of :func:`axis_edges`."""
+    width, sides = domain.highs - domain.lows, np.array(shape, dtype=np.int64)
+    return np.stack([domain.lows, domain.highs, sides / width, width / sides]), sides

@@ -1,0 +1,347 @@
+"""The app as a server: Streamlit's own, behind headers and a check of the host.
+
+Each way of starting has them:
+
+* ``streamlit run app.py``, for this computer,
+* ``python -m dpviz.server.web`` (or :func:`serve`, which ``dpviz app`` calls), for others, too,
+* ``uvicorn dpviz.server.web:app``, where a process manager wants an ASGI application.
+"""
+
+from __future__ import annotations
+
+from dpviz.server.arena import restart_with_one  # isort: skip  # before anything that starts a thread
+
+if __name__ == "__main__":
+    restart_with_one()
+
+import argparse
+import asyncio
+import base64
+import hashlib
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from streamlit import cli_util, config, file_util
+from streamlit.web.server import server_util
+
+from dpviz.base.ending import ended_by
+from dpviz.base.errors import InputError, shown
+from dpviz.server.loop import use as use_loop
+from dpviz.ui.session.address import (
+    SHARED,
+    allowed_host,
+    allowed_origin,
+    ask_no_host,
+    check_settings,
+    is_local,
+    place_of,
+)
+from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: What Streamlit runs: inside an installed package, beside that of a checkout. Streamlit takes the
+#: options of ``.streamlit/config.toml`` beside it.
+SCRIPT = Path(__file__).resolve().with_name("app") / "app.py"
+if not SCRIPT.is_file():
+    SCRIPT = SCRIPT.parents[2] / "app.py"
+
+#: What a page of the app may use: nothing of another host. Plotly and Streamlit write styles, and
+#: components of the app are modules that Streamlit makes of text ("blob:").
+_CONTENT = {
+    "default-src": "'self'",
+    "script-src": "'self' blob: 'wasm-unsafe-eval'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "media-src": "'self' data: blob:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+}
+
+#: Nothing of the visitor's computer is asked for, but the clipboard for links.
+_DEVICES = "accelerometer camera display-capture geolocation gyroscope microphone midi payment usb"
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # A link holds columns and settings: no other host is told.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": ", ".join(f"{name}=()" for name in _DEVICES.split()),
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+#: plotly.js, which the app asks for with its version: a browser keeps it, and what it made of it,
+#: as it does with Streamlit's own scripts. Else it is fetched, packed and compiled for each page.
+_PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
+_KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
+
+_LOG = logging.getLogger(__name__)
+
+#: Most kinds of refused sockets in the log: it is not for strangers to fill.
+_MOST_NOTED = 20
+
+#: Seconds after which a browser is opened: by then the server listens.
+_SOON = 0.2
+
+#: Where a file of a session comes in.
+_UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+
+#: Closed, whatever the settings say. Streamlit tells everybody how much memory each session takes,
+#: runs the script for whoever asks whether that goes well, and lets programs without a browser type
+#: into the app: paths of files, and releases.
+_CLOSED = re.compile("/_stcore/(metrics|script-health-check|agent(/.*)?)")
+
+
+@cache
+def _inline_scripts() -> str:
+    """Hashes of the scripts that stand in Streamlit's own page: no other one may run."""
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    hashes = (hashlib.sha256(one.encode()).digest() for one in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in hashes)
+
+
+@cache
+def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
+    """Headers of every answer.
+
+    Parameters
+    ----------
+    embed
+        Whether the address asks for the view for slides and course pages, which any page may show
+        in a frame; nothing else may be framed.
+    """
+    content = {**_CONTENT, "frame-ancestors": "*" if embed else "'none'"}
+    content["script-src"] += f" {_inline_scripts()}"
+    all_headers = {
+        **_HEADERS,
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in content.items()),
+    }
+    if not embed:
+        all_headers["X-Frame-Options"] = "DENY"
+    return tuple((name.lower().encode(), value.encode()) for name, value in all_headers.items())
+
+
+class Shield:
+    """Adds the headers to every answer, and answers only to its own names, pages and browsers.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._noted: set[tuple[str, str | None]] = set()
+
+    def _note(self, host: str, origin: str | None) -> None:
+        """Log a refused socket once: without it a page stays grey, and nobody knows why."""
+        if len(self._noted) < _MOST_NOTED and (host, origin) not in self._noted:
+            self._noted.add((host, origin))
+            _LOG.warning(
+                "a socket is refused: Host is %.100r, Origin is %.100r. --hosts has to name the "
+                "host; a proxy has to hand on the visitor's Host with its port.",
+                host,
+                origin,
+            )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        given = {name: value.decode("latin-1") for name, value in scope.get("headers", ())}
+        host = given.get(b"host", "")
+        if scope["type"] == "websocket":
+            origin = given.get(b"origin")
+            if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
+                await self._app(scope, receive, send)
+            else:
+                self._note(host, origin)
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found = message["status"] == 200 and _PLOTLY.search(scope["path"])
+                more = (*ours, _KEPT) if found and scope.get("query_string") else ours
+                names = {name for name, _ in more}
+                theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
+                message = {**message, "headers": [*theirs, *more]}
+            await send(message)
+
+        if not allowed_host(host):
+            refused = PlainTextResponse(
+                "This server does not answer to that name: whoever runs it can allow it with "
+                "--hosts NAME, or server.allowedHosts in .streamlit/config.toml.\n",
+                status_code=421,
+            )
+            await refused(scope, receive, answer)
+        elif _CLOSED.search(re.sub("/+", "/", scope["path"])):
+            await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
+        elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
+            size = given.get(b"content-length", "")
+            # Who does not say how large a file is gets the room of the largest.
+            bytes_coming = int(size) if size.isdecimal() else UPLOAD_LIMIT
+            with ExitStack() as room:
+                try:
+                    room.enter_context(coming(upload[1], bytes_coming))
+                except InputError as error:
+                    refused = PlainTextResponse(f"{error}\n", status_code=413)
+                    await refused(scope, receive, answer)
+                    return
+                await self._app(scope, receive, answer)
+        else:
+            await self._app(scope, receive, answer)
+
+
+def _end_on_hangup() -> None:
+    """End as by SIGTERM when the terminal is closed: what was uploaded leaves no file behind."""
+    hangup = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hangup is None or threading.current_thread() is not threading.main_thread():
+        return
+    # Who started it to go on without a terminal (nohup) is obeyed.
+    if signal.getsignal(hangup) in (signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
+def shield() -> list[Middleware]:
+    """Return what stands before the app, whichever way it is started."""
+    ask_no_host()
+    _end_on_hangup()
+    return [Middleware(Shield)]
+
+
+@asynccontextmanager
+async def in_browser(_: st.App) -> AsyncIterator[None]:
+    """Open the app in a browser where one is wanted: Streamlit leaves that to a named server."""
+    if not config.get_option("server.headless"):
+        if config.is_manually_set("browser.serverAddress"):
+            name = config.get_option("browser.serverAddress")
+        else:
+            name = server_util.get_display_address(
+                config.get_option("server.address") or "localhost"
+            )
+        url = server_util.get_url(name)
+        asyncio.get_running_loop().call_later(_SOON, cli_util.open_browser, url)
+    yield
+
+
+def ready(script: str) -> str:
+    """Return the script that ``streamlit run`` starts; end in words if its settings are wrong."""
+    try:
+        check_settings(Path(script))
+    except InputError as error:
+        sys.exit(ended_by(error))
+    return script
+
+
+def serve(
+    script: Path = SCRIPT,
+    *,
+    address: str = "localhost",
+    port: int = 8501,
+    hosts: Sequence[str] = (),
+    headless: bool = False,
+    settings: dict[str, Any] | None = None,
+) -> None:
+    """Run the app of a script until somebody stops it.
+
+    Parameters
+    ----------
+    script
+        ``app.py``; ``.streamlit/config.toml`` beside it holds.
+    address, port
+        Where to listen; an address that others can reach makes the server a shared one: paths of
+        its files can't be typed, and each visitor has budgets of their own.
+    hosts
+        Names by which visitors come, besides those of this computer.
+    headless
+        Whether no browser is opened.
+    settings
+        Further settings of Streamlit by their names.
+
+    Raises
+    ------
+    InputError
+        If a host is no name, or a setting can't be read.
+    """
+    for one in hosts:
+        if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):
+            raise InputError(
+                f"hosts = {shown(one)} is no name of a host: write lab.example.org, without "
+                "https:// and without a port."
+            )
+    if not all(is_local(place_of(one)) for one in (address, *hosts)):
+        os.environ[SHARED] = "1"
+    script = script.resolve()
+    check_settings(script)
+    use_loop()
+    own = ["localhost", "127.0.0.1", "::1"]
+    # Streamlit looks beside this "program" for its configuration, and for the script's modules.
+    sys.argv = [str(script)]
+    st.App(script, lifespan=in_browser, middleware=shield()).run(
+        config={
+            "server.address": address,
+            "server.port": port,
+            # Else as Streamlit finds: without a screen there is no browser.
+            **({"server.headless": True} if headless else {}),
+            "server.enableAgentApi": False,
+            "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],
+            **(settings or {}),
+        }
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """The application for ``uvicorn dpviz.server.web:app``, made when it is asked for."""
+    if name == "app":
+        # Where it listens is not known here: others may reach it, unless the environment says no.
+        os.environ.setdefault(SHARED, "1")
+        check_settings(SCRIPT)
+        return st.App(SCRIPT, middleware=shield())
+    raise AttributeError(name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m dpviz.server.web``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dpviz.server.web", description="Run the app for others."
+    )
+    parser.add_argument("--address", default="localhost", help="where to listen (localhost)")
+    parser.add_argument("--port", type=int, default=8501, help="port (8501)")
+    parser.add_argument(
+        "--hosts", default="", help="names by which visitors come, separated by commas"
+    )
+    parser.add_argument("--headless", action="store_true", help="open no browser")
+    given = parser.parse_args(arguments)
+    hosts = [one.strip() for one in given.hosts.split(",") if one.strip()]
+    try:
+        serve(address=given.address, port=given.port, hosts=hosts, headless=given.headless)
+    except InputError as error:
+        return ended_by(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

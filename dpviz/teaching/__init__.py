@@ -1,0 +1,1 @@
+"""Lessons and the game: texts and rules, without a screen."""

@@ -1,0 +1,106 @@
+"""Conditions on facts of a run: "private_clusters < true_clusters and epsilon <= 1"."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from dpviz.base.errors import InputError, shown
+
+_SIGNS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+#: Digits of a fact in a text, where it is no whole number.
+DIGITS = 3
+
+_PART = re.compile(r"\s*([\w.]+)\s*(==|!=|<=|>=|<|>)\s*([\w.]+)\s*")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Comparisons that all have to hold.
+
+    Parameters
+    ----------
+    parts
+        Left side, sign and right side of each; a side is a fact's name or a number.
+    """
+
+    parts: tuple[tuple[str | float, str, str | float], ...]
+
+    @property
+    def names(self) -> set[str]:
+        """Facts that are asked for."""
+        sides = [side for left, _, right in self.parts for side in (left, right)]
+        return {side for side in sides if isinstance(side, str)}
+
+    def holds(self, facts: Mapping[str, float]) -> bool:
+        """Whether all comparisons hold; one with an unknown or missing value does not.
+
+        Facts are compared as they are written in texts: a noise scale of 1.996 is written 2, and so
+        it is 2 or more.
+        """
+        return all(
+            not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)
+            for left, sign, right in self.parts
+            for one, other in [(_value(left, facts), _value(right, facts))]
+        )
+
+
+def parse_condition(text: str, known: Collection[str]) -> Condition:
+    """Read a condition.
+
+    Parameters
+    ----------
+    text
+        Comparisons, joined by "and".
+    known
+        Names of the facts that there are.
+
+    Raises
+    ------
+    InputError
+        Where it can't be read, or a fact is unknown.
+    """
+    parts = []
+    for piece in re.split(r"\band\b", text):
+        found = _PART.fullmatch(piece)
+        if found is None:
+            raise InputError(
+                f'the condition "{shown(piece.strip())}" can\'t be read: write a fact, one of '
+                f"{' '.join(_SIGNS)}, and a fact or a number."
+            )
+        left, sign, right = found.groups()
+        parts.append((_side(left, known), sign, _side(right, known)))
+    return Condition(tuple(parts))
+
+
+def check_fact(name: str, known: Collection[str]) -> str:
+    """Return the name of a fact, or raise InputError where there is none of this name."""
+    if name not in known:
+        raise InputError(f'there is no fact "{shown(name)}": choose from {", ".join(known)}.')
+    return name
+
+
+def _side(text: str, known: Collection[str]) -> str | float:
+    """Read a side of a comparison."""
+    try:
+        return float(text)
+    except ValueError:
+        return check_fact(text, known)
+
+
+def _value(side: str | float, facts: Mapping[str, float]) -> float:
+    """Value of a side; NaN where the run has no such fact."""
+    if not isinstance(side, str):
+        return side
+    value = float(facts.get(side, math.nan))
+    return value if value.is_integer() else float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,608 @@
+"""Controls of the compare page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
+from dpviz.experiments.presets import PRESETS, Preset
+from dpviz.experiments.sweep import Plan, Subject, axes, subject_of_sample
+from dpviz.experiments.worker_times import check_price
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
+from dpviz.family.card import VariantName
+from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.figures.compare import METHODS
+from dpviz.privacy.ledger import Neighbours, check_epsilon
+from dpviz.ui.compare.paper_sets import given_subject, paper_sets_panel
+from dpviz.ui.compare.runs import (
+    SweepRequest,
+    all_classed,
+    families_of,
+    fitting,
+    offered,
+    quick_scores,
+)
+from dpviz.ui.compare.worker_times import MOST_PRICE
+from dpviz.ui.data.domain_panel import domain_panel
+from dpviz.ui.data.own_data import OwnData, loaded, own_data
+from dpviz.ui.data.panel import protection, public_switch
+from dpviz.ui.data.rows import offer_box, show_notes
+from dpviz.ui.data.state import (
+    FIRST,
+    FIRST_METHODS,
+    UPLOAD,
+    DataState,
+    data_controls,
+    methods_of,
+    suited_links,
+    without,
+)
+from dpviz.ui.messages import show_caption
+from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.state import Control, CorrectedError, choice, number, whole
+from dpviz.ui.widgets.epsilon_panel import epsilon_panel
+from dpviz.ui.widgets.parameters import boxes, parser
+
+VARIANTS = ("sound", "published")
+
+NO_PRESET = "none"
+
+VIEWS = {"data": "data sets", "scores": "scores"}
+
+EPSILONS = (0.01, 10.0)
+
+MOST_DRAWS, MOST_EPSILONS = 100, 24
+
+#: Parameters that can run along the axis, if all chosen methods have them.
+AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([method])))
+
+
+class Names(list[str]):
+    """Several names, in the text form of a link."""
+
+    def __str__(self) -> str:
+        """Return the names separated by commas."""
+        return ",".join(self)
+
+
+#: Controls for own data only: a sample set has its own bounds and parameters here.
+OF_OWN_DATA = ("domain", "outside", *suited_links())
+
+#: What a figure of a paper sets; those that other pages have as well don't follow meanwhile.
+_OF_FIGURE = (
+    "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
+    "view",
+)  # fmt: skip
+
+
+def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
+    """Parameters that depend on the data set, with their values for a sample set."""
+    return [
+        (family.parameter(name), value)
+        for family in FAMILIES.values()
+        for name, value in family.suited(known).items()
+    ]
+
+
+class CompareState(DataState):
+    """Controls of the page; some hold several names."""
+
+    @property
+    def has_own_data(self) -> bool:
+        """Whether own data is among the chosen ones."""
+        return UPLOAD in self.get("data")
+
+    @property
+    def has_figure(self) -> bool:
+        """Whether a figure of a paper is shown."""
+        return bool(self.get("preset") != NO_PRESET)
+
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over: of several data sets the first."""
+        told = super().told()
+        for name in ("data", "methods"):
+            if not told[name]:  # somebody is about to choose
+                del told[name]
+        if "methods" in told:
+            told["methods"] = tuple(told["methods"])
+        if "data" in told:
+            told["data"] = told["data"][0]
+        if told.get("data") != UPLOAD:
+            told = without(told, OF_OWN_DATA)
+        return without(told, _OF_FIGURE) if self.has_figure else told
+
+    def tell(self) -> None:
+        """Store what was changed here; what a figure of a paper has is no news."""
+        if self._store.get("figure", False) != self.has_figure:
+            self._store["figure"] = self.has_figure
+            if self._store["told"]:
+                self._store["told"] = None
+        super().tell()
+        if not self.has_figure:
+            self._store["own"] = {name: self.get(name) for name in _OF_FIGURE}
+
+    def leave_figure(self) -> None:
+        """Bring back the own choices, and follow what was changed on other pages meanwhile."""
+        self.set("preset", NO_PRESET)
+        for name, value in self._store.get("own", {}).items():
+            self.set(name, value)
+        self._store["opened"] = True
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over; a chosen data set stays beside the others."""
+        taken = super().taken(working) | self._methods(working)
+        if working.get("data") in self.get("data"):
+            taken.pop("data", None)
+        if working.get("data") != UPLOAD:
+            taken = without(taken, OF_OWN_DATA)
+        return without(taken, _OF_FIGURE) if self.has_figure else taken
+
+    def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Methods that this page takes over: beside those of the same family, if there are any."""
+        chosen = methods_of(working, self)
+        if not chosen:
+            return {}
+        here, family = list(self.get("methods")), CARDS[chosen[0]].family
+        if not any(CARDS[name].family == family for name in here):
+            here = [*FIRST_METHODS[family]]
+        here += [name for name in chosen if name in METHODS and name not in here]
+        return {"methods": Names(here)}
+
+    def link(self) -> dict[str, str]:
+        """Values of all controls as text for a link."""
+        needless: tuple[str, ...] = () if self.has_own_data else OF_OWN_DATA
+        if self.get("axis") == EPSILON.name:
+            needless += ("axis", "values")
+        if not self.get("price"):
+            needless += ("price",)
+        lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
+        texts = super().link() | lists
+        return {name: text for name, text in texts.items() if text and name not in needless}
+
+
+def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
+    """Parser of names separated by commas; at least one must be known."""
+
+    def parse(text: str) -> Names:
+        names = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
+        known = Names(part for part in names if part in options)
+        unknown = [part for part in names if part not in options]
+        wrong = f'{name} has "{shown(unknown[0])}", which is unknown' if unknown else ""
+        if not known:
+            wrong = wrong or f"{name} names nothing"
+            raise InputError(f"{wrong}: choose from {', '.join(options)}.")
+        if wrong:
+            raise CorrectedError(f"{wrong}.", known)
+        return known
+
+    return parse
+
+
+def parse_epsilons(text: str) -> tuple[float, ...]:
+    """Read budgets separated by commas; return them in ascending order, none for an empty text.
+
+    Raises
+    ------
+    InputError
+        If one is not a number or is out of range, or there are too many.
+    """
+    return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
+
+
+def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
+    """Read values of a parameter separated by commas, as :func:`parse_epsilons` does."""
+    check = axis.check or float
+    return _parse_numbers(text, "values", check, axis.limits or (-math.inf, math.inf))
+
+
+def _parse_numbers(
+    text: str, name: str, check: Callable[[float], float], reach: tuple[float, float]
+) -> tuple[float, ...]:
+    """Read numbers separated by commas, each checked and within reach, in ascending order."""
+    found, (low, high) = set(), reach
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            value = float(part)
+        except ValueError:
+            raise InputError(
+                f'{name} has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
+            ) from None
+        if not low <= check(value) <= high:
+            raise InputError(
+                f"{name} has {value:g}, which is out of reach: give numbers from {low:g} to "
+                f"{high:g}."
+            )
+        found.add(value)
+    if len(found) > MOST_EPSILONS:
+        raise InputError(f"{name} has {len(found)} values: give at most {MOST_EPSILONS}.")
+    return tuple(sorted(found))
+
+
+def _epsilon_end(name: str) -> Control:
+    """Control of one end of the range of budgets."""
+
+    def check(value: float) -> None:
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(
+                f"{name} = {value:g} is no usable privacy budget: give a number greater than 0."
+            )
+
+    return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
+
+
+def page_state() -> CompareState:
+    """All controls of the page, from the link or the session."""
+    wrong: list[str] = []
+
+    def typed(text: str) -> str:
+        try:
+            return ", ".join(f"{value:g}" for value in parse_epsilons(text))
+        except InputError as error:
+            wrong.append(str(error).rstrip("."))
+            return ""
+
+    own = data_controls(FIRST, many=True)
+    state = CompareState(
+        "compare",
+        {
+            "preset": Control(NO_PRESET, choice("preset", (NO_PRESET, *FIGURES))),
+            "data": Control(
+                Names([FIRST]), several("data", (*sample_names(), UPLOAD)), shared=True
+            ),
+            "methods": Control(
+                Names(FIRST_METHODS["wavecluster"]), several("methods", METHODS), shared=True
+            ),
+            "variant": Control("sound", choice("variant", VARIANTS), shared=True),
+            "draws": Control(10, whole("draws", 1, MOST_DRAWS)),
+            "low": _epsilon_end("low"),
+            "high": _epsilon_end("high"),
+            "points": Control(8, whole("points", 1, MOST_EPSILONS)),
+            "epsilons": Control("", typed),
+            "axis": Control(EPSILON.name, choice("axis", AXES)),
+            "values": Control("", str),
+            "score": Control("dsg_c", choice("score", tuple(SCORES))),
+            "view": Control("data", choice("view", tuple(VIEWS))),
+            "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
+            "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
+            **{name: one for name, one in own.items() if name != "data"},
+            **{
+                one.link: Control(value, parser(one), shared=True)
+                for one, value in suiting(sample(FIRST))
+            },
+        },
+    )
+    if state.fresh:
+        for sentence in wrong:
+            state.correct("epsilons", "", f"{sentence}; the range is used.")
+        _take_preset(state, but=state.given)
+        _correct(state)
+    return state
+
+
+def _correct(state: CompareState) -> None:
+    """Correct values of a link that are valid alone but not with the values of other controls."""
+    low, high = state.get("low"), state.get("high")
+    axis = state.get("axis")
+    if axis not in (one.name for one in axes(state.get("methods"))):
+        wrong = f"axis = {axis} does not go with the methods; {EPSILON.name} is used."
+        state.correct("axis", EPSILON.name, wrong)
+    else:
+        try:
+            parse_values(state.get("values"), PARAMETERS[axis])
+        except InputError as error:
+            wrong = f"{str(error).rstrip('.')}; the usual values are used."
+            state.correct("values", "", wrong)
+    if low > high:
+        sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
+        state.correct("high", low, sentence)
+    # Whether own data have classes is known only later.
+    classed = all(name == UPLOAD or sample(name).classes for name in state.get("data"))
+    for name, choices in (
+        ("score", offered(families_of(state.get("methods")), classed=classed)),
+        ("of", tuple(state.get("data"))),
+    ):
+        value = state.get(name)
+        if name in state.given and value not in choices:
+            sentence = f"{name} = {value} does not go with the rest; {choices[0]} is used."
+            state.correct(name, choices[0], sentence)
+
+
+def _change_preset(state: CompareState) -> None:
+    """Fill in what the chosen figure has, or bring back the own choices."""
+    if state.has_figure:
+        _take_preset(state)
+    else:
+        state.leave_figure()
+
+
+def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
+    """Set the controls to the values of a paper's figure."""
+    chosen = PRESETS.get(state.get("preset"))
+    if chosen is None:
+        return
+    values = {
+        "data": Names(chosen.samples),
+        "methods": Names(chosen.methods),
+        "variant": chosen.variant,
+        "neighbours": "add_remove",
+        "draws": chosen.repeats,
+        "epsilons": ", ".join(f"{epsilon:g}" for epsilon in chosen.epsilons),
+        "axis": chosen.axis,
+        "values": ", ".join(f"{value:g}" for value in chosen.values),
+        "score": next(iter(chosen.scores)),
+        "view": "data",
+    }
+    for name, value in values.items():
+        if name not in but:
+            state.set(name, value)
+
+
+def sidebar(state: CompareState) -> SweepRequest | None:
+    """Show the controls in the sidebar; return the runs to show, None if a figure has none.
+
+    Raises
+    ------
+    InputError
+        If nothing is chosen, or a budget is invalid.
+    """
+    st.selectbox(
+        "Figure of a paper",
+        **state.choice("preset", (NO_PRESET, *FIGURES)),
+        format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
+        on_change=partial(_change_preset, state),
+        help="Fills in all below as the figure has it, on our sample sets or the paper's own data. "
+        "Your own choices come back afterwards.",
+    )
+    if state.has_figure:
+        # The box cuts a long name off.
+        show_caption(FIGURES[state.get("preset")].full_name)
+        st.button(
+            "Back to your own choices",
+            on_click=state.leave_figure,
+            icon=":material/undo:",
+            width="stretch",
+        )
+    if state.get("preset") in ILLUSTRATIONS:
+        _reset_button(state)
+        return None
+    preset = PRESETS.get(state.get("preset"))
+    if preset and paper_sets_panel(preset):
+        # The stand-in may lack the classes of the figure's own score.
+        state.set("score", next(iter(preset.scores)))
+    titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data"}
+    st.multiselect(
+        "Data",
+        (*sample_names(), UPLOAD),
+        **state.widget("data", "default"),
+        format_func=titles.__getitem__,
+        help="One panel each. Own data is the same on all pages.",
+    )
+    own = _own_data(state)
+    subject, neighbours = _own_subject(state, own), protection(state, own)
+    declared = own is not None and public_switch(state, own)
+    st.multiselect(
+        "Methods",
+        METHODS,
+        **state.widget("methods", "default"),
+        format_func=lambda name: CARDS[name].title,
+        help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
+    )
+    left, right = st.columns(2)
+    left.selectbox(
+        "Variant",
+        **state.choice("variant", VARIANTS),
+        help="As printed in the paper, or the same idea with a proof that holds.",
+    )
+    right.number_input(
+        "Draws per point",
+        1,
+        MOST_DRAWS,
+        **state.widget("draws"),
+        help="Every method draws with the same seeds, from 0 on.",
+    )
+    epsilons = _epsilon_boxes(state)
+    if epsilons:
+        epsilon_panel(max(epsilons), neighbours, persons=bool(own and own.unit))
+    values = _axis_boxes(state)
+    _reset_button(state)
+    unit = own.unit if own else None
+    request = _request(state, subject, neighbours, unit, epsilons, values)
+    return replace(request, public=declared)
+
+
+def _reset_button(state: CompareState) -> None:
+    """Show the button that sets all controls back."""
+    st.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+
+
+def _titles(family: Family) -> str:
+    """Names of a family's methods on the screen."""
+    return ", ".join(CARDS[name].title for name in METHODS if name in family.methods)
+
+
+def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
+    """Show boxes for a range and for a list of budgets; return the budgets."""
+    typed = state.get("epsilons").strip()
+    low, high, points = st.columns(3)
+    shared: dict[str, Any] = {"disabled": bool(typed)}
+    for column, name, label in ((low, "low", "ε from"), (high, "high", "to")):
+        box = {**state.widget(name), **shared}
+        column.number_input(label, *EPSILONS, step=0.1, format="%g", **box)
+    points.number_input("Points", 1, MOST_EPSILONS, **state.widget("points"), **shared)
+    st.text_input(
+        "or these ε",
+        **state.widget("epsilons"),
+        placeholder="0.1, 0.5, 1",
+        help="Numbers with commas between, in place of the range.",
+    )
+    if typed:
+        return parse_epsilons(typed)
+    return spread(float(state.get("low")), float(state.get("high")), int(state.get("points")))
+
+
+def _axis_boxes(state: CompareState) -> tuple[float, ...]:
+    """Show what runs along the axis, if there is a choice; return its values, none for epsilon."""
+    offered = tuple(one.name for one in axes(state.get("methods")))
+    if state.get("axis") not in offered:
+        state.set("axis", EPSILON.name)
+    if len(offered) == 1:
+        return ()
+    left, right = st.columns([2, 3])
+    left.selectbox(
+        "Axis",
+        **state.choice("axis", offered),
+        format_func=lambda name: PARAMETERS[name].sign,
+        help="What runs along the axis: ε, or another parameter of all chosen methods. Then there "
+        "is one panel for each ε.",
+    )
+    axis = PARAMETERS[state.get("axis")]
+    usual = ", ".join(f"{value:g}" for value in axis.searched)
+    right.text_input(
+        "Its values",
+        **state.widget("values"),
+        placeholder=usual,
+        disabled=axis.name == EPSILON.name,
+        help="Numbers with commas between; the usual ones where empty. ε has its own boxes above.",
+    )
+    if axis.name == EPSILON.name:
+        return ()
+    return parse_values(state.get("values"), axis) or parse_values(usual, axis)
+
+
+def spread(low: float, high: float, points: int) -> tuple[float, ...]:
+    """Budgets from low to high, evenly spaced on a log scale, rounded to three significant digits.
+
+    Raises
+    ------
+    InputError
+        If the range is empty.
+    """
+    if low > high:
+        raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
+    if points == 1 or low == high:
+        return (low,)
+    inner = [float(f"{value:.3g}") for value in np.geomspace(low, high, points)[1:-1]]
+    return tuple(sorted({low, *inner, high}))
+
+
+@st.cache_resource(show_spinner=False)
+def _sample_subject(name: str) -> Subject:
+    """Sample set with its parameters; all sessions share one copy of the points."""
+    return replace(subject_of_sample(name), dataset=sample_data(name))
+
+
+@st.cache_resource(show_spinner=False)
+def _stand_in(figure: str, name: str) -> Subject:
+    """Sample set in a figure of a paper; all sessions share one copy of the points."""
+    return replace(_sample_subject(name), title=PRESETS[figure].stand_in_title(name))
+
+
+def _subject(preset: Preset | None, name: str) -> Subject:
+    """Sample set, or the paper's own data that it stands for."""
+    if preset is None:
+        return _sample_subject(name)
+    return given_subject(preset, name) or _stand_in(preset.name, name)
+
+
+def _own_data(state: CompareState) -> OwnData | None:
+    """Load own data; return None if it is not chosen or no file is uploaded yet."""
+    if not state.has_own_data:
+        return None
+    many = all(family.many_columns for family in families_of(state.get("methods")))
+    try:
+        return own_data(state, many=many)
+    except NothingLoadedError as error:
+        if state.get("columns") or loaded():
+            error.show()
+        return None
+
+
+def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
+    """Show bounds and parameters of own data; return the data with them."""
+    if own is None:
+        return None
+    dataset = own.current
+    domain = domain_panel(state, dataset, own.identity, far=own.far and own.far[1])
+    show_notes(state, dataset, said=dataset.counts is None)
+    offer_box(state, dataset, None if domain.declared else own.far)
+    suited = [one for one, _ in suiting(sample(FIRST))]
+    places, below = st.columns(len(suited), vertical_alignment="bottom"), st.container()
+    for column, one in zip(places, suited, strict=True):
+        boxes(
+            state,
+            one,
+            dataset.columns[:2],
+            column,
+            label=f"{one.name.capitalize()} {one.sign}",
+            disabled=one.kind == "sides" and dataset.counts is not None,
+            below=below,
+        )
+    # A file may have the name of a sample set, but the name identifies the rows.
+    name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
+    return Subject(
+        name=name,
+        title=dataset.name,
+        dataset=dataset,
+        domain=domain,
+        outside=state.get("outside"),
+        settings={one.name: one.value(state.get(one.link)) for one in suited},
+    )
+
+
+def _request(
+    state: CompareState,
+    own: Subject | None,
+    neighbours: Neighbours,
+    unit: str | None,
+    epsilons: tuple[float, ...],
+    values: tuple[float, ...],
+) -> SweepRequest:
+    """Build the request from all controls."""
+    data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
+    methods = tuple(name for name in METHODS if name in state.get("methods"))
+    if not data:
+        hint = "Choose at least one data set"
+        if UPLOAD in state.get("data"):
+            hint = "Leave rows out or choose other columns" if loaded() else "Load a file"
+        raise InputError(f"{hint} on the left.")
+    if not methods:
+        raise InputError("Choose at least one method on the left.")
+    preset = PRESETS.get(state.get("preset"))
+    subjects = {name: own if name == UPLOAD and own else _subject(preset, name) for name in data}
+    families = families_of(methods)
+    classed = all_classed(subjects.values())
+    choices = offered(families, classed=classed)
+    if state.get("score") not in choices:
+        wanted = preset.scores if preset else ()
+        state.set("score", next((one for one in wanted if one in choices), choices[0]))
+    quick = quick_scores(families, classed=classed)
+    scores = quick if state.get("score") in quick else tuple(dict.fromkeys((*quick, *choices)))
+    plans = {}
+    for name, subject in subjects.items():
+        plans[name] = Plan(
+            subjects=(subject,),
+            methods=methods,
+            epsilons=epsilons,
+            seeds=tuple(range(int(state.get("draws")))),
+            variant=cast(VariantName, state.get("variant")),
+            # In a sample set each person has one record.
+            neighbours=neighbours if subject is own else replace(neighbours, cap=1),
+            options=fitting(preset.options if preset else {}, methods),
+            scores=scores,
+            axis=state.get("axis"),
+            values=values,
+        )
+    if state.get("of") not in plans:
+        state.set("of", data[0])
+    return SweepRequest(plans=plans, unit=unit)

@@ -1,0 +1,124 @@
+"""How to repeat a run of the compare page: a link to its explorer, and the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpviz.commands.reproduce import columns_option
+from dpviz.experiments.sweep import Plan
+from dpviz.families import CARDS, PARAMETERS
+from dpviz.ui.compare.runs import SweepRequest, families_of, fitting, is_sample
+from dpviz.ui.data.state import UPLOAD
+from dpviz.ui.session.state import format_value
+
+
+def explorer_link(
+    plan: Plan,
+    data: str,
+    method: str,
+    epsilon: float,
+    seed: int,
+    step: Mapping[str, float] | None = None,
+) -> dict[str, str]:
+    """Parameters of the link that shows a run of a plan in its explorer.
+
+    Parameters
+    ----------
+    plan
+        Plan of one data set.
+    data
+        Name of that data set in links.
+    method, epsilon, seed, step
+        The run; step is one of those of the plan.
+    """
+    (subject,) = plan.subjects
+    chosen = plan.parameters(subject, method, step)
+    if subject.dataset.counts is not None:
+        chosen.pop("grid", None)  # a grid of counts brings its own cells
+    values = {
+        "data": data if is_sample(subject) else UPLOAD,
+        "method": method,
+        "variant": plan.variant,
+        "neighbours": plan.neighbours.relation,
+        "epsilon": float(epsilon),
+        "seed": int(seed),
+        **{PARAMETERS[name].link: value for name, value in chosen.items()},
+    }
+    if not is_sample(subject):
+        values |= _reading(plan, {})
+    return {name: format_value(value) for name, value in values.items()}
+
+
+def command_lines(request: SweepRequest) -> list[str]:
+    """Command lines that make all rows, each for one data set.
+
+    A method whose own choices differ from its defaults has a separate line.
+    """
+    lines = []
+    for name, plan in request.plans.items():
+        special = [(method,) for method in plan.methods if _own_options(plan, method)]
+        others = tuple(method for method in plan.methods if (method,) not in special)
+        groups = filter(None, (others, *special))
+        lines += [
+            shlex.join(_command(request, name, methods, number))
+            for number, methods in enumerate(groups, start=1)
+        ]
+    return lines
+
+
+def _own_options(plan: Plan, method: str) -> dict[str, Any]:
+    """Options of a plan that only one method has, if they differ from its defaults."""
+    defaults = {one.name: one.default for one in CARDS[method].parameters}
+    options = ((option.rpartition("."), value) for option, value in plan.options.items())
+    return {
+        name: value for (of, _, name), value in options if of == method and value != defaults[name]
+    }
+
+
+def _command(request: SweepRequest, name: str, methods: Sequence[str], number: int) -> list[str]:
+    """Words of one command line."""
+    plan, subject = request.plans[name], request.subjects[name]
+    lists = {
+        "methods": methods,
+        "epsilons": [format_value(epsilon) for epsilon in plan.epsilons],
+        "scores": [
+            score for family in families_of(methods) for score in plan.names(family, subject)
+        ],
+    }
+    options: dict[str, Any] = {key: ",".join(dict.fromkeys(one)) for key, one in lists.items()}
+    options |= {"repeats": len(plan.seeds), "variant": plan.variant}
+    options["neighbours"] = plan.neighbours.relation
+    if plan.values:
+        options["axis"] = plan.axis
+        options["values"] = ",".join(format_value(value) for value in plan.values)
+    shared = {option: value for option, value in plan.options.items() if "." not in option}
+    options |= fitting(shared, methods)
+    for method in methods:
+        options |= _own_options(plan, method)
+    words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
+    if not is_sample(subject):
+        options |= _reading(plan, fitting(subject.settings, methods))
+        if subject.dataset.counts is not None:
+            words.append("--counts")
+        elif name == UPLOAD and request.unit is not None:
+            options |= {"unit": request.unit, "cap": plan.neighbours.cap}
+    options["out"] = f"{request.stamp.file}-{name}-{number}.csv"
+    return words + [
+        word for key, value in options.items() for word in (f"--{key}", format_value(value))
+    ]
+
+
+def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How to read own data: bounds, some settings, columns and classes if there are any."""
+    (subject,) = plan.subjects
+    bounds = subject.bounds(plan.variant)
+    words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}
+    words |= settings
+    if subject.dataset.counts is None:
+        classes = subject.dataset.classes
+        words |= {} if classes is None else {"classes": classes.column}
+        return words | {"columns": columns_option(subject.dataset.columns)}
+    words.pop("grid", None)  # a grid of counts brings its own cells
+    return words

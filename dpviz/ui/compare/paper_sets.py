@@ -1,0 +1,175 @@
+"""The papers' own data sets on the compare page: given by path or as files, kept by the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.data.formats import ACCEPTED
+from dpviz.data.reading.apart import Upload
+from dpviz.data.reading.read import read_table
+from dpviz.data.samples import sample
+from dpviz.experiments.paper_sets import PaperSet
+from dpviz.experiments.presets import Preset
+from dpviz.experiments.sweep import Subject
+from dpviz.ui.data.local_file import LocalFile, local_file
+from dpviz.ui.data.own_data import AnyTable, hand_over
+from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.session.address import on_this_machine
+from dpviz.ui.session.uploads import UPLOAD_LIMIT, check_size, keep, show_room
+
+#: Session entry of what was given, and of the number of times that it was given back.
+_GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """A paper's set that was given: its data and the file that it was read from."""
+
+    subject: Subject
+    file: Any
+
+
+def given_sets() -> dict[str, Given]:
+    """Papers' sets of this session, by name."""
+    found: dict[str, Given] = st.session_state.setdefault(_GIVEN, {})
+    return found
+
+
+def given_subjects() -> list[Subject]:
+    """The same as data sets of a sweep."""
+    return [one.subject for one in given_sets().values()]
+
+
+def given_subject(preset: Preset | None, name: str) -> Subject | None:
+    """The paper's own data in place of a sample set, if it was given."""
+    theirs = preset.stands_for.get(name) if preset else None
+    found = given_sets().get(theirs.name) if theirs else None
+    return found.subject if found else None
+
+
+def take_along(subject: Subject) -> None:
+    """Make a paper's set the own data of all pages."""
+    found = next((one for one in given_sets().values() if one.subject is subject), None)
+    if found:
+        hand_over(found.file)
+
+
+def paper_sets_panel(preset: Preset) -> bool:
+    """Show where to give the paper's own data; return whether a set has just been given."""
+    wanted = preset.stands_for
+    if not wanted:
+        show_caption("The paper doesn't name its data: our sample sets stand in for them.")
+        return False
+    before = {name: one.file.file_id for name, one in given_sets().items()}
+    epoch = st.session_state.get(_EPOCH, 0)
+    # The label stays the same, or the browser would close the panel.
+    with st.expander("The paper's own data", icon=":material/dataset:", key="compare:paper data"):
+        titles = ", ".join(one.title for one in wanted.values())
+        show_caption(
+            "Our sample sets stand in, since the papers' data may not be passed on. Whoever has "
+            "them gives the files here. They stay in this session, and are in no link: after a "
+            "reload give them again."
+        )
+        files = st.file_uploader(
+            plain_text(f"Files of {titles}"),
+            accept_multiple_files=True,
+            key=f"compare:paper files@{epoch}",
+            max_upload_size=UPLOAD_LIMIT // 2**20,
+            help=ACCEPTED,
+        )
+        for file in files:
+            _take(wanted.values(), file)
+        keep("paper sets", [*files, *(one.file for one in given_sets().values())])
+        show_room()
+        for one in wanted.values():
+            if on_this_machine():
+                path = st.text_input(
+                    plain_text(f"Path of {one.title}"),
+                    key=f"compare:path of {one.name}@{epoch}",
+                    placeholder=f"/folder/{one.name}.csv",
+                    persist_state="session",
+                )
+                _take_path(one, path)
+        for name, one in wanted.items():
+            show_caption(_status(name, one))
+        number = sum(one.name in given_sets() for one in wanted.values())
+        st.button(
+            "Back to the stand-ins", on_click=_give_back, disabled=not number, width="stretch"
+        )
+    return any(before.get(name) != one.file.file_id for name, one in given_sets().items())
+
+
+def _status(name: str, theirs: PaperSet) -> str:
+    """Whether a paper's set is there, and where to have it."""
+    found = given_sets().get(theirs.name)
+    if found:
+        return f"✓ {theirs.title}: {shown(found.file.name)}, {found.subject.dataset.n:,} records."
+    return f"{theirs.title}: {sample(name).title} stands in. To be had from {theirs.source}."
+
+
+def _give_back() -> None:
+    """Drop all sets that were given."""
+    given_sets().clear()
+    st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
+
+
+def _take_path(theirs: PaperSet, text: str) -> None:
+    """Take the set from a path of this computer, if there is one and the file is new."""
+    try:
+        file = local_file(text, theirs.title)
+    except InputError as error:
+        show_error(error)
+        return
+    if file:
+        _take([theirs], file)
+
+
+def _take(wanted: Iterable[PaperSet], file: Any) -> None:
+    """Take a file as the set that it has the records of; say what is wrong with it."""
+    if any(one.file.file_id == file.file_id for one in given_sets().values()):
+        return
+    try:
+        table: AnyTable = (
+            read_table(file, name=file.name)
+            if isinstance(file, LocalFile)
+            else Upload(file.name, file.size, file.getvalue, UPLOAD_LIMIT).table()
+        )
+        sets = list(wanted)
+        theirs = next((one for one in sets if one.fits(table)), None)
+        if theirs is None:
+            if len(sets) == 1:
+                sets[0].take(table)  # says what is wrong
+            raise InputError(
+                f"{shown(file.name)} has {table.rows:,} rows and {len(table.columns):,} columns, "
+                f"which none of {', '.join(one.title for one in sets)} has: choose another file."
+            )
+        dataset = theirs.take(table)
+        if not isinstance(file, LocalFile):
+            check_size(file.name, (dataset.points, dataset.counts))
+    except InputError as error:
+        show_error(error)
+        return
+    given_sets()[theirs.name] = Given(
+        subject=Subject(
+            name=theirs.title,
+            title=theirs.title,
+            dataset=dataset,
+            settings=dict(theirs.settings),
+        ),
+        file=file,
+    )
+
+
+def stand_in_words(preset: Preset, names: Iterable[str]) -> str:
+    """Say which of the chosen sample sets stand in for the paper's data; empty if none does."""
+    missing = [
+        preset.stand_in_title(name).removeprefix("stand-in: ")
+        for name in names
+        if name in preset.samples and given_subject(preset, name) is None
+    ]
+    return f"Not the paper's own data: {'; '.join(missing)}." if missing else ""

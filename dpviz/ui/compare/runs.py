@@ -1,0 +1,326 @@
+"""Runs of the compare page: the request, the known rows, and the job that draws the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from threading import Lock
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.base.errors import shown
+from dpviz.base.work import IsCancelled, Progress, Work
+from dpviz.data.samples import sample_names
+from dpviz.experiments.sweep import (
+    COLUMNS,
+    Plan,
+    Subject,
+    SweepCancelled,
+    failing_words,
+    rows_of,
+    run_sweep,
+)
+from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
+from dpviz.family.claim import variant_words
+from dpviz.family.family import Family
+from dpviz.family.score import scores_for
+from dpviz.ui.data.state import UPLOAD
+from dpviz.ui.session.job import Job, job_of, start
+from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
+
+#: Work of at most this many seconds starts without the button.
+_EAGER = 15.0
+
+#: Seconds that the page waits for new runs, so that short work shows no partial picture.
+_WAIT = 0.6
+
+#: Session entries: the running job, and the rows found so far.
+JOB, FOUND = "compare:job", "compare:found"
+
+#: Maximum number of rows that a session stores.
+_MOST_ROWS = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepRequest:
+    """Runs to show on the page.
+
+    Parameters
+    ----------
+    plans
+        One per data set, by its name in the link; they differ only in the data.
+    unit
+        Column that identifies persons in own data, or None.
+    public
+        Whether the owner of own data declares them public.
+    """
+
+    plans: dict[str, Plan]
+    unit: str | None = None
+    public: bool = False
+
+    @property
+    def any(self) -> Plan:
+        """One of the plans, for their common settings."""
+        return next(iter(self.plans.values()))
+
+    @property
+    def subjects(self) -> dict[str, Subject]:
+        """Data sets by their name in the link."""
+        return {name: plan.subjects[0] for name, plan in self.plans.items()}
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Scores that all methods and all data sets have."""
+        return offered(self.any.families, classed=all_classed(self.subjects.values()))
+
+    @property
+    def total(self) -> int:
+        """Number of runs."""
+        plan = self.any
+        return len(self.plans) * len(plan.methods) * plan.settings * len(plan.seeds)
+
+    @property
+    def stamp(self) -> Stamp:
+        """What the figure and the tables say of themselves: what they show, and what fails."""
+        plan, sets = self.any, self.subjects
+        # Without sample sets and what its owner calls public, the data of others are left.
+        kinds = {
+            MADE_UP if is_sample(one) else DECLARED if name == UPLOAD and self.public else None
+            for name, one in sets.items()
+        }
+        known = [one for one in (MADE_UP, DECLARED) if one in kinds]
+        options = [f"{name} {value}" for name, value in plan.options.items()]
+        return Stamp(
+            allowed=None not in kinds,
+            shows="scores against true data"
+            if None in kinds
+            else " and ".join(one.shows for one in known),
+            title=", ".join(CARDS[name].title for name in plan.methods),
+            facts=(
+                *(_with_settings(one) for one in sets.values()),
+                *([", ".join(map(shown, options))] if options else []),
+                f"seeds {plan.seeds[0]} to {plan.seeds[-1]}",
+            ),
+            fails=self.fails,
+        )
+
+    @cached_property
+    def failing(self) -> dict[tuple[str, str], str]:
+        """Why a method is not private on a data set, by name in the link; see ``Plan.failing``."""
+        return {
+            (name, method): why
+            for name, plan in self.plans.items()
+            for (_, method), why in plan.failing().items()
+        }
+
+    @property
+    def fails(self) -> str:
+        """What is not private, and why, in a few words; empty where everything is."""
+        if len(set(self.failing.values())) == 1 and not self._keeping:
+            return next(iter(self.failing.values()))
+        titles = {
+            (shown(self.subjects[name].title), CARDS[method].title): why
+            for (name, method), why in self.failing.items()
+        }
+        return "; ".join(failing_words(titles))
+
+    @property
+    def variant_words(self) -> str:
+        """The variant's name, and whether what is drawn is private."""
+        words = variant_words(self.any.variant, private=not self.failing)
+        return words.replace("not private", "in part not private") if self._keeping else words
+
+    @property
+    def _keeping(self) -> bool:
+        """Whether a method is private on a data set."""
+        return len(self.failing) < len(self.plans) * len(self.any.methods)
+
+    @property
+    def key(self) -> str:
+        """Key that is equal for two requests of the same runs."""
+        plan = self.any
+        subjects = [
+            (name, one.dataset.digest, one.bounds(plan.variant), one.outside, one.settings)
+            for name, one in self.subjects.items()
+        ]
+        runs = (plan.methods, plan.epsilons, plan.axis, plan.values, plan.seeds)
+        shared = (*runs, plan.variant, plan.options, plan.scores)
+        return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
+
+
+def _with_settings(subject: Subject) -> str:
+    """Name of a data set with the parameters that suit it."""
+    settings = [PARAMETERS[name].text(value) for name, value in subject.settings.items()]
+    return f"{shown(subject.title)}: {', '.join(settings)}" if settings else shown(subject.title)
+
+
+def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
+    """The options of a figure that at least one of the methods has."""
+    found = {}
+    for option, value in options.items():
+        method, _, name = option.rpartition(".")
+        if any(CARDS[one].parameter(name) for one in methods if method in ("", one)):
+            found[option] = value
+    return found
+
+
+def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
+    """Families of methods."""
+    return tuple(dict.fromkeys(family_of(method) for method in methods))
+
+
+def is_sample(subject: Subject) -> bool:
+    """Whether a data set is one of ours: no other one has such a name."""
+    return subject.name in sample_names()
+
+
+def all_classed(subjects: Iterable[Subject]) -> bool:
+    """Whether all data sets have known classes, so that scores against them have no gap."""
+    return all(one.dataset.classes is not None for one in subjects)
+
+
+def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
+    """Scores that all families have on data with or without classes, most informative first."""
+    first, *others = families
+    shared = [name for name in first.telling if all(name in one.scores for one in others)]
+    return scores_for(shared, first.scores, classed=classed)
+
+
+def quick_scores(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
+    """Scores that take no longer than a draw, on data with or without classes."""
+    quick = dict.fromkeys(name for family in families for name in family.quick)
+    return scores_for(quick, SCORES, classed=classed)
+
+
+class Found:
+    """Rows of this session, indexed by everything that they depend on."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._table: pd.DataFrame | None = None
+        # While the page follows a job, it looks up the same plans repeatedly.
+        self._latest: dict[str, tuple[Plan, pd.DataFrame, pd.DataFrame]] = {}
+        self.notes: dict[Hashable, list[str]] = {}
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Store the rows of a sweep; drop the oldest ones if there are too many."""
+        with self._lock:
+            if self._table is not None:
+                table = pd.concat([self._table, table], ignore_index=True)
+            self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
+
+    def rows(self, plan: Plan) -> pd.DataFrame:
+        """Known rows of a plan, in its order."""
+        table, key = self._table, plan.subjects[0].name
+        columns = [*COLUMNS, *plan.columns]
+        if table is None:
+            return pd.DataFrame(columns=columns)
+        latest = self._latest.get(key)
+        if latest and latest[0] is plan and latest[1] is table:
+            return latest[2]
+        rows = rows_of(table, plan).reindex(columns=columns)
+        self._latest[key] = (plan, table, rows)
+        return rows
+
+    def missing(self, plan: Plan) -> list[Plan]:
+        """Missing runs of a plan of one data set, one plan per method."""
+        rows = self.rows(plan)
+        along = rows[PARAMETERS[plan.axis].column]
+        known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
+        pieces = []
+        for method in plan.methods:
+            # Budgets by their missing seeds, and values of the axis by all these.
+            alike: dict[tuple[Any, ...], list[float]] = {}
+            for step in plan.steps:
+                left: dict[tuple[int, ...], list[float]] = {}
+                for epsilon in plan.epsilons:
+                    at = step.get(plan.axis, epsilon)
+                    seeds = tuple(s for s in plan.seeds if (method, epsilon, at, s) not in known)
+                    if seeds:
+                        left.setdefault(seeds, []).append(epsilon)
+                for seeds, epsilons in left.items():
+                    alike.setdefault((seeds, tuple(epsilons)), []).extend(step.values())
+            pieces += [
+                replace(
+                    plan,
+                    methods=(method,),
+                    epsilons=epsilons,
+                    seeds=seeds,
+                    options=fitting(plan.options, (method,)),
+                    scores=plan.names(family_of(method), plan.subjects[0]),
+                    values=tuple(values),
+                )
+                for (seeds, epsilons), values in alike.items()
+            ]
+        return pieces
+
+
+def found() -> Found:
+    """Rows of this session."""
+    rows: Found = st.session_state.setdefault(FOUND, Found())
+    return rows
+
+
+def seconds(pieces: Iterable[Plan]) -> float:
+    """Estimated seconds to draw plans of one method and one data set each."""
+    total = 0.0
+    for plan in pieces:
+        (method,), (subject,) = plan.methods, plan.subjects
+        one = family_of(method).seconds(method, subject.dataset.n, plan.columns)
+        total += one * plan.settings * len(plan.seeds)
+    return total
+
+
+def draw_all(
+    pieces: Sequence[Plan],
+    request: Hashable,
+    found: Found,
+    progress: Progress,
+    cancelled: IsCancelled,
+) -> int:
+    """Draw plans one after the other, and add their rows; return the number of rows.
+
+    After a cancel, the finished rows of the last plan are added as well.
+    """
+    work = Work(sum(plan.settings * len(plan.seeds) for plan in pieces), "runs", progress)
+    notes = found.notes[request] = []
+    for plan in pieces:
+        try:
+            table = run_sweep(plan, progress=work.part(), cancelled=cancelled)
+        except SweepCancelled as stopped:
+            notes += stopped.table.attrs.pop("notes", [])
+            if len(stopped.table):
+                found.add(stopped.table)
+            raise
+        notes += table.attrs.pop("notes")
+        found.add(table)
+    return work.total
+
+
+def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
+    """Start a job for the missing runs; a job for another request ends, its finished rows stay."""
+    task = partial(draw_all, pieces, request.key, found())
+    return start(JOB, task, request=request.key)
+
+
+def begin_if_new(request: SweepRequest) -> None:
+    """Start the missing runs if they are fast, or if a job of an earlier request is running."""
+    job = job_of(JOB)
+    if job and job.request == request.key:
+        return
+    going_on = job is not None and job.running and not job.cancelled
+    pieces = missing_runs(request)
+    if pieces and (going_on or seconds(pieces) <= _EAGER):
+        begin(request, pieces).wait(_WAIT)
+    elif job:
+        job.cancel()
+
+
+def missing_runs(request: SweepRequest) -> list[Plan]:
+    """Missing runs of a request, method by method: so all data sets have a curve early."""
+    pieces = [piece for plan in request.plans.values() for piece in found().missing(plan)]
+    return sorted(pieces, key=lambda piece: request.any.methods.index(piece.methods[0]))

@@ -1,0 +1,556 @@
+"""Content of the compare page: progress, curves, and the data behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.base.errors import shown
+from dpviz.base.numbers import counted, readable
+from dpviz.data.samples import sample
+from dpviz.experiments.illustrations import ILLUSTRATIONS
+from dpviz.experiments.presets import (
+    CURVES_ALONE,
+    NONE_PRINTED,
+    PRESETS,
+    Preset,
+    bounds_table,
+    rank_table,
+)
+from dpviz.experiments.sweep import GROUP, Plan, summary
+from dpviz.families import CARDS, PARAMETERS, score_of
+from dpviz.family.claim import variant_words
+from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.family.score import OF_CLASSES
+from dpviz.figures.compare import Chart, curves, summary_frame
+from dpviz.metrics.bands import ENOUGH, band_words, end_names
+from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
+from dpviz.ui.compare.illustrations import show_illustration
+from dpviz.ui.compare.links import command_lines, explorer_link
+from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
+from dpviz.ui.compare.runs import (
+    JOB,
+    SweepRequest,
+    begin,
+    begin_if_new,
+    found,
+    is_sample,
+    missing_runs,
+    seconds,
+)
+from dpviz.ui.data.not_taken import joined, show_not_taken
+from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.session.cache import true_scores_of, truth_of
+from dpviz.ui.session.job import follow, job_of, show_progress
+from dpviz.ui.widgets.embed import embedded
+from dpviz.ui.widgets.show import csv_button, job_button, segments, show_panels, theme_mode
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.theorems import OMEGA
+from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import Truth
+
+#: Session entry of the last chosen seed among the runs of a chart.
+_SEED = "compare:open seed"
+
+#: Scores that need only one result of WaveCluster, so the noise-free result has them too.
+_COUNTED = ("clusters", "significant", "noise_points", RANK)
+
+
+def build(state: CompareState) -> None:
+    """Draw the page: choice of score and view, progress, curves, and the data behind them."""
+    with st.sidebar:
+        request = sidebar(state)
+    if not state.has_figure:
+        show_not_taken(state)
+    elif not embedded():
+        show_caption(_of_figure(request))
+    if request is None:
+        show_illustration(ILLUSTRATIONS[state.get("preset")], state)
+        state.write()
+        return
+    if embedded():
+        begin_if_new(request)
+        if missing_runs(request):
+            follow(job_of(JOB), lambda: _progress(request))
+        follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+        return
+    # What has no room goes below.
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    row.selectbox(
+        "Score",
+        **state.choice("score", request.offered),
+        format_func=lambda name: _score_title(name, request.any.families),
+        help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
+        width=270,
+    )
+    segments(state, "view", "A panel for each of the", VIEWS, row)
+    if state.get("view") == "scores":
+        row.selectbox(
+            "Data set",
+            **state.choice("of", tuple(request.plans)),
+            format_func=lambda name: request.subjects[name].title,
+            width=220,
+        )
+    begin_if_new(request)
+    with row.container(width=300):
+        follow(job_of(JOB), lambda: _progress(request))
+    follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _of_figure(request: SweepRequest | None) -> str:
+    """Say what data a figure of a paper has, and that it changes nothing else."""
+    subjects = request.subjects.values() if request else ()
+    titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
+    has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
+    return f"This figure has {has}. Your own choices, here and on other pages, stay as they are."
+
+
+def _score_title(name: str, families: Sequence[Family]) -> str:
+    """Name of a score, with a note if it is slow to compute."""
+    slow = any(name not in family.quick for family in families)
+    return f"{score_of(name).label}{' (slower)' if slow else ''}"
+
+
+def _draw(state: CompareState, request: SweepRequest) -> None:
+    """Show progress, curves, links into the explorers, table and downloads."""
+    tables = {name: found().rows(plan) for name, plan in request.plans.items()}
+    charts = _charts(state, request, tables)
+    plan = request.any
+    single = state.get("view") == "scores"
+    what = request.subjects[state.get("of")].title if single else score_of(state.get("score")).title
+    draws = len(plan.seeds)
+    axis = PARAMETERS[plan.axis]
+    drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
+    preset = PRESETS.get(state.get("preset"))
+    stand_ins = ""
+    if preset:
+        stand_ins = stand_in_words(preset, request.plans)
+        show_caption(
+            f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
+            f"the curves are medians. {stand_ins}"
+        )
+    clicked = show_panels(
+        curves(
+            charts,
+            methods=plan.methods,
+            values=plan.values or plan.epsilons,
+            axis=axis,
+            title=f"{what} over {axis.sign} · median and band of {drawn} · {request.variant_words}"
+            + (" · on stand-ins" if stand_ins and not single else ""),
+            shared=not single,
+            mode=theme_mode(),
+        ),
+        request.stamp,
+        key="compare:figure",
+        clickable=True,
+        base_name=f"{request.stamp.name} compare "
+        f"{state.get('of') if single else state.get('score')}",
+        about="curves",
+    )
+    if embedded():
+        state.write()
+        return
+    if clicked:
+        _follow_click(clicked, request, tables)
+    if any(chart.score == RANK and len(chart.table) for chart in charts):
+        show_caption(_theorems_words(charts))
+    for note in found().notes.get(request.key, ()):
+        show_caption(note)
+    show_caption(
+        "A click on a point opens the run nearest to that median. "
+        + (
+            "Then the paper's own data take the place of yours on all pages. "
+            if any(one in given_subjects() for one in request.subjects.values())
+            else ""
+        )
+        + (
+            f"These curves may be published: they show {request.stamp.shows}. "
+            if request.stamp.allowed
+            else "The curves come from true records and seeded draws: they are for the data owner "
+            "only. "
+        )
+        + f"Parameters are {_parameters_of(preset, plan)}, on each data set's own grid."
+    )
+    _open(state, request, tables)
+    _behind(state, request, tables, charts)
+    state.write()
+
+
+def _parameters_of(preset: Preset | None, plan: Plan) -> str:
+    """Source of the curves' parameters."""
+    if preset is None:
+        return "those that each method has by default"
+    same = (
+        set(plan.methods) == set(preset.methods)
+        and plan.variant == "published"
+        and plan.neighbours.relation == "add_remove"
+    )
+    return "as in that figure" if same else "those of that figure, with your changes"
+
+
+def _progress(request: SweepRequest) -> None:
+    """Show the progress of the runs, with a button that starts or stops them."""
+    job, pieces = job_of(JOB), missing_runs(request)
+    if job and job.request != request.key and not job.running:
+        job = None
+    left, right = st.columns([4, 5], vertical_alignment="center")
+    with left:
+        if job is None and not pieces:
+            st.progress(1.0, text=f"{request.total:,} of {request.total:,} runs")
+        else:
+            show_progress(job, "runs", "Some runs are missing")
+    with right:
+        # A note below names the runs that do not fit a data set; a new run would not help.
+        if (job and job.running) or (pieces and not (job and job.result is not None)):
+            job_button(
+                job,
+                _run_label(pieces),
+                lambda: begin(request, pieces),
+                key="compare:run",
+                cancel="Cancel",
+                cancel_key="compare:cancel",
+                type="primary",
+                icon=":material/play_arrow:",
+            )
+
+
+def _run_label(pieces: Sequence[Plan]) -> str:
+    """Label of the button: its action and the expected duration."""
+    runs = sum(plan.settings * len(plan.seeds) for plan in pieces)
+    needed = seconds(pieces)
+    time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
+    return f"Run {runs:,} ({time})"
+
+
+def _charts(
+    state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
+) -> list[Chart]:
+    """Panels of the chosen view: one for each score, or one for each data set."""
+    score = state.get("score")
+    shown = [(one.title, name, score) for name, one in request.subjects.items()]
+    if state.get("view") == "scores":
+        name = state.get("of")
+        plan = request.plans[name]
+        shown = [
+            (score_of(score).axis, name, score)
+            for score in request.offered
+            if score in plan.columns
+        ]
+    return [
+        chart
+        for heading, name, score in shown
+        for chart in _charts_of(
+            heading,
+            name,
+            score,
+            request.plans[name],
+            tables[name],
+            [method for of, method in request.failing if of == name],
+        )
+    ]
+
+
+def _charts_of(
+    heading: str,
+    name: str,
+    score: str,
+    plan: Plan,
+    table: pd.DataFrame,
+    failing: Collection[str],
+) -> Iterator[Chart]:
+    """Panel of a score on a data set; if the axis is not epsilon, one for each epsilon."""
+    true = _true(plan, score)
+    parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
+    for epsilon in parts:
+        rows = table if epsilon is None else table[table["epsilon"] == epsilon]
+        bounds = None
+        if score == RANK and len(rows):
+            bounds = bounds_table(rows, {plan.subjects[0].name: _truth(plan)}, plan.axis)
+        yield Chart(
+            failing=failing,
+            heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
+            score=score,
+            table=summary(rows, score, plan.axis),
+            true=true,
+            data=name,
+            epsilon=epsilon,
+            bounds=bounds if bounds is not None and len(bounds) else None,
+        )
+
+
+def _true(plan: Plan, score: str) -> float | None:
+    """Value of the run without noise, for scores of one result alone, if the methods share it."""
+    if score in OF_CLASSES and len(plan.families) == 1:
+        (subject,), (family,) = plan.subjects, plan.families
+        method = plan.methods[0]
+        config = family.config(method=method, **plan.parameters(subject, method))
+        return true_scores_of(subject, config, is_sample=is_sample(subject))[score]
+    if score not in _COUNTED:
+        return None
+    truth = _truth(plan)
+    if score == RANK:
+        return float(truth.stages.threshold.k or 0)
+    return WaveClusterTrial(truth, truth.config).true()[score]
+
+
+def _truth(plan: Plan) -> Truth:
+    """WaveCluster without noise on a data set, from the explorer's cache."""
+    (subject,) = plan.subjects
+    config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
+    bounds = subject.bounds(plan.variant)
+    found = truth_of(subject.dataset, config, bounds, subject.outside, is_sample=is_sample(subject))
+    return found[1]
+
+
+def _follow_click(
+    clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    """Open the run nearest to the clicked median in its explorer."""
+    data, method, score, epsilon = clicked["meta"] or ("", "", "", None)
+    if data not in request.plans or not clicked["x"] > 0:
+        return  # a point of a chart that no longer exists
+    plan, step = request.plans[data], None
+    if epsilon is None:
+        epsilon = min(plan.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
+    elif epsilon in plan.epsilons and plan.values:
+        step = min(plan.steps, key=lambda one: abs(one[plan.axis] - clicked["x"]))
+    else:
+        return
+    runs = _runs(tables[data], method, epsilon, step)
+    if runs.empty:
+        return
+    off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
+    seed = int(runs["seed"].loc[off.idxmin()])
+    take_along(plan.subjects[0])
+    st.switch_page(
+        f"pages/{CARDS[method].family}.py",
+        query_params=explorer_link(plan, data, method, epsilon, seed, step),
+    )
+
+
+def _runs(
+    table: pd.DataFrame, method: str, epsilon: float, step: Mapping[str, float] | None
+) -> pd.DataFrame:
+    """Rows of a method, a budget and a step of the axis."""
+    rows = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    for name, value in (step or {}).items():
+        rows = rows[rows[PARAMETERS[name].column] == value]
+    return rows
+
+
+def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Choose one run of the chart, and link to it in its explorer."""
+    plan = request.any
+    st.markdown("**One of these runs in its explorer**")
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    data = row.selectbox(
+        "Of the data set",
+        tuple(request.plans),
+        format_func=lambda name: request.subjects[name].title,
+        key="compare:open data",
+        width=280,
+    )
+    method = row.selectbox(
+        "Method",
+        plan.methods,
+        format_func=lambda name: CARDS[name].title,
+        key="compare:open method",
+        width=220,
+    )
+    epsilon = row.selectbox(
+        "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon", width=110
+    )
+    step = None
+    if plan.values:
+        axis = PARAMETERS[plan.axis]
+        step = row.selectbox(
+            plain_text(axis.sign),
+            plan.steps,
+            format_func=lambda one: f"{one[axis.name]:g}",
+            key=f"compare:open {axis.name}",
+            width=110,
+        )
+    score = state.get("score")
+    runs = _runs(tables[data], method, epsilon, step)
+    values = dict(zip(runs["seed"], runs[score], strict=True))
+    seed = st.session_state.get(_SEED)
+    seed = seed if seed in plan.seeds else plan.seeds[0]
+    # The browser caches a widget's label of a value, so each set of labels has its own widget.
+    labels = hash((request.key, data, method, epsilon, str(step), score, seed in values))
+    key = f"compare:open seed@{labels}"
+    row.selectbox(
+        f"Draw, {score_of(score).title}",
+        plan.seeds,
+        plan.seeds.index(seed),
+        format_func=lambda seed: (
+            f"seed {seed}: " + (readable(values[seed], 4) if seed in values else "not run yet")
+        ),
+        key=key,
+        on_change=lambda: st.session_state.update({_SEED: st.session_state[key]}),
+        width=220,
+    )
+    with row:
+        if seed not in values:
+            show_caption("Not run yet.")
+            return
+        page = f"pages/{CARDS[method].family}.py"
+        look: dict[str, Any] = {"icon": ":material/open_in_new:", "width": "content"}
+        shown, label = request.plans[data], "Open in its explorer"
+        link = explorer_link(shown, data, method, epsilon, seed, step)
+        if shown.subjects[0] not in given_subjects():
+            st.page_link(page, label=label, query_params=link, **look)
+        elif st.button(label, help="These data become the own data of all pages.", **look):
+            take_along(shown.subjects[0])
+            st.switch_page(page, query_params=link)
+
+
+def _behind(
+    state: CompareState,
+    request: SweepRequest,
+    tables: Mapping[str, pd.DataFrame],
+    charts: Sequence[Chart],
+) -> None:
+    """Show the table behind the chart, downloads, and the command line that makes all rows."""
+    axis = PARAMETERS[request.any.axis]
+    table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
+    preset = PRESETS.get(state.get("preset"))
+    ranks = _ranks(request, runs) if state.get("score") == RANK else None
+    if ranks is not None and "printed" in ranks:
+        keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
+        table = table.merge(ranks[[*keys, "printed"]], "left", keys)
+    low, high = end_names(len(request.any.seeds))
+    numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
+    # 220.6T: nobody counts the zeros of a sum of squares.
+    scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
+    titles = {one.name: one.title for one in request.subjects.values()}
+    failing = {(request.subjects[name].name, method) for name, method in request.failing}
+    st.dataframe(
+        table.assign(
+            data=table["data"].map(titles),
+            score=[score_of(name).title for name in table["score"]],
+            method=[CARDS[name].title for name in table["method"]],
+            variant=[
+                variant_words(variant, private=(data, method) not in failing)
+                for data, method, variant in table[["data", "method", "variant"]].to_numpy()
+            ],
+        ).dropna(axis="columns", how="all"),
+        hide_index=True,
+        height=min(318, 38 + 35 * max(len(table), 1)),
+        key="compare:table",
+        column_config={
+            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
+            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "low": st.column_config.NumberColumn(low, format=scored),
+            "high": st.column_config.NumberColumn(high, format=scored),
+            "mean": st.column_config.NumberColumn(format=scored),
+            "median": st.column_config.NumberColumn(format=scored),
+            "true": st.column_config.NumberColumn("without noise", format=scored),
+            "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
+        },
+        placeholder="",
+    )
+    if preset:
+        _printed(preset, state.get("score"))
+        table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))
+    for place, label, name, saved in zip(
+        st.columns([3, 3, 5]),
+        ("This table (CSV)", "All runs (CSV)"),
+        ("summary", "runs"),
+        (table, runs),
+        strict=False,
+    ):
+        with place:
+            file = f"{request.stamp.file}-compare-{name}"
+            csv_button(
+                file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
+            )
+    if ranks is not None and len(ranks):
+        _show_ranks(ranks, axis, titles)
+    st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
+
+
+def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:
+    """Table with a column that says for which set of the paper a sample set stands in."""
+    theirs = {
+        one.name: preset.stand_in_title(name).removeprefix("stand-in: ")
+        for name, one in request.subjects.items()
+        if is_sample(one) and name in preset.samples
+    }
+    return table.assign(**{"stand-in": table["data"].map(theirs)}) if theirs else table
+
+
+def _printed(preset: Preset, score: str) -> None:
+    """Say whether the paper prints numbers, and lead to what its text says."""
+    if score != RANK:
+        show_caption(CURVES_ALONE)
+    st.page_link(
+        "pages/papers.py",
+        label="What the paper's text says about it, row by row",
+        icon=":material/fact_check:",
+        query_params={"paper": preset.name[:3]},
+    )
+
+
+def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
+    """Compare k' with the true k, the theorems, and what the paper prints."""
+    truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
+    return rank_table(runs, truths, request.any.axis)
+
+
+def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
+    """Show k' beside the true k and the value printed in the paper."""
+    st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
+    st.dataframe(
+        ranks.assign(
+            data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
+        ),
+        hide_index=True,
+        key="compare:ranks",
+        column_config={
+            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
+            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "mean": st.column_config.NumberColumn("mean k′", format="%.1f"),
+            "k": st.column_config.NumberColumn("true k"),
+            "error": st.column_config.NumberColumn("off by", format="percent"),
+            "theorem low": st.column_config.NumberColumn("theorem: k′ from", format="%d"),
+            "theorem high": st.column_config.NumberColumn("to", format="%d"),
+            "inside": st.column_config.NumberColumn("draws inside", format="percent"),
+            "promised": st.column_config.NumberColumn("promised", format="percent"),
+            "printed": st.column_config.NumberColumn("printed mean k′", format="%.1f"),
+        },
+        placeholder="",
+    )
+    if "printed" not in ranks:
+        show_caption(NONE_PRINTED)
+
+
+def _theorems_words(charts: Sequence[Chart]) -> str:
+    """What the draws do beside the theorems, and where they do it less often than promised."""
+    bounds = [chart.bounds for chart in charts if chart.bounds is not None]
+    if not bounds:
+        return "None of these methods has a theorem about k′."
+    known = pd.concat(bounds)
+    shares_promised = known.groupby("method", sort=False)["promised"].min().dropna()
+    promised = ", ".join(
+        f"{CARDS[name].title} {share:.0%}" for name, share in shares_promised.items()
+    )
+    least = (
+        f"At least promised: {promised}."
+        if promised
+        else "They are stated for Haar: with this wavelet they promise nothing."
+    )
+    shares = known.groupby("method", sort=False)["inside"].mean()
+    listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
+    missed = int((known["inside"] < known["promised"]).sum())
+    few = f" In {counted(missed, 'row')} fewer draws than promised are inside." if missed else ""
+    return (
+        "Theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
+        f"{OMEGA:g}, within what is possible; they are computed from the true data. Draws inside, "
+        f"on average: {listed}.{few} {least}"
+    )

@@ -1,0 +1,83 @@
+"""Times of runs on several workers, on the compare page: figure, findings, what an hour costs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpviz.experiments.illustrations import TimeFigure
+from dpviz.experiments.worker_times import (
+    MOST_RECORDS,
+    WorkerTimes,
+    records_text,
+    worker_times,
+)
+from dpviz.families import CARDS
+from dpviz.figures.panels import Panels
+from dpviz.figures.worker_times import speedups, time_over_epsilon, time_over_records
+from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.show import show_panels, theme_mode
+from dpviz.ui.widgets.stamp import Stamp
+
+#: Most that an hour of one worker may cost, in any currency.
+MOST_PRICE = 1e6
+
+
+def show_worker_times(one: TimeFigure, state: UrlState) -> None:
+    """Show a figure of times, what was found, and what runs cost where the model says it."""
+    times, mode = worker_times(), theme_mode()
+    if one.over == "epsilon":
+        _shown(time_over_epsilon(times, mode), one, times, about="time over epsilon")
+    elif one.over == "workers":
+        _shown(speedups(times, one.method, mode), one, times, about="speedup")
+    else:
+        _shown(time_over_records(times, one.method, mode), one, times, about="time over records")
+    st.markdown("\n".join(f"* {plain_text(sentence)}" for sentence in one.sentences))
+    if one.over != "epsilon":
+        _costs(times, one.method, state)
+    facts = [f"{name} {value}" for name, value in times.versions.items()]
+    show_caption(
+        f"{times.machine['system']}, {times.machine['cores']} cores, Python "
+        f"{times.machine['python']}, {', '.join(facts)}; {times.columns} columns, K "
+        f"{times.clusters}. "
+        "python -m tests.benchmarks.mapreduce measures again."
+    )
+
+
+def _shown(panels: Panels, one: TimeFigure, times: WorkerTimes, *, about: str) -> None:
+    """Draw a figure of times, which says where they come from."""
+    facts = (f"measured on {times.machine['cores']} cores, beyond 2 workers calculated",)
+    stamp = Stamp(allowed=True, shows="times on made-up data", facts=facts)
+    show_panels(
+        panels,
+        stamp,
+        key="compare:illustration",
+        base_name=f"{stamp.name} {one.name}",
+        about=about,
+    )
+
+
+def _costs(times: WorkerTimes, method: str, state: UrlState) -> None:
+    """Show what numbers of workers take and cost, at a price that the reader gives."""
+    over = f"{CARDS[method].title} over {records_text(MOST_RECORDS)} records, by the model"
+    st.markdown(f"**{plain_text(over)}**")
+    st.number_input(
+        "Price of an hour of one worker",
+        0.0,
+        MOST_PRICE,
+        **state.widget("price"),
+        step=0.01,
+        format="%g",
+        width=260,
+        help="Yours, in any currency. With 0 the table has worker-hours alone.",
+    )
+    numbers = ("seconds", "S(m)", "worker-hours", "cost of the run", "cost of an hour")
+    st.dataframe(
+        times.hours_frame(method, MOST_RECORDS, state.get("price")),
+        hide_index=True,
+        key="compare:worker hours",
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%.3g") for name in numbers},
+            "records in an hour": st.column_config.NumberColumn(format="scientific"),
+        },
+    )

@@ -1,0 +1,1 @@
+"""Data on the screen: own files, columns, domain, and what they stand for."""

@@ -1,0 +1,296 @@
+"""Bounds of the grid: a person declares them, or they are read from the data and marked so."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.numbers import readable
+from dpviz.data.cities import box_around, cities
+from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import check_bounds, mixed_up
+from dpviz.data.scale import Axes, scale_of
+from dpviz.family.card import VariantName
+from dpviz.grid.domain import Domain
+from dpviz.ui.data.state import DataState, bounds_of, note_bounds
+from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
+from dpviz.ui.session.state import UrlState, following, working
+from dpviz.ui.widgets.show import lazy_expander
+
+#: A box that was drawn on a picture, or leaves out what is far away, tells of the data.
+DRAWN = (
+    "This box comes from a look at the data: it counts as declared only if public knowledge alone "
+    "would have led you to the same bounds. Change what would not."
+)
+
+#: Session entry with the last such box: all pages share the domain, so this as well.
+DRAWN_KEY = "app:domain:drawn"
+
+#: Any bounds of longitude and latitude.
+_WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
+
+#: Kilometres from side to side of a box around a city: most large ones fit in.
+_WIDTH = 50.0
+
+
+def domain_panel(
+    state: DataState,
+    dataset: Dataset,
+    identity: str,
+    *,
+    look: bool = True,
+    axes: tuple[int, int] = (0, 1),
+    far: Domain | None = None,
+) -> Domain:
+    """Show the panel; return the current bounds.
+
+    The control "domain" is empty (the variant decides, as in ``run_domain``), "data", "declared"
+    (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
+    the data set has them or a person typed those of every column; a proposal read from the data
+    does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
+    ``axes`` are the positions of the two columns that are shown. Points outside of the box ``far``
+    are far from all others: the range of the data leaves them out.
+    """
+    _fit(state, dataset)
+    setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
+    if not look and setting == "data":
+        # A release refuses it, so it is no choice there; on other pages it stays.
+        setting = "declared"
+    with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
+        if dataset.counts is None and look:
+            _kind(state, identity, setting)
+        if setting != "data":
+            _boxes(state, dataset, identity, setting, look=look)
+        if dataset.counts is None:
+            _city(state, dataset, axes)
+        st.radio(
+            "Points outside",
+            **state.choice("outside", ("clip", "drop")),
+            format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
+            horizontal=True,
+            help="Where many lie outside, those that are moved pile up at the border and look like "
+            "clusters.",
+        )
+    declared = _declared(dataset, setting)
+    if look and (said := mixed_up(dataset.columns, declared)):  # bounds of a link
+        show_warning(said)
+    if _is_drawn(setting, dataset):
+        show_caption(DRAWN)
+    if declared is None and not look:
+        return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
+    return declared or _data_range(dataset, far)
+
+
+def _fit(state: DataState, dataset: Dataset) -> None:
+    """Give bounds from a link or another page to the columns here, or reset them."""
+    setting = state.get("domain")
+    own = state.has_own_data and dataset.counts is None
+    if own and state.entered and _is_typed(working().get("domain", "")):
+        # Another page may have other columns, or the same ones in another order.
+        setting = bounds_of(dataset.columns) or setting
+    if setting == "declared":
+        misfit = state.fresh and dataset.domain is None
+    else:
+        misfit = _is_typed(setting) and Domain.parse(setting).ndim != dataset.ndim
+    if misfit:
+        setting = bounds_of(dataset.columns) if own else ""
+    if setting != state.get("domain"):
+        state.adapt("domain", setting)
+    if own and _is_typed(setting):
+        note_bounds(dataset.columns, Domain.parse(setting))
+
+
+def _is_drawn(setting: str, dataset: Dataset) -> bool:
+    """Whether bounds come from a box on a picture, also on a page with other columns than there."""
+    drawn: set[Any] = st.session_state.setdefault(f"{DRAWN_KEY}:columns", set())
+    if not _is_typed(setting):
+        return False
+    found = set(zip(dataset.columns, Domain.parse(setting).bounds, strict=True))
+    if setting == st.session_state.get(DRAWN_KEY):
+        drawn |= found
+    return bool(drawn & found)
+
+
+def _is_typed(setting: str) -> bool:
+    """Whether a setting of the domain is bounds."""
+    return setting not in ("", "data", "declared")
+
+
+def _of_variant(dataset: Dataset, variant: VariantName) -> str:
+    """Setting while nobody has chosen one: "declared", or "data" for the range of the points."""
+    if dataset.counts is not None:
+        return "declared"
+    return "data" if variant == "published" or dataset.domain is None else "declared"
+
+
+def _kind(state: UrlState, identity: str, setting: str) -> None:
+    """Show the choice between declared bounds and the range of the data."""
+    st.radio(
+        "Bounds of the grid",
+        **following(
+            f"{state.page}:domain:kind:{identity}",
+            "data" if setting == "data" else "declared",
+            partial(state.set, "domain"),
+            ("declared", "data"),
+        ),
+        format_func={
+            "declared": "declared: known without the data (private)",
+            "data": "range of the data, as in the papers (not private)",
+        }.__getitem__,
+        help="Until you choose, the published variant takes the range of the data, as printed, and "
+        "the sound one the declared bounds, if there are any.",
+    )
+
+
+def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool) -> None:
+    """Show one text box per column: "from, to"; empty until somebody declares bounds.
+
+    Unless the panel may ``look`` at the data, there is no other choice.
+    """
+    token = f"{state.page}:{identity}:{state.epoch}"
+    typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
+    if typed[1] != setting:  # set by the program: new boxes start with this value
+        typed[:] = typed[0] + 1, setting
+    keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
+    error_key = f"domain:error:{token}"
+
+    def changed() -> None:
+        st.session_state.pop(error_key, None)
+        texts = [st.session_state[key].strip() for key in keys]
+        if not all(texts):
+            state.set("domain", "declared")
+            typed[1] = "declared"
+            return
+        try:
+            for name, text in zip(dataset.columns, texts, strict=True):
+                _check_box(name, text)
+            domain = Domain.parse(";".join(texts))
+            check_bounds(dataset.columns, domain)
+            if dataset.domain is None and typed[1] in ("", "data"):
+                # The first bounds of own data: what lies outside may be far away.
+                state.set("outside", "drop")
+            state.set("domain", "declared" if domain == dataset.domain else str(domain))
+            typed[1] = state.get("domain")
+        except InputError as error:
+            st.session_state[error_key] = (texts, str(error))
+
+    current = _declared(dataset, setting)
+    for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
+        bounds = current.bounds[axis] if current else ()
+        text = ", ".join(f"{bound:.15g}" for bound in bounds)
+        st.text_input(
+            plain_text(f"{name}: from, to"), text, key=key, placeholder="0, 100", on_change=changed
+        )
+    if current is None:
+        st.caption(
+            "Type bounds that are known without the data, for every column; until then "
+            + (
+                "the grid spans the data, which is not private."
+                if look
+                else "nothing can be released."
+            )
+        )
+    texts, error = st.session_state.get(error_key, (None, ""))
+    if texts == [st.session_state[key].strip() for key in keys]:
+        show_error(error)
+
+
+def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
+    """Make a part of a map the domain; points outside would pile up at its border like clusters.
+
+    ``seen`` says that the part was chosen by a look at the data.
+    """
+    state.set("domain", domain)
+    state.set("outside", "drop")
+    if seen:
+        st.session_state[DRAWN_KEY] = domain
+
+
+def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
+    """Show the choice of a city whose surroundings become the domain of longitude and latitude."""
+    names = [dataset.columns[axis] for axis in axes]
+    # By their names, or as a person says on the map.
+    meant: Axes = state.get("axes") if "axes" in state else "auto"
+    worlds = (_WORLD, Domain(_WORLD.bounds[::-1]))
+    degrees = {scale_of(names, box, meant).degrees for box in worlds} - {""}
+    if dataset.ndim != 2 or not degrees or len(set(axes)) < 2:
+        return
+
+    city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
+
+    def use() -> None:
+        # As they are now: a width that is still being typed arrives together with the click.
+        title, width = st.session_state[city_key], st.session_state[width_key]
+        if title is None:
+            return
+        try:
+            box = box_around(cities()[title], width, swapped="latlon" in degrees)
+            cut_out(state, str(box.select(axes)))
+        except InputError as error:
+            st.session_state[f"{state.page}:domain:city error"] = str(error)
+
+    def draw() -> None:
+        title = st.selectbox(
+            "City",
+            tuple(cities()),
+            index=None,
+            key=city_key,
+            placeholder="type its name",
+            help="7,342 cities of Natural Earth: public places, so the box tells nothing of the "
+            "data. Points outside are left out.",
+        )
+        left, right = st.columns(2, vertical_alignment="bottom", gap="small")
+        left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)
+        right.button(
+            "Use this box",
+            key=f"{state.page}:domain:use",
+            on_click=use,
+            disabled=title is None,
+            width="stretch",
+        )
+        if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
+            show_error(error)
+
+    lazy_expander("A box around a city", key=f"{state.page}:domain:cities", draw=draw)
+
+
+def _check_box(name: str, text: str) -> None:
+    """Raise InputError with the column's name if a box does not hold two bounds in order."""
+    try:
+        lo, hi = (float(bound) for bound in text.split(","))
+    except ValueError:
+        raise InputError(
+            f'"{shown(text)}" is no pair of bounds for "{shown(name)}": write two numbers with a '
+            "comma between them, the lower one first."
+        ) from None
+    if not lo < hi:
+        raise InputError(
+            f'{readable(lo, 6)} to {readable(hi, 6)} is no pair of bounds for "{shown(name)}": the '
+            "first bound must be less than the second."
+        )
+
+
+def _declared(dataset: Dataset, setting: str) -> Domain | None:
+    """Return the bounds that somebody declared, or None."""
+    if setting == "data":
+        return None
+    if setting == "declared":
+        return dataset.domain
+    domain = Domain.parse(setting)
+    return domain if domain.ndim == dataset.ndim else dataset.domain
+
+
+def _data_range(dataset: Dataset, far: Domain | None) -> Domain:
+    """Range of the points, computed once per data set: a pass over the points."""
+    latest = st.session_state.get("domain:range")
+    if latest is None or latest[0] != (dataset.digest, far):
+        points = dataset.points
+        assert points is not None  # noqa: S101 - counts come with a domain
+        near = points if far is None else points[far.contains(points)]
+        latest = ((dataset.digest, far), Domain.from_data(near))
+        st.session_state["domain:range"] = latest
+    domain: Domain = latest[1]
+    return domain

@@ -1,0 +1,240 @@
+"""How a file of own data is read: fields for what a person says, notes on what was guessed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.replace import replacing
+from dpviz.commands.reproduce import columns_of
+from dpviz.data.conversion import as_csv, free_name
+from dpviz.data.dataset import Dataset
+from dpviz.data.formats import RELEASED, format_of
+from dpviz.data.reading.apart import UploadedTable
+from dpviz.data.reading.table import Table
+from dpviz.ui.data.local_file import LocalFile
+from dpviz.ui.data.state import COUNTS, FORMATS, READING, DataState
+from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.session.state import following
+from dpviz.ui.session.uploads import MOST
+
+#: What the first line of a file of points holds, by its format.
+_FIRST_LINES = {"": "auto", "names": "names", "data": "data"}
+
+#: What an empty field stands for.
+_FOUND = "found"
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a file is read; what is None or empty, the reader finds by itself.
+
+    Parameters
+    ----------
+    counts
+        Whether it is a grid of counts.
+    header, part, skip, missing, encoding
+        As of :func:`~dpviz.data.reading.read.read_table`.
+    """
+
+    counts: bool = False
+    header: bool | str | None = None
+    part: str | None = None
+    skip: int | None = None
+    missing: tuple[str, ...] = ()
+    encoding: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments for the reader of tables, fit for JSON."""
+        given = {
+            "header": self.header, "part": self.part, "skip": self.skip,
+            "missing": list(self.missing), "encoding": self.encoding,
+        }  # fmt: skip
+        return {name: value for name, value in given.items() if value not in (None, [])}
+
+
+#: How a reader that finds all by itself reads a table.
+FOUND = How()
+
+
+def how_of(state: DataState, part: str | None = None) -> How:
+    """How the controls say that a file is read for exploring."""
+    kind = state.get("format")
+    if kind == COUNTS:
+        return How(counts=True, part=part)
+    missing = (one.strip() for one in columns_of(state.get("missing")))
+    return How(
+        header=FORMATS[kind],
+        part=part,
+        skip=state.get("skip"),
+        missing=tuple(one for one in missing if one),
+        encoding=state.get("encoding").strip() or None,
+    )
+
+
+def forget_how(state: DataState) -> None:
+    """Let the reader find everything by itself again."""
+    for name, value in READING.items():
+        state.set(name, value)
+
+
+def first_line(state: DataState) -> None:
+    """Show what the first line holds."""
+    kind = state.get("format")
+    st.segmented_control(
+        "First line",
+        tuple(_FIRST_LINES),
+        **following(
+            "own:header",
+            "" if kind == COUNTS else kind,
+            partial(state.set, "format"),
+            initial="default",
+        ),
+        format_func=_FIRST_LINES.__getitem__,
+        required=True,
+        disabled=kind == COUNTS,
+    )
+
+
+def how_panel(
+    state: DataState,
+    name: str,
+    table: Table | UploadedTable | None,
+    data: Dataset | None,
+    *,
+    failed: bool = False,
+) -> None:
+    """Show fields and notes in an expander, open where something was guessed or left out.
+
+    Parameters
+    ----------
+    state
+        Has the controls of how a file is read.
+    name
+        Name of the file.
+    table, data
+        What was read of it, and what is on the screen; None where nothing was.
+    failed
+        Whether it can't be read so.
+    """
+    kind = format_of(name)
+    notes = data.notes if data else table.notes if table else ()
+    more = table is not None and len(notes) > len(table.notes)
+    fields = kind not in ("parquet", "feather", "npy", "npz")
+    said = any(state.get(one) != value for one, value in READING.items())
+    if not fields and not notes:
+        return
+    opened = failed or more or said or (table is not None and table.guessed)
+    with st.expander("How the file is read", expanded=opened, icon=":material/rule:"):
+        for note in notes:
+            show_caption(note)
+        if fields:
+            _fields(state, is_text=kind in (None, "text", "zip"))
+
+
+def _fields(state: DataState, *, is_text: bool) -> None:
+    """Show what a person may say."""
+    first_line(state)
+    left, right = st.columns(2)
+    left.number_input(
+        "Skip lines",
+        min_value=0,
+        max_value=10**6,
+        step=1,
+        placeholder=_FOUND,
+        **following("own:skip", state.get("skip"), partial(state.set, "skip")),
+        help="Lines, or rows of a sheet, above the names.",
+    )
+    right.text_input(
+        "No value",
+        placeholder="-, 999",
+        **following("own:missing", state.get("missing"), partial(state.set, "missing")),
+        help="Cells that stand for no value, separated by commas. Empty cells, NA, n/a, -, ? and "
+        "others like them always do.",
+    )
+    if is_text:
+        st.text_input(
+            "Encoding",
+            placeholder=_FOUND,
+            **following("own:encoding", state.get("encoding"), partial(state.set, "encoding")),
+            help="Such as utf-8, cp1252, utf-16 or shift-jis.",
+        )
+
+
+# -- what a release does not read -----------------------------------------------------------
+
+
+def not_released(name: str, how: How) -> str:
+    """Say why a release does not read a file as exploring does; "" if it does."""
+    way_out = "save as CSV what exploring shows of it, and load that in its place."
+    if (format_of(name) or "text") not in RELEASED:
+        return (
+            f"A release reads CSV, Parquet and .npy alone, and {shown(name)} is of another "
+            f"format: {way_out}"
+        )
+    said = {
+        "lines to skip": how.skip, "cells that stand for no value": how.missing,
+        "an encoding": how.encoding,
+    }  # fmt: skip
+    named = [words for words, value in said.items() if value]
+    if not named:
+        return ""
+    return f"A release knows no {' and no '.join(named)}, as for {shown(name)} here: {way_out}"
+
+
+def offer_csv(
+    file: Any, table: Table | UploadedTable | Dataset, use: Callable[[LocalFile], None]
+) -> None:
+    """Show the button that saves what exploring shows: as a download, or beside a local file.
+
+    Parameters
+    ----------
+    file
+        The upload, or the file of this computer.
+    table
+        What was read of it.
+    use
+        Called with the new file beside a file of this computer.
+    """
+    icon, key = ":material/save_as:", "own:save"
+    if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):
+        st.button(
+            "Save as CSV",
+            key=key,
+            icon=icon,
+            on_click=partial(_save_beside, file, table, use),
+            help="All columns, in a new file beside this one, which is then loaded in its place.",
+        )
+        if error := st.session_state.pop(f"{key}:error", ""):
+            show_error(error)
+        return
+    st.download_button(
+        "Save as CSV",
+        partial(table.csv, MOST) if isinstance(table, UploadedTable) else partial(as_csv, table),
+        free_name(file.name),
+        "text/csv",
+        key=key,
+        on_click="ignore",
+        icon=icon,
+        help="All columns; load the saved file on the left.",
+    )
+
+
+def _save_beside(file: LocalFile, table: Table | Dataset, use: Callable[[LocalFile], None]) -> None:
+    """Write a new file beside one of this computer, and use it."""
+    folder = Path(file).parent
+    try:
+        path = folder / free_name(file.name, set(os.listdir(folder)))
+        with replacing(path) as stream:
+            stream.write(as_csv(table))
+        use(LocalFile(path))
+    except (OSError, InputError) as error:
+        st.session_state["own:save:error"] = f"No CSV file was written: {error}"

@@ -1,0 +1,72 @@
+"""Files of this computer, named by their paths: they are read where they are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from dpviz.base.errors import InputError, reason, shown
+from dpviz.data.reading.files import MAX_BYTES
+
+
+class LocalFile(os.PathLike[str]):
+    """A file of this computer, with what uploads have.
+
+    Attributes
+    ----------
+    name, size
+        Its name, and its size in bytes.
+    file_id
+        Another one for each file and for each change of it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        known = path.stat()
+        self._path, self.name, self.size = path, path.name, known.st_size
+        self.file_id = f"{path} {known.st_size} {known.st_mtime_ns}"
+
+    def __fspath__(self) -> str:
+        """The path."""
+        return str(self._path)
+
+
+def local_file(text: str, title: str = "") -> LocalFile | None:
+    """Return the file at a path that a person typed; None where the text is empty.
+
+    Parameters
+    ----------
+    text
+        The path; ``~`` is the user's folder.
+    title
+        Where a sentence on a wrong path begins.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it can't be read or is too large.
+    """
+    if not text.strip():
+        return None
+    path, begin = Path(text.strip()), f"{title}: " if title else ""
+    try:
+        with suppress(RuntimeError):  # no such user, so no such file
+            path = path.expanduser()
+        if not path.is_file():
+            raise InputError(
+                f"{begin}there is no file {shown(path, 80)} on this computer: give its whole path."
+            )
+        found = LocalFile(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{begin}{shown(path, 80)} can't be read ({reason(error)}): check the path and its "
+            "rights."
+        ) from None
+    if found.size > MAX_BYTES:
+        raise InputError(
+            f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too many to hold in "
+            "memory: use the command line, which reads the file where it is."
+        )
+    return found

@@ -1,0 +1,131 @@
+"""What maps stand on, as chosen on the page: the scale of their axes, and lines beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError
+from dpviz.data.background import MOST_BYTES, Background, read_background
+from dpviz.data.scale import Axes
+from dpviz.figures.ground import Ground
+from dpviz.grid.domain import Domain
+from dpviz.ui.data.domain_panel import cut_out
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.session.state import Control, UrlState, choice
+from dpviz.ui.session.uploads import keep
+
+#: What a person may know of the axes.
+AXES: dict[Axes, str] = {
+    "auto": "by names and extents",
+    "lonlat": "longitude, latitude",
+    "equal": "one unit",
+    "free": "different units",
+}
+
+_OWN = "map:own"
+
+
+def map_controls() -> dict[str, Control]:
+    """Controls of the panel, as in the link."""
+    return {
+        "axes": Control("auto", choice("axes", tuple(AXES)), shared=True),
+        "lines": Control("shown", choice("lines", ("shown", "hidden")), shared=True),
+    }
+
+
+def map_panel(state: UrlState, active: ActiveData) -> Ground:
+    """Show the panel; return what the maps stand on."""
+    columns = [active.dataset.columns[axis] for axis in active.axes]
+    domain = active.domain.select(active.axes)
+    with st.popover("Map", icon=":material/map:", width="stretch"):
+        st.radio(
+            "The two axes are",
+            **state.choice("axes", tuple(AXES)),
+            format_func=AXES.__getitem__,
+            help="Axes of one unit have one scale: as far up as across. Longitude and latitude are "
+            "drawn true to scale at the middle latitude.",
+        )
+        st.radio(
+            "Coastlines and borders",
+            **state.choice("lines", ("shown", "hidden")),
+            horizontal=True,
+            help="Natural Earth, 1:50 million, public domain: beneath longitude and latitude, good "
+            "to some kilometres.",
+        )
+        own = _own_lines(domain)
+        ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
+        scale = ground.scale(columns, domain)
+        kept = "Equal scale" if scale.ratio else "Scales of their own"
+        show_caption(f"{kept}: {scale.reason}.")
+    return ground
+
+
+def _own_lines(domain: Domain) -> Background | None:
+    """Upload of an own background; return the last readable one."""
+    file = st.file_uploader(
+        "Own background: GeoJSON of lines or polygons",
+        type=["geojson", "json"],
+        key="map:file",
+        max_upload_size=MOST_BYTES // 2**20,
+        help="In the coordinates of the two axes. Public information by your word: it is drawn "
+        "beneath the data here, and no run and no release reads it.",
+    )
+    keep("map", [] if file is None else [file])
+    token = None if file is None else file.file_id
+    known: dict[str, Any] = st.session_state.setdefault(_OWN, {"token": None, "lines": None})
+    if file is not None and token != known["token"]:
+        known |= {"token": token, "error": ""}
+        try:
+            known["lines"] = read_background(file.getvalue(), file.name)
+        except InputError as error:
+            known["error"] = str(error)
+    if known.get("error"):
+        show_error(known["error"])
+    lines: Background | None = known["lines"]
+    if lines is not None:
+        if st.button("Remove the background", key="map:remove"):
+            known["lines"] = lines = None
+        else:
+            show_caption(lines.missing(domain) or f"Drawn: {lines.name}")
+    return lines
+
+
+def cell_caption(
+    ground: Ground, columns: Sequence[str], domain: Domain, shape: Sequence[int]
+) -> None:
+    """Say how large a cell is, where the unit of the axes is a length."""
+    sides = [(hi - lo) / side for (lo, hi), side in zip(domain.bounds, shape, strict=True)]
+    words = ground.scale(columns, domain).lengths((sides[0], sides[1]))
+    if words:
+        show_caption(f"A cell of the grid is about {words}.")
+
+
+def can_draw_box(active: ActiveData) -> bool:
+    """Whether a box on the picture can become the domain: all other columns have bounds."""
+    return active.dataset.counts is None and (active.dataset.ndim == 2 or active.domain.declared)
+
+
+def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
+    """Make a box that was drawn on the picture the declared domain, in round numbers."""
+    if not box or not can_draw_box(active):
+        return
+    bounds = list(active.domain.bounds)
+    for axis, ends in zip(active.axes, (box["x"], box["y"]), strict=True):
+        bounds[axis] = _round(min(ends), max(ends))
+    try:
+        domain = str(Domain(tuple(bounds)))
+    except InputError as error:
+        show_error(str(error))
+        return
+    cut_out(state, domain, seen=True)
+    st.rerun(scope="app")
+
+
+def _round(low: float, high: float) -> tuple[float, float]:
+    """Ends of an interval in hundredths of the power of ten below its width."""
+    digits = 1 - int(f"{high - low:e}".partition("e")[2]) + 1
+    return round(low, digits), round(high, digits)

@@ -1,0 +1,205 @@
+"""The data panel of every page: sample sets and own tables, columns, domain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpviz.base.errors import listed
+from dpviz.base.numbers import counted
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.unread import NamedRows
+from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.figures.ground import PLAIN, Ground
+from dpviz.grid.domain import Domain, Outside
+from dpviz.privacy.ledger import Neighbours
+from dpviz.ui.data.domain_panel import domain_panel
+from dpviz.ui.data.how_read import FOUND, How
+from dpviz.ui.data.own_data import AnyTable, OwnData, check_unit, own_data
+from dpviz.ui.data.protection_panel import protection_panel
+from dpviz.ui.data.rows import show_notes
+from dpviz.ui.data.state import UPLOAD, DataState, take_sample
+from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.session.address import where_files_go
+from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.state import UrlState, following
+from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ActiveData:
+    """The data on the screen.
+
+    Parameters
+    ----------
+    dataset
+        The columns to cluster, two or more; or a grid of counts.
+    domain
+        Current bounds.
+    outside
+        Treatment of points outside the bounds.
+    neighbours
+        Current neighbour relation and cap.
+    complete
+        Own data with all records of each person, if the privacy unit is a person.
+    unit
+        Column that identifies persons, or None.
+    sample
+        Description of the sample set, or None for own data.
+    axes
+        Positions of the two columns that are shown.
+    how
+        How the file of own data was read.
+    ground
+        What maps of these two stand on.
+    far
+        Rows far from all others where the bounds span the data, and a box around those.
+    declared_public
+        Whether the owner of own data says that nothing of them needs protection.
+    """
+
+    dataset: Dataset
+    domain: Domain
+    outside: Outside
+    neighbours: Neighbours
+    complete: Dataset
+    sample: Sample | None
+    unit: str | None = None
+    axes: tuple[int, int] = (0, 1)
+    how: How = FOUND
+    ground: Ground = PLAIN
+    far: tuple[NamedRows, Domain] | None = None
+    declared_public: bool = False
+
+    @property
+    def title(self) -> str:
+        """Name of the data on the screen."""
+        return self.sample.title if self.sample else self.dataset.name
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether this is a sample set (public, shared between sessions)."""
+        return self.sample is not None
+
+    @property
+    def public(self) -> Stamp | None:
+        """What pictures of data say that anybody may see; None for data that need protection."""
+        return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
+
+
+def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
+    """Show the panel; return the data on the screen.
+
+    Parameters
+    ----------
+    state
+        Has the controls of :func:`data_controls`; those of :func:`take_sample` follow the data.
+    many
+        Whether more than two columns may be clustered; the screen shows two in any case.
+    named
+        As for :func:`own_data`.
+
+    Raises
+    ------
+    InputError
+        If own data can't be read: one sentence for the screen.
+    """
+
+    def changed() -> None:
+        state.set("domain", "")
+        if not state.has_own_data:
+            take_sample(state, sample(state.get("data")))
+
+    titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
+    st.selectbox(
+        "Data",
+        **state.choice("data", (*sample_names(), UPLOAD)),
+        format_func=titles.__getitem__,
+        on_change=changed,
+        help=f"A sample set, or a table of your own. {where_files_go()}",
+    )
+    name = state.get("data")
+    own = facts = None
+    if state.has_own_data:
+        own = own_data(state, many=many, named=named)
+    else:
+        facts = sample(name)
+        if state.fresh:
+            take_sample(state, facts, but=state.chosen)
+    dataset = sample_data(name) if own is None else own.current
+    left, right = st.columns(2)
+    with left:
+        identity = dataset.digest if own is None else own.identity
+        shown_axes = own.axes if own else (0, 1)
+        far = own.far[1] if own and own.far else None
+        domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes, far=far)
+    with right:
+        # Columns that a person has named as coordinates don't tell persons apart.
+        neighbours = protection(state, own, but=dataset.columns if named else ())
+    if own and named:
+        check_unit(state, own)
+    # A release is for data that need protection: it asks for no such word, and heeds none.
+    declared = own is not None and not named and public_switch(state, own)
+    active = ActiveData(
+        dataset=dataset,
+        domain=domain,
+        outside=state.get("outside"),
+        neighbours=neighbours,
+        complete=own.complete if own else dataset,
+        unit=own.unit if own else None,
+        sample=facts,
+        how=own.how if own else FOUND,
+        axes=shown_axes,
+        far=own.far if own and not domain.declared else None,
+        declared_public=declared,
+    )
+    show_caption(
+        f"Active: {active.title} · {counted(dataset.n, 'record')} · "
+        f"{'declared domain' if domain.declared else 'domain from the data'}"
+        + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
+        help=facts.description if facts else None,
+    )
+    show_notes(state, dataset, said=own is not None and not named and dataset.counts is None)
+    if named and dataset.dropped:
+        show_caption("The explorers name the rows that can't be read.")
+    if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
+        show_info(
+            "Each record is protected by itself: for a person with three, e^(3ε) takes the place "
+            "of e^ε. Can a person have several? Then name the column of persons under Protects: "
+            f"{listed(others, 40)}.",
+            ":material/shield_person:",
+        )
+    return active
+
+
+def public_switch(state: UrlState, own: OwnData) -> bool:
+    """Show the switch of data that need no protection; return whether it is on for these data."""
+    digest = own.current.digest
+    declared = bool(state.get("unprotected") == digest)
+    st.toggle(
+        "These data are public",
+        **following(
+            f"own:unprotected:{digest}",
+            declared,
+            lambda on: state.set("unprotected", digest if on else ""),
+        ),
+        help="You declare it: anybody may see every record of these columns, so nothing of them "
+        "needs protection. Then pictures and files of these pages may be shown. Other columns or "
+        "another file begin anew, and a release protects its records all the same.",
+    )
+    return declared
+
+
+def _persons(own: OwnData, but: Collection[str]) -> list[str]:
+    """Columns of an own table that could tell persons apart."""
+    columns = own.table.columns if isinstance(own.table, AnyTable) else ()
+    return [one for one in columns if one not in but]
+
+
+def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
+    """Show who is protected; only an own table has a column of persons, none of those in `but`."""
+    if own and isinstance(own.table, AnyTable):
+        return protection_panel(state, _persons(own, but))
+    return protection_panel(state, None)

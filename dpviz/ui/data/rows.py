@@ -1,0 +1,74 @@
+"""Rows that are named on the screen, and left out at one click."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from dpviz.base.numbers import counted
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.far import far_sentence
+from dpviz.data.reading.unread import NamedRows
+from dpviz.grid.domain import Domain
+from dpviz.ui.data.domain_panel import cut_out
+from dpviz.ui.data.state import READABLE
+from dpviz.ui.messages import plain_text, show_caption, show_warning
+from dpviz.ui.session.state import UrlState
+
+
+def offer_rows(state: UrlState, rows: NamedRows) -> None:
+    """Offer to leave out the rows that can't be read, where there are some."""
+    if rows.rows:
+        with st.container(horizontal=True):
+            st.button(
+                plain_text(f"Leave {rows.these} out"),
+                key="own:leave out",
+                on_click=lambda: state.set("rows", READABLE),
+                icon=":material/playlist_remove:",
+                help="Each row by itself: one with something else than a number in a chosen column "
+                "counts as missing, as in a release.",
+            )
+            _show(rows)
+
+
+def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
+    """Show what was changed on reading, unless it is ``said``, and rows that a person left out."""
+    for note in () if said else data.notes:
+        show_caption(note)
+    rows = data.unread
+    if rows and rows.rows:
+        with st.container(horizontal=True):
+            _show(rows, f"{counted(rows.rows, 'row')} can't be read:")
+            st.button("Undo", key="own:undo", on_click=lambda: state.set("rows", ""))
+
+
+def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | None) -> None:
+    """Name rows far from all others, and offer a domain that leaves them out.
+
+    ``far`` has these rows, and a box around the others.
+    """
+    if far is None:
+        return
+    rows, box = far
+    moved = ""
+    if state.get("outside") == "clip":
+        moved = f" Now {'it is' if rows.rows == 1 else 'they are'} moved to the border."
+    show_warning(far_sentence(rows, box, data.columns) + moved)
+    with st.container(horizontal=True):
+        st.button(
+            plain_text(f"Leave {rows.these} out"),
+            key=f"{state.page}:far",
+            on_click=partial(cut_out, state, str(box), seen=True),
+            icon=":material/playlist_remove:",
+            help="The domain becomes the range of the others; points outside are left out.",
+        )
+        _show(rows)
+
+
+def _show(rows: NamedRows, title: str = "") -> None:
+    """Show the first rows of some below a title."""
+    with st.popover("Show them" if rows.rows > 1 else "Show it", icon=":material/list:"):
+        if title:
+            show_caption(title)
+        st.markdown("\n".join(f"- {plain_text(line)}" for line in rows.lines))

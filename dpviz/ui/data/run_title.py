@@ -1,0 +1,98 @@
+"""What describes a run: the title of all its figures, and what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from dpviz.base.errors import shown
+from dpviz.families import CARDS, family_of
+from dpviz.family.card import Card
+from dpviz.family.claim import Claim, why_not
+from dpviz.family.trial import Configuration
+from dpviz.figures.panels import NO_NOISE
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.widgets.stamp import Stamp
+
+#: Up to this many columns are named.
+_NAMED = 4
+
+
+def run_title(
+    active: ActiveData,
+    config: Configuration,
+    *,
+    seed: int | None = None,
+    without: Collection[str] = (),
+) -> str:
+    """Title of a run: data, method, parameters.
+
+    Parameters
+    ----------
+    active, config
+        The run.
+    seed
+        Seed of the noise; None for many draws.
+    without
+        Parameters that a search varies.
+    """
+    card, counts = CARDS[config.method], active.dataset.counts
+    family = family_of(config.method)
+    left_out = {*without, *family.chosen(config)}
+    parts: list[str] = []
+    for one in family.parameters:
+        value = getattr(config, one.name)
+        if one.name == "grid" and counts is not None:
+            value = counts.shape  # counts have their own
+        if one.titled == "no" or one.name in left_out or not card.parameter(one.name):
+            continue
+        if one.titled == "joined":
+            parts[-1] += f" {one.text(value)}"
+        else:
+            parts.append(one.text(value))
+    if card.spends and seed is not None:
+        parts.append(f"seed {seed}")
+    return " · ".join([active.title, card.title, *parts])
+
+
+def side_title(card: Card, verdict: Claim) -> str:
+    """Heading of a run beside the true one."""
+    if not card.spends:
+        return NO_NOISE
+    return card.title if verdict.private else f"{card.title}, not private"
+
+
+def true_words(active: ActiveData) -> str:
+    """Sentence on who may see true values; none is needed of public data."""
+    return "" if active.public else "True values are for the owner only."
+
+
+def stamp_of(
+    active: ActiveData,
+    config: Configuration,
+    *,
+    seed: int | None = None,
+    title: str = "",
+) -> Stamp:
+    """Stamp of an explorer's pictures and tables; only those of public data may be published.
+
+    Parameters
+    ----------
+    active, config
+        The run.
+    seed
+        Seed of the draw; None for many draws.
+    title
+        Data, method and parameters; those of the run unless given.
+    """
+    names = active.dataset.columns
+    columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
+    card = CARDS[config.method]
+    # A draw of a known seed is no secret.
+    noise = ", and " + "on the noisy side " * (seed is not None) + "noise anyone can repeat"
+    return replace(
+        active.public or Stamp(allowed=False, shows=f"true data{noise * card.spends}"),
+        title=title or run_title(active, config, seed=seed),
+        facts=(f"columns {columns}",),
+        fails=why_not(card, config, active.domain),
+    )

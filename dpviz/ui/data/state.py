@@ -1,0 +1,253 @@
+"""Controls of the data on the screen, the same on all pages: data set, columns, domain, unit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.commands.reproduce import columns_of, columns_option
+from dpviz.data.samples import Sample, sample, sample_names
+from dpviz.families import CARDS, FAMILIES
+from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE
+from dpviz.grid.domain import Domain
+from dpviz.privacy.ledger import RELATIONS
+from dpviz.ui.session.state import Control, UrlState, choice, whole, working
+from dpviz.ui.widgets.parameters import take_defaults
+
+UPLOAD = "own"
+
+#: Sample set to begin with.
+FIRST = "gaussians"
+
+#: Methods that the compare page begins with, by family: such as are drawn in seconds.
+FIRST_METHODS = {
+    CARDS[names[0]].family: names
+    for names in (
+        ("privqt", "privthr", "privthrem", "twostage"),
+        ("dplloyd", "eugkm", "hybrid", "dprefine"),
+    )
+}
+
+#: Upper limit of the records of a person; further ones are left out.
+MOST_RECORDS = 1000
+
+COUNTS = "counts"
+
+#: Rows with something else than a number are left out.
+READABLE = "readable"
+
+#: Argument of the reader for each format.
+FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
+
+#: Controls of how own data are read, with the values of a reader that finds all by itself.
+READING = {"skip": None, "missing": "", "encoding": ""}
+
+#: Controls of own data alone; they stay as they are while sample sets are looked at.
+_OF_OWN_DATA = (
+    "format", "sheet", *READING, "rows", "columns", "classes", "unit", "cap", "unprotected",
+)  # fmt: skip
+
+#: Entries of the working state: the methods that were chosen last, and that of the explorer that
+#: was seen last.
+METHODS_CHOSEN, EXPLORED = "methods", "explored"
+
+#: Session entry: the file and its columns with the bounds that a person declared.
+_BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
+
+
+def suited_links() -> tuple[str, ...]:
+    """Controls of the parameters that belong to a data set: g, p and K."""
+    known = sample(sample_names()[0])
+    return tuple(
+        family.parameter(name).link for family in FAMILIES.values() for name in family.suited(known)
+    )
+
+
+def choose_of(method: str) -> str:
+    """Entry of the working state: who chooses parameters of a method's family."""
+    return f"{CHOOSE.link} {CARDS[method].family}"
+
+
+class DataState(UrlState):
+    """Controls of a page that has data."""
+
+    @property
+    def has_own_data(self) -> bool:
+        """Whether own data is chosen."""
+        return bool(self.get("data") == UPLOAD)
+
+    def link(self) -> dict[str, str]:
+        """Values of all controls as text for a link."""
+        link = super().link()
+        return link if self.has_own_data else without(link, _OF_OWN_DATA)
+
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over."""
+        told = super().told()
+        if not self.has_own_data:
+            told = without(told, _OF_OWN_DATA)
+        if "method" in told:
+            method = told.pop("method")
+            told[METHODS_CHOSEN] = (method,)
+            told[choose_of(method)] = told.pop(CHOOSE.link)
+        return told
+
+    def spread(self, news: Mapping[str, Any]) -> None:
+        """Store changes for the other pages; bounds, g, p and K are those of one data set."""
+        if "data" in news:
+            of_data, told = ("domain", *suited_links()), self.told()
+            for name in of_data:
+                working().pop(name, None)
+            news = {name: told[name] for name in of_data if name in told} | dict(news)
+        super().spread(news)
+
+    def tell(self) -> None:
+        """Store what was changed here, and which explorer it was."""
+        super().tell()
+        if self.page in FAMILIES:
+            working()[EXPLORED] = self.get("method")
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over; bounds never go from one data set to another."""
+        if working.get("data", self.get("data")) != self.get("data"):
+            working = {"domain": "", **working}
+        taken = super().taken(working)
+        # Without the columns nobody knows which bounds are whose.
+        typed = taken.get("domain", "")
+        if typed != self.get("domain") and typed.count(";") > 1 and not _bounds():
+            taken["domain"] = ""
+        return taken | self._method(working)
+
+    def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Method that this page takes over, and who chooses its parameters."""
+        if "method" not in self:
+            return {}
+        here, found = self.get("method"), {}
+        fitting = [one for one in methods_of(working, self) if self.takes("method", one)]
+        if fitting:
+            here = found["method"] = here if here in fitting else fitting[0]
+        if choose_of(here) in working:
+            found[CHOOSE.link] = working[choose_of(here)]
+        return found
+
+
+def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
+    """Methods that people chose; while nobody did, a new page begins with that of an explorer."""
+    explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
+    chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
+    return chosen
+
+
+# -- declared bounds, by the names of their columns ---------------------------------------
+
+
+def _bounds() -> dict[str, tuple[float, float]]:
+    """Declared bounds of the columns of the own file; they follow to a page with other columns."""
+    file = st.session_state.get(_FILE)
+    known = st.session_state.get(_BOUNDS)
+    if known is None or known[0] != file:
+        known = st.session_state[_BOUNDS] = (file, {})
+    found: dict[str, tuple[float, float]] = known[1]
+    return found
+
+
+def note_bounds(columns: Iterable[str], domain: Domain) -> None:
+    """Store the declared bounds of these columns."""
+    _bounds().update(zip(columns, domain.bounds, strict=True))
+
+
+def bounds_of(columns: Sequence[str]) -> str:
+    """Declared bounds of these columns, as in a link; "" unless those of each are known."""
+    known = _bounds()
+    if not set(columns) <= set(known):
+        return ""
+    return str(Domain(tuple(known[name] for name in columns)))
+
+
+def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """All values but those of these names."""
+    return {name: text for name, text in texts.items() if name not in names}
+
+
+def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
+    """Controls of the panel, as in the link: those of a :class:`DataState`.
+
+    Parameters
+    ----------
+    default
+        Initial sample set.
+    many
+        Whether more than two columns may be clustered.
+    """
+    names = (*sample_names(), UPLOAD)
+    controls = {
+        "data": Control(default, choice("data", names)),
+        # How the file is read: "" for points with an automatic first line.
+        "format": Control("", choice("format", tuple(FORMATS))),
+        # Sheet, layer, array or file of an archive; empty for the first.
+        "sheet": Control("", str),
+        # Lines above the names, cells that stand for no value, encoding of text.
+        "skip": Control(None, whole("skip", 0, 10**6)),
+        "missing": Control("", lambda text: columns_option(columns_of(text))),
+        "encoding": Control("", str),
+        # Which rows of own data: all, each of which must be readable, or the readable ones.
+        "rows": Control("", choice("rows", ("", READABLE))),
+        # Columns of own data, the two shown ones first; empty until they are proposed or named.
+        "columns": Control("", lambda text: columns_option(columns_of(text))),
+        "classes": Control("", str),
+        # Column of persons, empty for records; None for one record of each.
+        "unit": Control("", str),
+        "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
+        # Digest of the data that their owner has declared public: it says nothing of others.
+        "unprotected": Control("", _parse_digest),
+        # Empty until a person chooses: then the variant does.
+        "domain": Control("", partial(_parse_domain, many=many)),
+        "outside": Control("clip", choice("outside", ("clip", "drop"))),
+        "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
+    }
+    return {name: replace(one, shared=True) for name, one in controls.items()}
+
+
+def _parse_digest(text: str) -> str:
+    """Check a digest in a link."""
+    if text.strip("0123456789abcdef") or len(text) > 32:
+        raise InputError(
+            f'unprotected = "{shown(text)}" is no digest: declare the data public again.'
+        )
+    return text
+
+
+def _parse_domain(text: str, *, many: bool) -> str:
+    """Check a domain in a link: declared, data, or "lo,hi;lo,hi"; empty follows the variant."""
+    if text in ("", "declared", "data"):
+        return text
+    domain = Domain.parse(text)
+    if domain.ndim != 2 and not many:
+        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
+    return str(domain)
+
+
+def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> None:
+    """Set a page's controls to the parameters of a sample set."""
+    for family in FAMILIES.values():
+        for name, value in family.suited(facts).items():
+            link = family.parameter(name).link
+            if link in state and link not in but:
+                state.set(link, value)
+
+
+def take_followed(state: UrlState, family: Family) -> None:
+    """Set the parameters of a data set or a method that was chosen on another page.
+
+    Those that other pages chose as well stay as they are there.
+    """
+    if "data" in state.followed and state.get("data") != UPLOAD:
+        take_sample(state, sample(state.get("data")), but=state.agreed)
+    if {"method", "variant"} & state.followed:
+        take_defaults(state, family, but=state.agreed - {"variant"})

@@ -1,0 +1,1 @@
+"""The explorers of both families."""

@@ -1,0 +1,224 @@
+"""The panel of many draws, for both explorers: one draw may be lucky."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import streamlit as st
+
+from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
+from dpviz.families import family_of
+from dpviz.family.trial import Trial
+from dpviz.figures import draws as figures
+from dpviz.figures.panels import Panels
+from dpviz.metrics.bands import band_words
+from dpviz.ui.messages import show_caption
+from dpviz.ui.session.job import follow, job_of, show_progress, start
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.live_slider import live_slider
+from dpviz.ui.widgets.settings import MAX_SEED
+from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels, theme_mode
+from dpviz.ui.widgets.stamp import Stamp
+from dpviz.wavecluster.theorems import KBounds
+
+_NUMBERS = (50, 100, 200, MOST_DRAWS)
+
+#: Seconds that the page waits for draws before it continues without them: most are ready by then.
+_PATIENCE = 0.6
+
+#: Draws that take a second or two: they follow a control, and wait for no heavy job.
+_FEW = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """The setting on the screen, which the panel draws many times.
+
+    Parameters
+    ----------
+    state
+        Controls of the explorer.
+    trial
+        Method, parameters and data.
+    data
+        Everything else that the draws depend on besides the parameters and the seed.
+    seed
+        Seed of the draw on the screen, which is one of the draws.
+    stamp
+        What pictures and tables of the draws say of themselves; its title has the parameters.
+    maps
+        Makes the maps from the draws and the position of the draw in the player.
+    also
+        Further scores to draw, with their values in the true run.
+    bounds
+        What a theorem says about a score.
+    """
+
+    state: UrlState
+    trial: Trial
+    data: Hashable
+    seed: int
+    stamp: Stamp
+    maps: Callable[[Draws, int], Panels]
+    also: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, KBounds] = field(default_factory=dict)
+
+    def key(self, name: str) -> str:
+        """Session entry of the panel."""
+        return f"{self.state.page}:draws:{name}"
+
+
+def draws_panel(setting: Setting, *, settled: bool) -> None:
+    """Show the expander; nothing is computed while it is closed."""
+    opened = lazy_expander(
+        "Many draws, not one lucky one",
+        key=f"{setting.state.page}:draws",
+        draw=partial(_draws, setting, settled=settled),
+    )
+    if not opened and (job := st.session_state.pop(setting.key("job"), None)):
+        job.cancel()
+
+
+def _draws(setting: Setting, *, settled: bool) -> None:
+    """Show controls, progress and draws."""
+    left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
+    number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
+    family = family_of(setting.trial.config.method)
+    wanted = (*family.swept, *setting.also)
+    names = tuple(name for name in wanted if name in setting.trial.score_names)
+    redrawn = tuple(name for name, score in family.scores.items() if score.redraws)
+    if (
+        redrawn
+        and set(redrawn) <= set(setting.trial.score_names)
+        and middle.checkbox(
+            "with OCM and 2CE",
+            key=setting.key("held out"),
+            help="They draw anew on ten parts of the data: slower.",
+        )
+    ):
+        names = (*names, *redrawn)
+    # One block for all seeds in it, so that another seed of the block needs no new draws.
+    first = min(setting.seed // number * number, MAX_SEED + 1 - number)
+    seeds = tuple(range(first, first + number))
+    request = (setting.data, setting.trial.config, seeds, names)
+    job = job_of(setting.key("job"))
+    if settled and (job is None or job.request != request):
+        job = start(
+            setting.key("job"),
+            partial(many_draws, setting.trial, seeds, names),
+            request=request,
+            heavy=number > _FEW,
+        )
+        st.session_state[setting.key("job:setting")] = setting
+        job.wait(_PATIENCE)
+    with right:
+        follow(job, partial(_progress, setting))
+    if job is not None and job.result is not None:
+        if job.request != request:
+            # Draws of the previous settings retain their own maps and title.
+            setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
+            show_caption("These are the draws of the settings before.")
+        _show(setting, job.result)
+
+
+def _progress(setting: Setting) -> None:
+    """Show the progress of the draws, and a button that stops or restarts them."""
+    job = job_of(setting.key("job"))
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    with left:
+        show_progress(job, "draws", "")
+    if job is None:
+        return
+    if job.running:
+        right.button("Cancel", key=setting.key("cancel"), on_click=job.cancel, width="stretch")
+    elif (job.cancelled or job.error) and right.button(
+        "Draw", key=setting.key("again"), width="stretch"
+    ):
+        st.session_state.pop(setting.key("job"), None)
+        st.rerun()
+
+
+def _show(setting: Setting, draws: Draws) -> None:
+    """Show maps, player, strips and tables of finished draws."""
+    name = f"{setting.stamp.name} {setting.trial.config.method}"
+    position = _player(setting, draws)
+    true = {**setting.trial.true(), **setting.also}
+    maps = setting.maps(draws, position)
+    stamp = replace(setting.stamp, facts=(*setting.stamp.facts, _seeds(draws)))
+    show_panels(
+        maps,
+        stamp,
+        key=setting.key("maps"),
+        base_name=f"{name} many draws",
+        about="draws maps",
+    )
+    strips = figures.strips(
+        draws, position, true, theme_mode(), setting.stamp.title, bounds=setting.bounds
+    )
+    show_panels(
+        strips,
+        stamp,
+        key=setting.key("strips"),
+        base_name=f"{name} scores of many draws",
+        about="draws strips",
+    )
+    show_caption(
+        f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
+        "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
+    )
+    table = figures.frame(draws, position, true, setting.bounds)
+    percent = st.column_config.NumberColumn(format="percent")
+    st.dataframe(
+        table,
+        width="stretch",
+        hide_index=True,
+        height="content",
+        column_config=dict.fromkeys(figures.BOUND_COLUMNS[2:], percent),
+        placeholder="",
+    )
+    file = name.replace(" ", "-")
+    rows = partial(figures.draws_frame, draws)
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        csv_button(f"{file}-scores", table, "Scores (CSV)", stamp=stamp, icon=None, width="stretch")
+    with right:
+        csv_button(
+            f"{file}-draws", rows, "Every draw (CSV)", stamp=stamp, icon=None, width="stretch"
+        )
+
+
+def _seeds(draws: Draws) -> str:
+    """Seeds of the draws, which follow each other."""
+    return f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
+
+
+def _player(setting: Setting, draws: Draws) -> int:
+    """Show the player of draws; return the position of the draw to show."""
+    at = draws.seeds.index(setting.seed) if setting.seed in draws.seeds else 0
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    with left:
+        slider = live_slider(
+            "Play the draws",
+            key=setting.key(f"play:{draws.seeds[0]}:{len(draws.seeds)}"),
+            value=at + 1,
+            low=1,
+            high=len(draws.seeds),
+            integer=True,
+            low_label="first",
+            high_label="last",
+            help="Each step is another draw of the noise with the same settings.",
+            play=True,
+        )
+    position = int(slider.value) - 1
+    seed = draws.seeds[position]
+    right.button(
+        "Show it above",
+        key=setting.key("take"),
+        width="stretch",
+        disabled=seed == setting.seed,
+        on_click=lambda: setting.state.set("seed", seed),
+        help="Take this draw's seed.",
+    )
+    return position

@@ -1,0 +1,163 @@
+"""What a player of the game sees: draw, buttons, last answer, score and reasons."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from dpviz.figures.game import result_picture, score_figure
+from dpviz.privacy.explain import percent_at_most, surest, times_at_most
+from dpviz.teaching.game.rules import CONFIDENCE, Answer, Case, Game, Tally
+from dpviz.ui.messages import plain_text
+from dpviz.ui.widgets.show import show_panels, theme_mode
+from dpviz.ui.widgets.stamp import MADE_UP
+
+_CSS = Path(__file__).parent / "frontend" / "game.css"
+STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+
+_SIDES = ("out", "in")
+
+
+def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
+    """Show the open draw with its two buttons, and what came out of the last one.
+
+    Parameters
+    ----------
+    game
+        Whose draw it is. Of the draw only what is published goes to the browser.
+    guess
+        Takes the draw's number and whether the player says that the person is in.
+    """
+    now = game.round
+    st.markdown(plain_text(game.case.story))
+    show_panels(
+        result_picture(game.case, game.epsilon, now.seen, theme_mode()),
+        MADE_UP,
+        key="game:picture",
+        base_name="dpviz in or out",
+        about="game",
+    )
+    # Named by the draw: a second click on the same button is none on the next draw.
+    with st.container(horizontal=True, key="game-buttons"):
+        for said, icon in ((True, ":material/person:"), (False, ":material/person_off:")):
+            st.button(
+                f"The person is {_SIDES[said]}",
+                key=f"game:{_SIDES[said]} {now.number}",
+                on_click=guess,
+                args=(now.number, said),
+                type="primary",
+                icon=icon,
+                width="stretch",
+                shortcut=_SIDES[said][0],
+            )
+    answered(game.last)
+
+
+def answered(last: Answer | None) -> None:
+    """Say what came out of the last guess; before the first, how to guess."""
+    if last is None:
+        text = "Guess as often as you like: each guess is followed by a new coin and a new draw."
+    else:
+        mark = ("wrong", "Wrong") if not last.right else ("right", "Right")
+        rule = f"{_SIDES[last.rule]}{', too' if last.rule == last.said else ''}"
+        text = (
+            f'<b class="{mark[0]}">{mark[1]}</b> The person was <b class="then">'
+            f"{_SIDES[last.joined]}</b>; the best rule said {rule}. Above is a new draw."
+        )
+    st.html(f'<p class="dpv-answer" role="status">{text}</p>')
+
+
+def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key: str) -> None:
+    """Show the shares of right guesses beside the limit, and what they mean.
+
+    Parameters
+    ----------
+    rows
+        Name and tally of each player, the first one on top.
+    case, epsilon
+        What they play against.
+    key
+        Name of the figure.
+    """
+    limit = surest(epsilon)
+    show_panels(
+        score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),
+        MADE_UP,
+        key=key,
+        base_name="dpviz in or out score",
+        about="game score",
+    )
+    lines = [score_in_words(name, tally) for name, tally in rows]
+    lines.append(limit_in_words(rows, case, epsilon))
+    st.html("".join(f'<p class="dpv-score">{html.escape(line)}</p>' for line in lines))
+
+
+def score_in_words(name: str, tally: Tally) -> str:
+    """Right guesses of a player, and what they tell of the long run."""
+    start = name[0].upper() + name[1:]
+    if not tally.guesses:
+        return f"{start}: no guess yet."
+    low, high = tally.band()
+    return (
+        f"{start}: {tally.right:,} of {tally.guesses:,} right, {tally.share:.1%}. In the long run: "
+        f"{math.floor(100 * low)}% to {math.ceil(100 * high)}% ({CONFIDENCE:.0%} sure)."
+    )
+
+
+def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float) -> str:
+    """What nobody can reach, and whether somebody did."""
+    # Rounded up, because the text is "at most".
+    most = f"{percent_at_most(surest(epsilon)):g}%"
+    formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
+    above = [name for name, tally in rows if tally.above(surest(epsilon))]
+    if not case.private:
+        said = (
+            f"A method that keeps its promise of ε = {epsilon:g} to one record has a limit of "
+            f"{formula}."
+        )
+        if above:
+            said += " It was beaten: this method does not keep its promise."
+        return said
+    said = f"The limit for one record, which nobody's share can stay above: {formula}."
+    if above:
+        said += " A share above it is luck: it comes down as you go on."
+    return said
+
+
+def reasons(case: Case, epsilon: float) -> None:
+    """Say why nobody can do better, or by what a leaking method is beaten."""
+    private = case.private
+    with st.expander("Why is there a limit?" if private else "How can it be beaten?"):
+        if private:
+            st.markdown(
+                f"Noise hides the person, who has one record: whatever is published is at most "
+                f"e^{epsilon:g} = {times_at_most(epsilon)} times as likely with the person as "
+                "without, and the other way round. So even the best guess is wrong every now and "
+                "then. Three records would need three times the noise to be hidden as well."
+            )
+        else:
+            st.markdown(f"**By this:** {plain_text(case.leak)}")
+            st.markdown(
+                f"**What the method's card says:** {plain_text(case.audited.verdict.reason)}"
+            )
+        st.markdown(
+            "**The best rule** computes how likely the published numbers are with the person and "
+            "without, and says what is likelier (the likelihood ratio). It knows both data sets "
+            "and how the noise is drawn; no other rule is right more often. Some methods add more "
+            "noise than they must: then even the best rule stays below the limit."
+        )
+        st.page_link(
+            "pages/audit.py",
+            label="Measure it on the Audit page",
+            icon=":material/policy:",
+            query_params={
+                "method": case.method,
+                "variant": case.variant,
+                "scenario": case.scenario,
+                "claim": f"{epsilon:g}",
+            },
+        )

@@ -1,0 +1,191 @@
+"""Rooms on the screen: where they are kept, a player's seat, and the teacher's screen."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from contextlib import suppress
+
+import streamlit as st
+
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted
+from dpviz.figures.game import telling_bars
+from dpviz.teaching.game.rooms import Room, Rooms
+from dpviz.teaching.game.rules import CASES, Case
+from dpviz.ui.game.play import reasons, scores
+from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.session.address import base_address, client, full_link, is_local
+from dpviz.ui.session.presence import absence
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.share import qr_code
+from dpviz.ui.widgets.show import show_panels, theme_mode
+from dpviz.ui.widgets.stamp import MADE_UP
+
+#: Seconds between two updates of the teacher's screen, and after which a closed page is gone.
+_EVERY, _GONE = 1.0, 5.0
+
+#: Session entries: code and token of the seat, what the teacher has chosen, the room that this
+#: session opened, and the one before it.
+_SEAT, _CHOSEN = "game:seat", "game:chosen"
+_OPENED, _ENDED = "game:opened", "game:ended"
+
+
+_mount_top = st.components.v2.component(
+    "dpviz_from_the_top",
+    js="""const done = new Set()
+export default ({ data }) => {
+  if (done.has(data)) return
+  done.add(data)
+  document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+}""",
+)
+
+
+def from_the_top(code: str) -> None:
+    """Scroll to the top, once for a room: its button stands far below."""
+    _mount_top(key="game:top", data=code, height=1)
+
+
+@st.cache_resource(show_spinner=False)
+def rooms() -> Rooms:
+    """All rooms of this server; they end with it."""
+    return Rooms()
+
+
+def open_room(case: Case, epsilon: float) -> Room:
+    """Open a room; the one that this session opened before ends.
+
+    Raises
+    ------
+    InputError
+        If too many are open.
+    """
+    before = opened_room()
+    room = rooms().open(case, epsilon, instead=before, client=client())
+    st.session_state[_OPENED] = room.code
+    st.session_state[_ENDED] = before.code if before else ""
+    return room
+
+
+def opened_room() -> Room | None:
+    """The open room that this session opened, if there is one."""
+    code = st.session_state.get(_OPENED)
+    with suppress(InputError):
+        return rooms().find(code) if code else None
+    return None
+
+
+def enter_room(room: Room) -> str:
+    """Return the token of this session's seat; take one if there is none yet."""
+    seat: tuple[str, str] = st.session_state.get(_SEAT, ("", ""))
+    if seat[0] != room.code or room.game(seat[1]) is None:
+        seat = (room.code, room.join(absence(_GONE)))
+        st.session_state[_SEAT] = seat
+    return seat[1]
+
+
+def teacher(
+    state: UrlState,
+    room: Room,
+    controls: Callable[[UrlState], None],
+    leave: Callable[[UrlState], None],
+) -> None:
+    """Show the teacher's screen.
+
+    Parameters
+    ----------
+    state, room
+        Controls of the page, and the room; InputError where the link has another key.
+    controls
+        Draws the choice of mechanism and level.
+    leave
+        Goes back to playing alone.
+    """
+    if state.get("key") != room.key:
+        raise InputError(
+            f"This is not the link of the teacher who opened room {room.code}: take the link "
+            "below the teacher's QR code to play."
+        )
+    left, right = st.columns([4, 7], gap="medium")
+    with left:
+        _invitation(room)
+        if ended := st.session_state.get(_ENDED):
+            show_caption(f"Room {ended}, which you opened before, has ended: one room at a time.")
+        _follow_choice(state, room, controls)
+        st.button(
+            "End the room",
+            key="game:end",
+            on_click=_end,
+            args=(state, room, leave),
+            icon=":material/close:",
+        )
+        show_caption(
+            "A new choice starts all scores anew. The room keeps no names and ends by itself: "
+            "two minutes after all have left, after half an hour without a guess, and after three "
+            "hours. The address of this page is yours; give the class the link below the code."
+        )
+    with right:
+        _live(room.code)
+        reasons(room.case, room.epsilon)
+    state.write()
+
+
+def _invitation(room: Room) -> None:
+    """Show how to come in: code, QR code and link."""
+    st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
+    link = f"{full_link({'room': room.code})}"
+    st.html(qr_code(link))
+    if is_local(base_address()):
+        show_caption(
+            "This address works on this computer alone. For a class start dpviz by python -m "
+            "dpviz.server.web --address 0.0.0.0 --hosts NAME, with this computer's name in the "
+            "network, and open this page by that name."
+        )
+
+
+def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
+    """Show mechanism and level, and change the room when a hand changes them here."""
+    now = (room.code, room.case.name, f"{room.epsilon:g}")
+    if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
+        # A page that is loaded anew shows what is played, whatever its link says.
+        state.set("case", now[1])
+        state.set("level", now[2])
+        st.session_state[_CHOSEN] = now
+    controls(state)
+    chosen = (room.code, state.get("case"), state.get("level"))
+    if chosen != st.session_state[_CHOSEN]:
+        st.session_state[_CHOSEN] = chosen
+        room.change(CASES[chosen[1]], float(chosen[2]))
+
+
+def _end(state: UrlState, room: Room, leave: Callable[[UrlState], None]) -> None:
+    """End the room for everybody."""
+    rooms().end(room)
+    leave(state)
+
+
+@st.fragment(run_every=_EVERY)
+def _live(code: str) -> None:
+    """Show what the room adds up, anew every second."""
+    try:
+        room = rooms().find(code)
+    except InputError as error:
+        show_error(error)
+        return
+    room.watched()
+    case, epsilon, score = room.case, room.epsilon, room.score()
+    st.markdown(
+        f"**{plain_text(counted(score.players, 'player'))}**, "
+        f"{score.everybody.guesses:,} guesses · {plain_text(case.title)} · ε = {epsilon:g}"
+    )
+    st.markdown(plain_text(case.story))
+    show_panels(
+        telling_bars(score.without, score.joined, case.telling, theme_mode()),
+        MADE_UP,
+        key="game:histogram",
+        base_name="dpviz in or out class",
+        about="game class",
+    )
+    rows = (("class", score.everybody), ("best rule", score.rule))
+    scores(rows, case, epsilon, key="game:class score")

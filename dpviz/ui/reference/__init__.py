@@ -1,0 +1,1 @@
+"""Pages to read: about, benchmark, documentation, glossary, papers."""

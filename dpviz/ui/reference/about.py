@@ -1,0 +1,138 @@
+"""The about page: version, what is private, what to cite, licences, how to report a flaw."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+import pandas as pd
+import streamlit as st
+
+from dpviz import __version__
+from dpviz.data.samples import sample, sample_names
+from dpviz.docs.licences import PACKAGES
+from dpviz.families import CARDS
+from dpviz.papers.references import (
+    ABSTRACT,
+    LICENCE,
+    REFERENCES,
+    Reference,
+    bibtex,
+    our_bibtex,
+)
+from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.session.address import where_files_go
+from dpviz.ui.session.state import UrlState
+
+_FLAW = (
+    "If you find that a method, a release or a page of dpviz breaks a privacy promise, tell the "
+    "maintainers of your copy before anybody else, with the version, the link or the command, and "
+    "what you measured, but without personal data."
+)
+
+
+def page_state() -> UrlState:
+    """Return the controls of the page: none."""
+    return UrlState("about", {})
+
+
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    st.header(f"About dpviz {plain_text(__version__)}")
+    st.markdown(f"{plain_text(ABSTRACT)}.")
+    _private()
+    _cite()
+    _licences()
+    st.header("Report a privacy flaw", anchor="flaw")
+    st.markdown(_FLAW)
+    st.code(
+        "python -m dpviz audit privqt --variant published --runs 1000", "shell", wrap_lines=True
+    )
+    show_caption("An audit measures what two neighbouring data sets tell apart.")
+    state.write()
+
+
+def _private() -> None:
+    """Say what is private and what isn't."""
+    spending = [card for card in CARDS.values() if card.spends]
+    proven = sum(any(one.private for one in card.variants) for card in spending)
+    failing = [
+        card.title
+        for card in spending
+        if not all(one.private for one in card.variants if one.name == "published")
+    ]
+    st.header("What is private, and what isn't", anchor="private")
+    st.markdown(
+        f"""
+* **Private: what the Release page makes**, once it is made. A mechanism with a proof, a declared
+  domain, noise that no seed repeats, and a budget that is written down.
+* **Not private: every other page.** Pictures, scores and tables show true results beside draws with
+  a known seed. They are for the owner of the data, unless these are public, as the sample sets are.
+* **Methods:** {proven:d} of {len(spending)} methods with a budget have a variant that is private,
+  with its proof on its card. As published, the claim fails for {plain_text(", ".join(failing))}:
+  their cards say why.
+* **Your data** stay on the computer that runs dpviz. {where_files_go()} No page asks another host,
+  and no link holds a record."""
+    )
+
+
+def _cite() -> None:
+    """Show what to cite, and the entries to save."""
+    st.header("Cite", anchor="cite")
+    st.markdown("Cite dpviz, and the paper of the method that you used:")
+    st.code(our_bibtex(), language="latex", wrap_lines=True)
+    st.markdown("\n".join(f"* {_listed(one)}" for one in REFERENCES))
+    st.download_button(
+        "All of these (BibTeX)",
+        bibtex,
+        file_name="dpviz.bib",
+        mime="text/x-bibtex",
+        key="about:bibtex",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _listed(one: Reference) -> str:
+    """Paper as Markdown, its title set apart."""
+    language = " (in Chinese)" if one.chinese else ""
+    return (
+        f"{plain_text(one.authors)}: *{plain_text(one.title)}*{language}. {plain_text(one.place)}."
+    )
+
+
+def _licences() -> None:
+    """Show the licences of all parts."""
+    st.header("Licences", anchor="licences")
+    st.markdown(
+        f"dpviz: {LICENCE}. Coastlines, borders and cities of maps: "
+        "[Natural Earth](https://www.naturalearthdata.com), public domain."
+    )
+    # A list, because a table would cut long credits off.
+    samples = [sample(name) for name in sample_names()]
+    st.markdown("Sample sets:")
+    st.markdown(
+        "\n".join(
+            f"* {plain_text(f'{one.title} ({one.licence}): {one.credit}')}" for one in samples
+        )
+    )
+    st.markdown("Packages:")
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "package": list(PACKAGES),
+                "version": [_version(name) for name in PACKAGES],
+                "licence": list(PACKAGES.values()),
+            }
+        ),
+        hide_index=True,
+        height="content",
+        key="about:packages",
+    )
+
+
+def _version(package: str) -> str:
+    """Installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

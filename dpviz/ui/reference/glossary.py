@@ -1,0 +1,44 @@
+"""The page of the glossary: every term of the screen in one or two sentences."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from dpviz.docs.glossary import entries
+from dpviz.ui.session.state import Control, UrlState, choice
+from dpviz.ui.widgets.docs_link import docs_link
+from dpviz.ui.widgets.show import segments
+
+#: Parts of the page, by the beginning of their groups.
+PARTS = {
+    "all": "All terms",
+    "privacy": "Privacy",
+    "clusters": "Clusters",
+    "scores": "Scores",
+    "settings": "Settings",
+}
+
+
+def page_state() -> UrlState:
+    """The part that is shown, from the link or the session."""
+    return UrlState("glossary", {"part": Control("all", choice("part", tuple(PARTS)))})
+
+
+def build(state: UrlState) -> None:
+    """Show the terms of a part."""
+    segments(state, "part", "Part", PARTS, label_visibility="collapsed")
+    part = state.get("part")
+    found = [one for one in entries() if part in ("all", one.group.partition(" ")[0].lower())]
+    # In the order of the page; a group is shown once.
+    for group in dict.fromkeys(one.group for one in found):
+        rows = "".join(
+            f"<dt>{html.escape(one.term)}</dt><dd>{html.escape(one.text)}</dd>"
+            for one in found
+            if one.group == group
+        )
+        heading = f"<h2>{html.escape(group)}</h2>"
+        st.html(f'<section>{heading}<dl class="dpv-terms">{rows}</dl></section>')
+    st.markdown(docs_link("scores", "Formulas and sources of all scores"))
+    state.write()

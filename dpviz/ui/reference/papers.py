@@ -1,0 +1,125 @@
+"""The papers page: every statement of a paper, what comes out here, and how far apart."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from dpviz.papers import PAPERS, ROWS, STATES, Paper, Row, State, frame, headline
+from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.session.state import Control, UrlState, choice
+from dpviz.ui.widgets.show import csv_button, segments
+
+ALL = "all"
+
+#: Papers on the screen.
+PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
+
+_CSS = Path(__file__).parent / "frontend" / "papers.css"
+STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+
+#: Sign, title and style of each state.
+_STATES: dict[State, tuple[str, str, str]] = {
+    "as printed": ("✓", "As printed", "dpv-yes"),
+    "close": ("≈", "Close", "dpv-near"),
+    "differs": ("≠", "Differs", "dpv-no"),
+    "not possible": ("–", "Not possible", "dpv-none"),
+}
+
+_COLUMNS = ("Place", "What", "The paper says", "Comes out", "Difference", "State", "")
+
+
+def page_state() -> UrlState:
+    """All controls of the page, from the link or the session."""
+    return UrlState(
+        "papers",
+        {
+            "paper": Control(next(iter(PAPERS)), choice("paper", tuple(PAPERS))),
+            "show": Control(ALL, choice("show", (ALL, *STATES))),
+        },
+    )
+
+
+def build(state: UrlState) -> None:
+    """Draw the page: choice of paper, its headline, filter, table and download."""
+    st.html(STYLE)
+    segments(state, "paper", "Paper", PAPER_NAMES, label_visibility="collapsed")
+    paper = PAPERS[state.get("paper")]
+    rows = [row for row in ROWS if row.paper == paper.number]
+    _cite(paper)
+    st.markdown(f"**{plain_text(headline(rows))}**")
+    titles = _filters(rows)
+    segments(state, "show", "State", titles, label_visibility="collapsed")
+    chosen = [row for row in rows if state.get("show") in (ALL, row.state)]
+    if chosen:
+        st.html(_table(chosen))
+    else:
+        show_caption("No row of this paper is in this state.")
+    csv_button(f"dpviz-paper-{paper.number}", lambda: frame(rows), key="papers:csv")
+    state.write()
+
+
+def _cite(paper: Paper) -> None:
+    """Show what to cite, and what to know about the paper's data."""
+    show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
+
+
+def _filters(rows: Sequence[Row]) -> dict[str, str]:
+    """States to choose from, with their numbers of rows."""
+    numbers = Counter(row.state for row in rows)
+    found = {ALL: f"All {len(rows)}"}
+    for name, (sign, title, _) in _STATES.items():
+        found[name] = f"{sign} {title} {numbers[name]}"
+    return found
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """Rows as HTML; on a narrow screen each is a card."""
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
+    body = "".join(map(_row, rows))
+    return f'<table class="dpv-papers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _row(row: Row) -> str:
+    """One row as HTML."""
+    sign, title, style = _STATES[row.state]
+    how = row.measured.how if row.measured else ""
+    cells = (
+        html.escape(row.place),
+        f"<b>{html.escape(row.what)}</b>{_small(row.where, code=True)}",
+        html.escape(row.printed),
+        f"{html.escape(row.outcome)}{_small(how)}",
+        html.escape(row.difference),
+        f'<span class="dpv-state {style}">{sign} {title}</span>{_small(row.why)}',
+        _link(row),
+    )
+    return "".join(("<tr>", *(_cell(*one) for one in zip(_COLUMNS, cells, strict=True)), "</tr>"))
+
+
+def _cell(name: str, content: str) -> str:
+    """One cell; its name is shown where there are no columns."""
+    return f'<td data-label="{html.escape(name)}">{content}</td>' if content else "<td></td>"
+
+
+def _small(text: str, *, code: bool = False) -> str:
+    """Small print below the content of a cell."""
+    if not text:
+        return ""
+    shown = html.escape(text)
+    if code:
+        # A long path breaks at its dots.
+        shown = f"<code>{shown.replace('.', '.<wbr>')}</code>"
+    return f"<small>{shown}</small>"
+
+
+def _link(row: Row) -> str:
+    """Link to the page of a row, in a tab of its own: the table stays where it is."""
+    if row.link is None:
+        return ""
+    label = html.escape(f"Open: {row.what}")
+    address = html.escape(row.link.address)
+    return f'<a href="{address}" target="_blank" rel="noopener" aria-label="{label}">Open</a>'

@@ -1,0 +1,189 @@
+"""Controls of the release page, and the release that they describe."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.base.home import home
+from dpviz.data.samples import sample, sample_names
+from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
+from dpviz.release.rehearsal import GUESS, MOST_RECORDS
+from dpviz.release.request import Request
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.data.state import (
+    FIRST,
+    UPLOAD,
+    DataState,
+    data_controls,
+    take_followed,
+    without,
+)
+from dpviz.ui.messages import show_caption
+from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.widgets.first_method import show_first
+from dpviz.ui.widgets.parameters import (
+    boxes,
+    choice_box,
+    chosen,
+    config_of,
+    dragged,
+    left_to_method,
+    method_controls,
+    take_defaults,
+)
+
+FIRST_METHOD = "twostage"
+
+#: Small clusters in place of the owner's, as a link has it.
+SMALL = "small"
+
+#: Session entry: whether own data was on the page when it was last drawn.
+_OWN = "release:own"
+
+#: Methods that can be released: those with a budget.
+METHODS = tuple(name for name, card in CARDS.items() if card.spends)
+
+
+def new_folder(method: str) -> Path:
+    """Folder for the next bundle, with a name that no other release uses."""
+    return home() / "releases" / f"{method}-{secrets.token_hex(4)}"
+
+
+class ReleaseState(DataState):
+    """Controls of the page."""
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over: for own data no choice by hand in the method's place.
+
+        Who made it elsewhere saw true results.
+        """
+        taken = super().taken(working)
+        own = working.get("data", self.get("data")) == UPLOAD
+        return without(taken, [CHOOSE.link] if own and taken.get(CHOOSE.link) == GIVEN else [])
+
+
+def page_state() -> DataState:
+    """All controls of the page, from the link or the session."""
+    first = sample(FIRST)
+    controls = data_controls(FIRST, many=True)
+    # Known classes are for exploring alone; a release leaves out what it can't read in any case.
+    del controls["classes"], controls["rows"]
+    for family in FAMILIES.values():
+        controls |= method_controls(family, first)
+    controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
+    # The public number of records, and what the rehearsal expects: "" and "small" are made up.
+    controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
+    controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
+    state = ReleaseState("release", controls)
+    take_followed(state, _family(state))
+    if state.fresh:
+        take_defaults(state, _family(state), but=state.chosen)
+    _take_public(state)
+    return state
+
+
+def _take_public(state: DataState) -> None:
+    """Start own data with choices that come from no other data set.
+
+    Those of a link stay. Numbers that a person chose on another page stay, too, but the method
+    chooses until a person says here that these are used.
+    """
+    own = state.has_own_data
+    if own and (not st.session_state.get(_OWN) or "method" in state.followed):
+        usual = {CHOOSE.link: PRIVATE}
+        for family in FAMILIES.values():
+            usual |= {one.link: one.default for one in map(family.parameter, family.choosing)}
+        if not (state.fresh and state.given.intersection(usual)):
+            for link, value in usual.items():
+                if link not in state.agreed:
+                    state.set(link, value)
+    st.session_state[_OWN] = own
+
+
+def public_records(state: UrlState, active: ActiveData) -> int:
+    """Public number of records: as typed, of a sample set, or a guess; never that of own data."""
+    typed = state.get("nhat")
+    return int(typed or (active.sample.n if active.sample else GUESS))
+
+
+def _family(state: UrlState) -> Family:
+    return family_of(state.get("method"))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReleaseDraft:
+    """The release that the page would make: its data and its public choices.
+
+    Parameters
+    ----------
+    active
+        Data on the page.
+    request
+        Public choices.
+    """
+
+    active: ActiveData
+    request: Request
+
+    @property
+    def fingerprint(self) -> tuple[object, ...]:
+        """Value that changes with everything that a person must review again before the debit."""
+        data = self.active.complete
+        return (self.request, data.digest, data.columns, self.active.unit)
+
+
+def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
+    """Build the draft from all controls."""
+    # The file proposes the box of a grid of counts; no person declares it.
+    proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
+    request = Request(
+        config=config_of(state, _family(state), active.neighbours),
+        domain=None if proposed else active.domain,
+        outside=active.outside,
+        unit=active.unit,
+        title=title.strip(),
+    )
+    return ReleaseDraft(active=active, request=request)
+
+
+def method_panel(state: UrlState, columns: Sequence[str]) -> None:
+    """Show method and parameters, with number boxes instead of sliders.
+
+    Parameters
+    ----------
+    columns
+        Names of the data's columns.
+    """
+    left, right = st.columns([2, 3])
+    left.selectbox(
+        "Method",
+        **state.choice("method", METHODS),
+        format_func=lambda name: f"{family_of(name).title}: {CARDS[name].title}",
+        on_change=lambda: take_defaults(state, _family(state)),
+    )
+    card, family = CARDS[state.get("method")], _family(state)
+    with right:
+        of_ours = card.origin == "ours"
+        first, _, rest = card.summary.removesuffix(".").partition(". ")
+        source = card.source if of_ours else card.paper
+        show_caption(f"{first}. ({source})", help=f"{rest}." if rest else None)
+        show_first(card)
+    free = left_to_method(state, card, family)
+    for column, one in _places(dragged(card, family)):
+        boxes(state, one, columns, column, disabled=one.name in free)
+    for column, one in _places(chosen(card, family)):
+        choice_box(state, one, column)
+
+
+def _places(shown: list[Parameter]) -> Iterator[tuple[DeltaGenerator, Parameter]]:
+    """Pair each parameter with a column; a row has four columns."""
+    return zip(st.columns(max(len(shown), 4)), shown, strict=False)

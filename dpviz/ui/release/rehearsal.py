@@ -1,0 +1,324 @@
+"""The rehearsal of a release: many draws on public data, and one recommended plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from dpviz.base.work import IsCancelled, Progress
+from dpviz.data.samples import sample, sample_names
+from dpviz.data.scale import scale_of
+from dpviz.figures.rehearsal import small_maps
+from dpviz.release.rehearsal import (
+    MOST_RECORDS,
+    Rehearsal,
+    StandIn,
+    made_up,
+    of_sample,
+    rehearse,
+)
+from dpviz.release.request import Request
+from dpviz.ui.messages import plain_text, show_caption, show_info, show_success
+from dpviz.ui.release.controls import SMALL, ReleaseDraft, public_records
+from dpviz.ui.session.cache import sample_data
+from dpviz.ui.session.job import Job, follow, job_of, show_progress, start
+from dpviz.ui.session.state import UrlState, following
+from dpviz.ui.widgets.show import job_button, show_panels, theme_mode
+from dpviz.ui.widgets.stamp import PUBLIC
+
+_JOB = "release:rehearsal"
+
+#: Session entry: what rehearsals have found so far, by their plans; and how many are kept.
+_KNOWN, _MOST_KNOWN = "release:rehearsals", 16
+
+#: Seconds that the review waits for a rehearsal before it shows its progress.
+_PATIENCE = 2.0
+
+#: Seconds between two looks whether there is more to draw.
+_EVERY = 1.0
+
+#: Sizes of clusters that are made up, as they stand in links.
+_SIZES = {
+    "": "wide: about a tenth of a side of the domain",
+    SMALL: "small: a hundredth of a side, as hot spots of a city",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that a rehearsal depends on: public choices alone.
+
+    Parameters
+    ----------
+    request
+        The planned release, without its title.
+    records
+        Public number of records.
+    expected
+        Size of the clusters, or a sample set that looks like the data.
+    counted
+        Whether the data come as a grid of counts.
+    """
+
+    request: Request
+    records: int
+    expected: str
+    counted: bool
+
+
+def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
+    """Show the rehearsal, and the one plan that it recommends.
+
+    Parameters
+    ----------
+    state
+        Has the controls "nhat" and "standin".
+    draft
+        The planned release; nothing of its data is read but its columns' names.
+    needed
+        Whether to begin without being asked: a review wants the result.
+    """
+    columns = draft.active.dataset.columns
+    show_caption(
+        "The plan is drawn many times on public data in place of yours: that costs nothing and "
+        "reads no record of yours. Yours may differ, so choose what looks most like them."
+    )
+    left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
+    left.number_input(
+        "Records, about",
+        1,
+        MOST_RECORDS,
+        **following(
+            "release:records",
+            public_records(state, draft.active),
+            partial(state.set, "nhat"),
+        ),
+        help="A number that is public anyway. Don't take it from the data: how many records there "
+        "are is private.",
+    )
+    fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
+    middle.selectbox(
+        "Clusters that you expect",
+        **state.choice("standin", (*_SIZES, *fitting)),
+        format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
+        help="By what is known without looking at the data. The forecast is for such clusters "
+        "alone.",
+    )
+    _settings(draft)
+    plan = _plan(state, draft)
+    job = _of(plan)
+    if needed and job is None and not _complete(plan):
+        job = _begin(plan)
+        job.wait(_PATIENCE)
+    with right:
+        job_button(
+            job,
+            "Rehearse",
+            lambda: _begin(plan),
+            key="release:rehearse",
+            cancel="Stop rehearsing",
+            cancel_key="release:rehearse stop",
+            icon=":material/theater_comedy:",
+        )
+    follow(job, lambda: _result(plan))
+    # Outside of what is redrawn by itself: the button changes controls of the whole page.
+    _offer(state, plan)
+    follow(job, lambda: _maps(plan, draft), every=_EVERY)
+
+
+def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
+    """What the rehearsal of this draft says, for its review."""
+    plan = _plan(state, draft)
+    found = _known().get(plan)
+    if found is None or rehearsing(state, draft):
+        waits = rehearsing(state, draft)
+        return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
+    told = f"{found.plan.sentence} {found.advice} {found.plan.on_nothing}".replace("  ", " ")
+    return f"Rehearsal on {_where(found)}: {told}".rstrip()
+
+
+def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
+    """Whether the rehearsal of this draft is still running."""
+    job = _of(_plan(state, draft))
+    return job is not None and job.running
+
+
+def _known() -> dict[Plan, Rehearsal]:
+    """What rehearsals of this session have found so far."""
+    known: dict[Plan, Rehearsal] = st.session_state.setdefault(_KNOWN, {})
+    return known
+
+
+def _complete(plan: Plan) -> bool:
+    """Whether a plan was rehearsed to the end."""
+    found = _known().get(plan)
+    return found is not None and found.best is not None
+
+
+def _of(plan: Plan) -> Job | None:
+    """The rehearsal of this plan, running or ended."""
+    job = job_of(_JOB)
+    return job if job and job.request == plan else None
+
+
+def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
+    """All that the rehearsal of a draft depends on."""
+    request, counts = replace(draft.request, title=""), draft.active.dataset.counts
+    counted = counts is not None and hasattr(request.config, "grid")
+    if counts is not None and counted:
+        # A grid of counts has its own cells, which its release publishes.
+        request = replace(request, config=replace(request.config, grid=counts.shape))
+    records = public_records(state, draft.active)
+    return Plan(request=request, records=records, expected=state.get("standin"), counted=counted)
+
+
+def _begin(plan: Plan) -> Job:
+    known = _known()
+    while len(known) >= _MOST_KNOWN:
+        del known[next(iter(known))]
+    return start(_JOB, partial(_rehearse, plan, known), request=plan)
+
+
+def _rehearse(
+    plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
+) -> Rehearsal:
+    """Draw a plan on public data, and keep what is known so far; in the thread of a job."""
+
+    def keep(found: Rehearsal) -> None:
+        known[plan] = found
+
+    found = rehearse(
+        plan.request,
+        _stand_in(plan),
+        counted=plan.counted,
+        seen=keep,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    keep(found)
+    return found
+
+
+def _stand_in(plan: Plan) -> StandIn:
+    """Public data that look like what is expected."""
+    request, name = plan.request, plan.expected
+    assert request.domain is not None  # noqa: S101 - refused before
+    if name not in _SIZES:
+        return of_sample(sample(name), sample_data(name), request, plan.records)
+    clusters = request.parameters.get("clusters")
+    given = [clusters] if clusters else []
+    return made_up(request.domain, plan.records, *given, small=name == SMALL)
+
+
+def _result(plan: Plan) -> None:
+    """Show what is known so far, and the progress."""
+    job, found = _of(plan), _known().get(plan)
+    if job is not None and job.result is None:
+        show_progress(job, "draws", "")
+    if found is None:
+        return
+    show_info(found.plan.sentence, ":material/theater_comedy:")
+    if found.best is found.plan:
+        show_success(found.advice, ":material/check:")
+    elif found.best is not None:
+        show_info(found.advice, ":material/lightbulb:")
+
+
+def _maps(plan: Plan, draft: ReleaseDraft) -> None:
+    """Show what could come out, and what on data without clusters."""
+    found = _known().get(plan)
+    if found is None:
+        return
+    domain = plan.request.domain if plan.expected in _SIZES else sample(plan.expected).domain
+    assert domain is not None  # noqa: S101 - refused before
+    panels = small_maps(
+        [(one.result, one.real) for one in found.plan.found.drawn],
+        found.places,
+        draft.active.dataset.columns,
+        domain,
+        f"What could come out · {plan.request.card.title} on {_where(found)}",
+        theme_mode(),
+    )
+    show_panels(
+        panels,
+        replace(PUBLIC, shows="public data"),
+        key="release:rehearsal maps",
+        base_name="dpviz rehearsal",
+        about="rehearsal",
+    )
+    show_caption(f"Rehearsed on {_where(found)}. {found.plan.on_nothing}".rstrip())
+
+
+def _offer(state: UrlState, plan: Plan) -> None:
+    """Offer the recommended plan as one button that takes it."""
+    found = _known().get(plan)
+    if found is None or found.best is None or found.best is found.plan:
+        return
+    st.button(
+        plain_text(f"Take {found.change}"),
+        key="release:take",
+        type="primary",
+        on_click=partial(_take, state, plan, found),
+        help="The rehearsal read public data alone, so its advice costs nothing and tells "
+        "nothing about yours.",
+    )
+
+
+def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
+    """Set the controls to the recommended plan; what is known of it is shown at once."""
+    taken = found.taken
+    request = taken.plan.request
+    _known()[replace(plan, request=request)] = taken
+    state.set("method", request.config.method)
+    for parameter in request.family.parameters:
+        if request.card.parameter(parameter.name) and not (
+            plan.counted and parameter.name == "grid"
+        ):
+            state.set(parameter.link, getattr(request.config, parameter.name))
+
+
+def _where(found: Rehearsal) -> str:
+    """The stand-in and its size in words."""
+    return f"{found.stand_in}, {found.records:,} records"
+
+
+def _settings(draft: ReleaseDraft) -> None:
+    """Say what the method chooses itself, or how large a cell of the grid is on the ground."""
+    request, family = draft.request, draft.request.family
+    if family.chosen(request.config):
+        signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
+        show_caption(
+            f"{signs}: chosen by the method from noisy numbers, never from looking at the data."
+        )
+        return
+    grid = getattr(request.config, "grid", None)
+    if isinstance(grid, int) and draft.active.dataset.counts is None:
+        cells = _cell(draft, grid, getattr(request.config, "level", 0))
+        if cells:
+            show_caption(cells)
+
+
+def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
+    """Size of a cell on the ground where it is known, and of the blocks that clusters are made of.
+
+    Parameters
+    ----------
+    side
+        Cells per axis.
+    level
+        A block has 2^level cells per axis.
+    """
+    domain, columns = draft.request.domain, draft.active.dataset.columns
+    if domain is None or domain.ndim != 2:
+        return ""
+    low, high = np.array(domain.lows), np.array(domain.highs)
+    scale = scale_of(columns, domain)
+    cell, block = (
+        scale.lengths(tuple(((high - low) / side * one).tolist())) for one in (1, 2**level)
+    )
+    if not cell:
+        return ""
+    return f"A cell is {cell}" + f", a block of a cluster {block}" * (level > 0) + "."

@@ -1,0 +1,554 @@
+"""Content of the release page: budget, review, the single draw and the bundle."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import zipfile
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.base.errors import InputError, PrivacyRefusal, reason
+from dpviz.base.home import home, home_folder
+from dpviz.base.numbers import counted
+from dpviz.data.cities import city_words
+from dpviz.data.geographic import axes_words, mixed_up
+from dpviz.families import CARDS, family_of
+from dpviz.family.parameter import CHOOSE
+from dpviz.privacy.budget_log import Account, decimal, granted
+from dpviz.privacy.explain import explain_epsilon, promises_little
+from dpviz.privacy.lifetime_budget import Budget
+from dpviz.release import Released, refusal, release
+from dpviz.release.files import written
+from dpviz.release.geojson import clusters, on_earth, without_doubtful
+from dpviz.release.pictures import clusters_svg, domain_svg
+from dpviz.release.tables import doubt_words
+from dpviz.ui.data.not_taken import show_not_taken
+from dpviz.ui.data.panel import data_panel
+from dpviz.ui.data.protection_panel import RELATION_TITLES
+from dpviz.ui.data.state import DataState
+from dpviz.ui.messages import (
+    plain_text,
+    show_caption,
+    show_error,
+    show_info,
+    show_success,
+    show_warning,
+)
+from dpviz.ui.release.controls import ReleaseDraft, draft_of, method_panel, new_folder
+from dpviz.ui.release.rehearsal import rehearsal_panel, rehearsed, rehearsing
+from dpviz.ui.session.address import on_this_machine
+from dpviz.ui.session.owner import FOLDER, budget_file, owner_panel
+from dpviz.ui.session.state import UrlState, following, format_value
+from dpviz.ui.widgets.about_picture import about_picture
+from dpviz.ui.widgets.embed import embedded
+from dpviz.ui.widgets.epsilon_panel import epsilon_panel
+from dpviz.ui.widgets.readouts import show_bar
+
+#: Session entries of the page.
+_REVIEWED, _DONE, _SOURCE, _TOTAL = (
+    f"release:{name}" for name in ("reviewed", "done", "source", "total")
+)
+
+_TUNING = (
+    "No true clustering is shown on this page. The number of records, and what else the left side "
+    "says about own data, is true: keep it to yourself. Parameters that were chosen by looking at "
+    "true results of the same data lie outside of the proof: a choice tells something too. Choose "
+    "them on a sample set that looks like your data, or on an earlier release of it; or leave them "
+    "to a method that chooses them privately."
+)
+
+_FIRST_TOTAL = 3.0
+
+
+def build(state: DataState) -> None:
+    """Draw the page."""
+    if embedded():
+        raise InputError("A release is not made in a frame: open this page in its own window.")
+    introduction()
+    with st.sidebar:
+        active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
+    show_not_taken(state)
+    if not bundle():
+        # What stops a release stands above all that it makes useless.
+        stop = st.container()
+        st.markdown("### What")
+        method_panel(state, active.dataset.columns)
+        title = st.text_input(
+            "Title of the report (optional)", key="release:title", persist_state="session"
+        )
+        draft = draft_of(state, active, title)
+        refused = stop_by(state, draft, stop)
+        if not refused:
+            st.markdown("### Rehearse")
+            rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
+        st.markdown("### Who pays")
+        if owner_panel():
+            source, total = payer(draft)
+            budget_bar(source, total, draft.request.config.epsilon)
+            _meaning(draft, source, total)
+            if not refused:
+                st.markdown("### Release")
+                confirm(state, draft, source, total)
+    state.write()
+
+
+def introduction() -> None:
+    """Explain the purpose of the page, and where to tune."""
+    st.header("Release once, safely")
+    show_caption(_TUNING)
+    row = st.container(horizontal=True)
+    row.page_link(
+        "pages/wavecluster.py",
+        label="Tune WaveCluster on a sample",
+        icon=":material/grid_on:",
+        width="content",
+    )
+    row.page_link(
+        "pages/kmeans.py",
+        label="Tune k-means on a sample",
+        icon=":material/hub:",
+        width="content",
+    )
+
+
+def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
+    """Show why the draft can't be released and how to fix it; return the reason or "".
+
+    Parameters
+    ----------
+    state
+        Controls of the page.
+    draft
+        The planned release.
+    stop
+        Place of the reason.
+    """
+    config = draft.request.config
+    reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
+        draft.active.dataset.columns, draft.request.domain
+    )
+    if reason:
+        with stop:
+            show_error(f"Refused: {reason}", icon=":material/block:")
+            if config.variant != "sound":
+                st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
+    else:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _promise_badge(config.epsilon)
+            show_caption(
+                explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
+            )
+    return reason
+
+
+def _promise_badge(epsilon: float) -> None:
+    """Say whether the method is private, and whether its promise is worth much."""
+    if promises_little(epsilon):
+        st.badge("proof holds; promises little", color="orange", width="content")
+    else:
+        st.badge("private", icon=":material/check:", color="green", width="content")
+
+
+# -- who pays ----------------------------------------------------------------------------
+
+
+def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
+    """Ask which source's lifetime budget pays; return its name and the total of a new source.
+
+    The owner chooses the name: a new version of the data continues with the same budget. A sample
+    set proposes its own name, a file of this computer that of the source that it was before. Where
+    another source owns the file, there is no name.
+    """
+    sample, origins = draft.active.sample, draft.active.complete.origins
+    data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
+    names = st.session_state.setdefault(f"{_SOURCE}:names", {})
+    left, right = st.columns(2)
+    budget = _budget()
+    known = budget.datasets() if budget.exists() else []
+    with suppress(PrivacyRefusal):
+        proposed = budget.owner(origins) or proposed
+    if budget.unnoted:
+        show_warning(f"Note: {budget.unnoted}")
+    if known:
+        show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
+    source = left.text_input(
+        "Name of the data source",
+        **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
+        placeholder="household survey",
+        help="One name for all versions of the data. It stays in the budget file, and is in no "
+        "bundle.",
+    ).strip()
+    account = _account(source)
+    try:
+        budget.owner(origins, source or None)
+    except PrivacyRefusal as error:
+        if source:
+            show_error(f"Refused: {error}", icon=":material/block:")
+        else:
+            show_info(error, ":material/info:")
+        source = ""
+    if account is None:
+        total = right.number_input(
+            "Lifetime budget of this source",
+            0.01,
+            1000.0,
+            _FIRST_TOTAL,
+            format="%g",
+            key=_TOTAL,
+            help="All releases of this source together may spend so much. Set once, it stays.",
+            persist_state="session",
+        )
+        return source, float(total)
+    right.text_input(
+        "Lifetime budget of this source",
+        decimal(account.total),
+        disabled=True,
+        key=f"{_TOTAL}:known",
+    )
+    return source, None
+
+
+def _account(source: str) -> Account | None:
+    """Return the account of a source, or None if it does not exist yet."""
+    return _budget().find(source) if source else None
+
+
+def _budget() -> Budget:
+    """Budgets of this visitor; the page asks for the key before."""
+    file = budget_file()
+    if file is None:
+        raise InputError("Give the key of your budgets first.")
+    return Budget(file)
+
+
+@st.fragment(run_every=3)
+def budget_bar(source: str, total: float | None, epsilon: float) -> None:
+    """Show the spent, requested and remaining budget; changes in other windows appear too."""
+    try:
+        account = _account(source)
+    except InputError as error:
+        show_error(error)
+        return
+    epsilon = granted(epsilon)
+    spent = account.spent if account else 0.0
+    whole = account.total if account else granted(total or _FIRST_TOTAL)
+    left = account.remaining if account else whole
+    over, used = epsilon > left, min(epsilon, left)
+    if over:
+        sentence = (
+            f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
+            f"this release asks for {decimal(epsilon)}. Lower ε, or leave it."
+        )
+    else:
+        sentence = (
+            f"Lifetime budget {decimal(whole)}: {decimal(spent)} spent, this release "
+            f"{decimal(epsilon)}, {decimal(round(left - used, 6))} left afterwards."
+        )
+    sizes = {"spent": spent, "this release": used, "left": left - used}
+    colours = ("#6b7680", "#a33a00" if over else "#0b6aa2", "transparent")
+    parts = []
+    for (name, size), colour in zip(sizes.items(), colours, strict=True):
+        share = 100 * size / whole
+        if size > 0:
+            parts.append((share, colour, name, name if name != "left" and share > 10 else ""))
+    below = f'<div class="dpv-said" role="status">{html.escape(sentence)}</div>'
+    show_bar(parts, sentence, below)
+    if account and account.entries:
+        _entries(account)
+
+
+def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
+    """Show what epsilon means, and how many years of such releases the lifetime budget pays."""
+    request, account = draft.request, _account(source)
+    left = account.remaining if account else granted(total or _FIRST_TOTAL)
+    neighbours = request.config.neighbours
+    epsilon_panel(request.config.epsilon, neighbours, persons=request.persons, left=left)
+
+
+def _entries(account: Account) -> None:
+    """Show previous releases in one table."""
+    many = len(account.entries)
+    title = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
+    with st.expander(plain_text(title)):
+        st.dataframe(
+            [
+                {
+                    "entry": one.id,
+                    "time (UTC)": one.time.replace("T", " ").removesuffix("+00:00"),
+                    "ε": one.epsilon,
+                    "method": one.what.get("method", ""),
+                    "state": one.state,
+                }
+                for one in account.entries
+            ],
+            hide_index=True,
+        )
+
+
+# -- two steps ---------------------------------------------------------------------------
+
+
+def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
+    """Release in two steps: review the debit and the published data, then confirm."""
+    # Another key, another budget that pays.
+    fingerprint = (*draft.fingerprint, source, budget_file())
+    reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
+    # If another window has opened the source meanwhile, the reviewed total does not matter.
+    other = total is not None and total != opening
+    if reviewed is not None and (reviewed != fingerprint or other):
+        st.session_state.pop(_REVIEWED)
+        show_info("Something was changed after the review: review it again.", ":material/info:")
+        reviewed = None
+    if reviewed is None:
+        st.button(
+            "Review the release",
+            icon=":material/checklist:",
+            disabled=not source,
+            on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
+            help=None if source else "Name the data source first.",
+        )
+        # One line in either case: the page keeps its height while somebody types.
+        show_caption(
+            "The review says what will be published; nothing is debited yet."
+            if source
+            else "Name the data source to go on."
+        )
+        return
+    _review(state, draft, source, total)
+    left, right, _ = st.columns([2, 1, 2])
+    early = rehearsing(state, draft)
+    debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
+    go = left.button(
+        plain_text(f"{debit} without the rehearsal" if early else debit),
+        # A press that was on its way when the answer came counts.
+        key="release:debit",
+        type="secondary" if early else "primary",
+        icon=":material/lock_open:",
+        width="stretch",
+    )
+    right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
+    if early:
+        show_caption("The rehearsal is still running: wait for its answer, or release without it.")
+    if go:
+        _go(draft, source, total)
+
+
+def _forget(entry: str) -> None:
+    st.session_state.pop(entry, None)
+
+
+def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
+    """Describe the effects of the release before it happens."""
+    request = draft.request
+    config, card = request.config, request.card
+    parameters = ", ".join(
+        f"{name} {format_value(value)}"
+        for name, value in request.parameters.items()
+        if name != CHOOSE.name
+    )
+    neighbours = config.neighbours
+    unit = (
+        f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
+        if request.persons
+        else "a record by itself (whoever has three, by e^(3ε))"
+    )
+    opening = []
+    if total is not None:
+        opening = [
+            f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
+            "changed later. Is it a new version of data that has a budget already? Then go back "
+            "and give that name."
+        ]
+    clips = request.outside == "clip"
+    facts = [
+        f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
+        f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
+        *_axes(draft),
+        f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
+        f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
+        rehearsed(state, draft),
+        *opening,
+        f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
+        "draws once, with noise that nobody can repeat.",
+        "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
+        "JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true count, no score, no "
+        "number of records, no seed and no file name.",
+        f"Why it is private: {card.variant('sound').reason}",
+    ]
+    st.markdown(
+        "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
+        "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
+    )
+    domain = request.domain
+    if domain is not None and domain.ndim == 2:
+        _show_svg(
+            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
+        )
+
+
+def _axes(draft: ReleaseDraft) -> list[str]:
+    """Sentences on what maps of the release have on which axis, if it has maps."""
+    columns, domain = draft.active.dataset.columns, draft.request.domain
+    words = axes_words(columns, domain.bounds) if domain else ""
+    return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
+
+
+def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
+    """Show an SVG file as a picture: nothing in it can act on the page."""
+    data = base64.b64encode(picture).decode()
+    st.html(
+        f'<img alt="{alt}" style="width:100%;max-width:{widest}" '
+        f'src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def _left(draft: ReleaseDraft) -> str:
+    """Sentence on what the method chooses itself."""
+    family, config = draft.request.family, draft.request.config
+    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
+    return f" It chooses {signs} itself, from noisy numbers." if signs else ""
+
+
+def _bounds(draft: ReleaseDraft) -> str:
+    """Columns with their published names and declared bounds."""
+    columns = draft.active.dataset.columns
+    assert draft.request.domain is not None  # noqa: S101 - refused before
+    return ", ".join(
+        f"{name} from {lo:,.10g} to {hi:,.10g}"
+        for name, (lo, hi) in zip(columns, draft.request.domain.bounds, strict=True)
+    )
+
+
+def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
+    """Release; delete the confirmation first, so that a second click does nothing."""
+    _forget(_REVIEWED)
+    try:
+        with st.spinner("Debiting and drawing …"):
+            folder = new_folder(draft.request.config.method)
+            budget = _budget()
+            home_folder(folder.parent.name)
+            if budget.path.parent.name == FOLDER:
+                home_folder(FOLDER)
+            st.session_state[_DONE] = release(
+                draft.active.complete,
+                draft.request,
+                budget=budget,
+                source=source,
+                total=total,
+                folder=folder,
+            )
+    except PrivacyRefusal as error:
+        show_error(f"Refused: {error}", icon=":material/block:")
+    except InputError as error:
+        show_error(error)
+    except OSError as error:
+        where, way = "The server's folder of releases", "tell whoever runs it"
+        if on_this_machine():
+            where, way = str(home()), "check its rights"
+        show_error(f"{where} can't be written ({reason(error)}): {way}.")
+    else:
+        st.rerun()
+
+
+# -- the bundle --------------------------------------------------------------------------
+
+
+def bundle() -> bool:
+    """Show the last release of this session and offer its files; return whether there is one."""
+    done: Released | None = st.session_state.get(_DONE)
+    if done is None:
+        return False
+    privacy = done.document["privacy"]
+    show_success(
+        f"Released as entry {done.entry.id} of “{done.entry.source}”: "
+        f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
+        f"Certified: ε {privacy['certified']:.12g}.",
+        icon=":material/verified:",
+    )
+    if "chosen" in done.document:
+        show_caption(done.document["chosen"]["how"])
+    if words := doubt_words(done.document):
+        show = show_warning if done.document["doubtful"]["clusters"] else show_caption
+        show(f"{words} {done.document['doubtful']['how']}")
+        show_caption(
+            "Cells that touch are one cluster: where the picture of the counts shows two crowds in "
+            "one cluster, say so when you publish it."
+        )
+    name = f"dpviz-release-{done.document['method']['name']}"
+    one, two, three = st.columns(3)
+    looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}
+    one.download_button(
+        "Bundle (ZIP)",
+        _zipped(done.files),
+        f"{name}.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        type="primary",
+        **looks,
+    )
+    two.download_button(
+        "Report (HTML)",
+        done.files["report.html"],
+        f"{name}.html",
+        "text/html",
+        icon=":material/article:",
+        **looks,
+    )
+    three.button(
+        "Prepare another release",
+        icon=":material/add:",
+        width="stretch",
+        on_click=partial(_forget, _DONE),
+    )
+    if on_this_machine():
+        show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
+    pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
+    files = {**done.files, **_sure_alone(done, name)}
+    shown = [(files[file], alt) for file, alt in pictures.items() if file in files]
+    for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
+        with column:
+            _show_svg(picture, alt)
+    if shown:
+        about_picture("release")
+    return True
+
+
+def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
+    """Offer to leave out what may be noise; return the picture that takes another's place."""
+    doubtful = done.document.get("doubtful")
+    if not (doubtful and doubtful["clusters"] and "clusters.geojson" in done.files):
+        return {}
+    left, right = st.columns([2, 1], vertical_alignment="center")
+    if not left.toggle(
+        "Leave out the clusters that may be noise",
+        key="release:sure",
+        help="It reads released numbers alone, so it costs no budget. The bundle keeps all "
+        "clusters and says of each whether it is doubtful.",
+    ):
+        return {}
+    sure = without_doubtful(clusters(done.document))
+    right.download_button(
+        "These clusters (GeoJSON)",
+        written(on_earth(sure, done.document)),
+        f"{name}-sure.geojson",
+        "application/geo+json",
+        icon=":material/map:",
+        width="stretch",
+        on_click="ignore",
+    )
+    return {"clusters.svg": clusters_svg(done.document, sure).encode()}
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    """Return a ZIP archive of all files, without times."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()

@@ -1,0 +1,1 @@
+"""A session: controls and link, caches, jobs, uploads, and how it ends."""

@@ -1,0 +1,165 @@
+"""The address of the app: who can reach it, and the link to the page on the screen."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+from streamlit import net_util
+from streamlit.config import get_config_files
+
+from dpviz.base.errors import InputError, shown
+
+#: The environment variable that says that others use this server, too.
+SHARED = "DPVIZ_SHARED"
+
+
+def base_address() -> str:
+    """Address of the page on the screen without its settings; "/" where none is known."""
+    parts = urlsplit(str(st.context.url or ""))
+    path = parts.path or "/"
+    # Under a path, the first page ends with a slash: without it, a server sends the browser on, and
+    # behind a proxy it may not know where to.
+    if path.strip("/") == (st.get_option("server.baseUrlPath") or "").strip("/"):
+        path = path.rstrip("/") + "/"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def full_link(link: dict[str, str], **more: str) -> str:
+    """Address of the page on the screen with all its settings."""
+    query = urlencode(link | more)
+    return f"{base_address()}{'?' if query else ''}{query}"
+
+
+def is_local(address: str) -> bool:
+    """Whether an address leads to the computer that the browser runs on."""
+    host = urlsplit(address).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_host(host: str) -> bool:
+    """Whether the server answers to a ``Host`` header: "name" or "name:port"."""
+    names: list[str] = st.get_option("server.allowedHosts") or []
+    try:
+        asked = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    return not names or any(_matches(asked, name.strip().lower().rstrip(".")) for name in names)
+
+
+def allowed_origin(origin: str, host: str) -> bool:
+    """Whether a page may open a socket: the server's own, one of its list, or both are local.
+
+    Parameters
+    ----------
+    origin
+        Header ``Origin``: where the page comes from.
+    host
+        Header ``Host``: how the page has reached the server.
+    """
+    try:
+        own = urlsplit(origin).netloc.lower() == host.lower()
+        local = is_local(origin) and is_local(
+            place_of(host) if host.count(":") > 1 else f"//{host}"
+        )
+    except ValueError:
+        return False
+    listed: list[str] = st.get_option("server.corsAllowedOrigins") or []
+    return own or local or origin.rstrip("/") in (one.rstrip("/") for one in listed)
+
+
+def ask_no_host() -> None:
+    """Keep Streamlit from asking a host on the internet which address this computer has.
+
+    It would ask when a page of another origin knocks, and for its welcome, and answer nobody
+    meanwhile. The address found would be one more origin that it trusts.
+    """
+    net_util.get_external_ip = lambda: None
+
+
+def check_settings(script: Path | None = None) -> None:
+    """Raise InputError where a file of settings can't be read.
+
+    Streamlit would start without it: with other limits, and steered by other pages.
+
+    Parameters
+    ----------
+    script
+        ``app.py``; None where Streamlit runs it already.
+    """
+    names = get_config_files("config.toml")
+    if script is not None:
+        names.append(str(script.parent / ".streamlit" / "config.toml"))
+    for path in map(Path, names):
+        try:
+            with suppress(FileNotFoundError):
+                tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{shown(str(path), 200)} can't be read ({shown(str(error), 120)}): correct it, "
+                "since without it the server would have other limits, and less protection."
+            ) from None
+
+
+def _matches(host: str, pattern: str) -> bool:
+    """Whether a name is one of the allowed ones; ``*.example.org`` and ``*`` as in Streamlit."""
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:])
+    return pattern == "*" or host == pattern.strip("[]")
+
+
+def is_shared() -> bool:
+    """Whether others than the users of this computer may reach the server, by its settings alone.
+
+    What a visitor's browser says does not matter here: it may say anything.
+    """
+    names: list[str] = [
+        st.get_option("server.address") or "0.0.0.0",
+        *(st.get_option("server.allowedHosts") or ()),
+    ]
+    origins: list[str] = st.get_option("server.corsAllowedOrigins") or []
+    # "0" and "" leave it to the other settings.
+    said = os.environ.get(SHARED, "") not in ("", "0")
+    return said or not all(map(is_local, [*map(place_of, names), *origins]))
+
+
+def place_of(name: str) -> str:
+    """A host's name or number as an address."""
+    return f"//[{name}]" if name.count(":") > 1 and "[" not in name else f"//{name}"
+
+
+def where_files_go() -> str:
+    """Sentence on where a file goes that a visitor loads."""
+    if on_this_machine():
+        return "Nothing leaves this computer."
+    return "A file that you load goes to the server of this page, and no further."
+
+
+def client() -> str:
+    """Address of the visitor's network, as far as it is known; "" for this computer.
+
+    What a proxy on this computer adds last is its own word; what stands before may be made up.
+    """
+    passed_on = st.context.headers.get("X-Forwarded-For") or ""
+    return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
+
+
+def on_this_machine() -> bool:
+    """Whether nobody but users of this computer can be on the screen.
+
+    Only then may a path be typed: on a shared server it would let visitors look into its folders.
+    """
+    headers, address = st.context.headers, str(st.context.url or "")
+    passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))
+    reached = [address, f"//{headers['Host']}" if "Host" in headers else ""]
+    return not is_shared() and not passed_on and all(is_local(one) for one in reached if one)

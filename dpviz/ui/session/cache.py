@@ -1,0 +1,157 @@
+"""Cache between redraws: data sets, their grids and true runs.
+
+``st.cache_data`` hashes only a sample of a large array: two grids that differ in one record
+would share a result, but this difference matters here. So keys are digests of all values.
+Sample sets are public and shared by all sessions; an upload stays in its own session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import streamlit as st
+
+from dpviz.base.lru import LRUCache
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample
+from dpviz.experiments.sweep import Subject
+from dpviz.families import family_of
+from dpviz.family.trial import Configuration
+from dpviz.figures.raster import Raster, RecordRaster
+from dpviz.grid.domain import Domain, Outside
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.sketch import Sketch
+from dpviz.kmeans.truth import KMeansTruth
+from dpviz.ui.session.job import PLACES
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth, true_config
+
+T = TypeVar("T")
+
+
+@st.cache_resource(show_spinner=False)
+def _shared() -> LRUCache:
+    """Results on sample sets."""
+    return LRUCache(24)
+
+
+#: Most cells or records of all seeded runs on sample sets that are shared, of each, and what each
+#: counts for at least: some 50 MB in all. Two pages of fifty values of epsilon have room.
+_RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
+
+
+@st.cache_resource(show_spinner=False)
+def _shared_runs() -> LRUCache:
+    """Seeded runs on sample sets: a class moves through the same ones."""
+    return LRUCache(_RUNS)
+
+
+def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
+    """Return a seeded run; sessions share those of a sample set, and wait for who draws it first.
+
+    Parameters
+    ----------
+    request
+        All that the run follows from.
+    draw
+        Draws it.
+    size
+        Number of cells or records: large runs are not kept.
+    """
+    if not is_sample or size > _MOST:
+        return draw()
+    return _shared_runs().get_once(request, draw, weight=max(size, _LEAST), waiting=PLACES.given_on)
+
+
+@st.cache_resource(show_spinner=False)
+def sample_data(name: str) -> Dataset:
+    """Return a sample set; all sessions share one copy."""
+    return load_sample(name)
+
+
+def _recent(is_sample: bool) -> LRUCache:
+    """Shared cache of the process for sample sets, the session's own cache for other data."""
+    if is_sample:
+        return _shared()
+    if "recent" not in st.session_state:
+        st.session_state["recent"] = LRUCache(6)
+    recent: LRUCache = st.session_state["recent"]
+    return recent
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A data set on its grid: no further pass over the points is needed."""
+
+    source: Source
+    raster: Raster
+
+
+def grid_of(
+    dataset: Dataset,
+    grid: int | tuple[int, ...],
+    domain: Domain | None,
+    outside: Outside,
+    *,
+    is_sample: bool,
+) -> Grid:
+    """Return counts and raster of a data set; no pass over the points if they are cached."""
+
+    def build() -> Grid:
+        source = Source.build(dataset, grid, domain, outside)
+        return Grid(source, Raster.of_source(source))
+
+    return _recent(is_sample).get(("grid", dataset.digest, grid, domain, outside), build)
+
+
+def records_of(
+    dataset: Dataset, domain: Domain | None, outside: Outside, *, is_sample: bool
+) -> Records:
+    """Return the records of a data set under its domain."""
+    key = ("records", dataset.digest, domain, outside)
+    return _recent(is_sample).get(key, lambda: Records.build(dataset, domain, outside))
+
+
+def raster_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> RecordRaster:
+    """Return records on the screen's lattice."""
+    return _recent(is_sample).get(
+        ("raster", records, axes),
+        lambda: RecordRaster.of_records(records.points, records.domain, axes),
+    )
+
+
+def sketch_of(records: Records, *, is_sample: bool) -> Sketch:
+    """Return a sketch of very many records."""
+    return _recent(is_sample).get(("sketch", records), lambda: Sketch.of(records))
+
+
+def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMeansTruth:
+    """Return the noise-free clustering of records."""
+    key = ("kmeans truth", records, clusters)
+    return _recent(is_sample).get(key, lambda: KMeansTruth(records, clusters))
+
+
+def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) -> dict[str, float]:
+    """Return the scores of the run without noise that are not comparisons with it."""
+    family = family_of(config.method)
+    dataset, outside = subject.dataset, subject.outside
+    bounds = subject.bounds(config.variant)
+    key = ("true scores", dataset.digest, bounds, outside, family.name)
+    return _recent(is_sample).get(
+        (*key, family.true_settings(config)),
+        lambda: family.build(dataset, config, bounds, outside).true(),
+    )
+
+
+def truth_of(
+    dataset: Dataset, config: Config, domain: Domain | None, outside: Outside, *, is_sample: bool
+) -> tuple[Grid, Truth]:
+    """Return a data set on the grid of a configuration, and its run without noise there."""
+    grid = grid_of(dataset, config.grid, domain, outside, is_sample=is_sample)
+    config = true_config(config)
+    # The key holds the grid itself, so no other grid can reuse its identity.
+    key = ("truth", grid, config)
+    return grid, _recent(is_sample).get(key, lambda: Truth(grid.source, config))

@@ -1,0 +1,340 @@
+"""Long computations in the background: a thread with progress and Cancel, polled by a fragment.
+
+The page stays usable, and the job continues while another page is open. The thread never
+calls Streamlit's drawing functions or session state; its result is an attribute of the job.
+All sessions of a server share the places for heavy jobs, and take turns in them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import sys
+import time
+from collections.abc import Callable
+from threading import Event, Thread, current_thread
+from typing import Any
+from weakref import WeakSet
+
+import streamlit as st
+
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted
+from dpviz.base.threads import processors
+from dpviz.base.work import IsCancelled, Task
+from dpviz.ui.messages import show_error
+from dpviz.ui.session.leave import sessions
+from dpviz.ui.session.presence import absence
+from dpviz.ui.session.turns import Load, Places, Turns
+
+_LOG = logging.getLogger(__name__)
+
+#: Seconds between two checks of a running job.
+POLL = 0.4
+
+#: Seconds without a browser after which a session is abandoned; a shorter break is harmless.
+_ABANDONED = 15.0
+
+#: Seconds that the program waits at its end for jobs to notice the cancel. Code that is being
+#: compiled doesn't notice it, and takes long on a busy computer.
+_SHUTDOWN = 60.0
+
+#: One processor stays free of heavy jobs; short ones, which follow a slider, may take all.
+HEAVY = Turns(max(1, processors() - 1), share=5.0)
+LIGHT = Turns(processors(), share=1.0)
+
+#: With more sessions than these, what follows a control by itself waits so many seconds for
+#: somebody to move on, and has one place in all: a class that drags would start more of it than
+#: the server can do, each start would make the next change slower, and so start more.
+CROWD, CALM = 3, 1.5
+CROWDED = Turns(1, share=2.0)
+
+#: Longest rest between two steps of a short job, in seconds, and most of a step of a heavy one that
+#: counts as work. A short job rests _RESTS times its work. A heavy one rests as often for each page
+#: that is being drawn, or for the square of their number where it is above 1, since where pages
+#: wait for each other a little more makes all of them late; at least once, at most _MOST times.
+_REST, _RESTS, _MOST = 0.5, 9.0, 100.0
+
+#: Parts of pages that are drawn at once in a crowd.
+PLACES = Places(processors())
+
+#: Pages that are being drawn: their runs hold the interpreter, and have little to spare in a class.
+PAGES = Load()
+
+# A thread that computes keeps the interpreter for so long when others want it; a run of a page asks
+# for it dozens of times. With Python's 5 ms it waits longer for a heavy job; with much less than
+# this the runs of a class take it from each other too often.
+sys.setswitchinterval(0.002)
+
+_FAILED = (
+    "This computation stopped at a fault of the program: choose other settings; the server's log "
+    "holds the details."
+)
+
+
+class Job:
+    """A computation in its own thread, which starts at once.
+
+    Parameters
+    ----------
+    task
+        The computation. It should call ``cancelled`` often, and end (with
+        :class:`dpviz.base.work.Cancelled`) when that returns true.
+    request
+        Description of the computation: equal for two jobs with the same result.
+    abandoned
+        Returns whether nobody waits for the result any longer; checked with ``cancelled``.
+    after
+        Seconds that it waits before it begins.
+    turns
+        Places that it shares with other jobs; None for a place of its own. It gives its place
+        on when the task calls ``cancelled`` in the thread of the job.
+
+    Attributes
+    ----------
+    done, total
+        Number of finished steps and of all steps; 0 of 0 until the first report.
+    result
+        Result of the task; None before its end, and if it was cancelled or failed.
+    error
+        Reason for a failure in one sentence, else empty.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        request: object = None,
+        abandoned: IsCancelled = lambda: False,
+        turns: Turns | None = None,
+        after: float = 0.0,
+    ) -> None:
+        self.request = request
+        self._after = after
+        self._turns = turns
+        self.result: Any = None
+        self.error = ""
+        self._progress = (0, 0)
+        self._stop = Event()
+        self._abandoned = abandoned
+        self._thread = Thread(target=self._run, args=(task,), name="dpviz job", daemon=True)
+        _JOBS.add(self)
+        self._thread.start()
+
+    @property
+    def done(self) -> int:
+        """Number of finished steps."""
+        return self._progress[0]
+
+    @property
+    def total(self) -> int:
+        """Number of all steps."""
+        return self._progress[1]
+
+    @property
+    def running(self) -> bool:
+        """Whether the task still runs, even if it is cancelled but has not noticed yet."""
+        return self._thread.is_alive()
+
+    @property
+    def before(self) -> int:
+        """Number of jobs before this one where it waits for a place; else 0."""
+        return self._turns.before(self) if self._turns and self.running else 0
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the job was cancelled before it was finished."""
+        return self._stop.is_set()
+
+    def cancel(self) -> None:
+        """Cancel the task; no effect once it has ended."""
+        if self.running:
+            self._stop.set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end of the task; return whether it has ended."""
+        self._thread.join(seconds)
+        return not self.running
+
+    def _run(self, task: Task) -> None:
+        """Run the task; store its result or its error."""
+        if self._after and self._stop.wait(self._after):
+            return
+        if self._turns and not self._turns.enter(self, self._should_stop):
+            return
+        self._resumed = time.monotonic()
+        try:
+            result = task(progress=self._report, cancelled=self._is_cancelled)
+        except Exception as error:
+            if self._stop.is_set():
+                return
+            self.error = str(error) if isinstance(error, InputError) else _FAILED
+            if not isinstance(error, InputError):
+                _LOG.exception("a job failed")
+        else:
+            if not self._stop.is_set():
+                self.result = result
+        finally:
+            if self._turns:
+                self._turns.leave(self)
+
+    def _report(self, done: int, total: int) -> None:
+        """Store the progress."""
+        self._progress = (done, total)
+
+    def _is_cancelled(self) -> bool:
+        """Whether the task should stop; others may have their turn first."""
+        if self._turns and current_thread() is self._thread:
+            ended = time.monotonic()
+            worked = ended - self._resumed
+            self._turns.give_way(self, self._should_stop)
+            # The pages of others come first: it rests before it works again.
+            if self._turns is CROWDED and sessions() > 1:
+                self._rest(min(_REST, _RESTS * worked))
+            elif self._turns is HEAVY:
+                # Who waited for a turn has rested. Looked at again and again: pages may be drawn no
+                # longer.
+                rested = time.monotonic() - ended
+                while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
+                    self._rest(min(_REST, left))
+                    rested += min(_REST, left)
+                    if self._abandoned():
+                        break
+            self._resumed = time.monotonic()
+        return self._should_stop()
+
+    def _rest(self, seconds: float) -> None:
+        """Do nothing for a while; a cancel ends it."""
+        self._stop.wait(seconds)
+
+    def _should_stop(self) -> bool:
+        """Whether the task should stop."""
+        if self._abandoned():
+            self._stop.set()
+        return self._stop.is_set()
+
+
+def _rests() -> float:
+    """Rest of a heavy job in times of its work."""
+    if sessions() <= 1:
+        return 0.0
+    drawn = PAGES.mean()
+    return min(max(1.0, _RESTS * drawn * max(1.0, drawn)), _MOST)
+
+
+#: All jobs that are still referenced.
+_JOBS: WeakSet[Job] = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Stop all jobs: compiled code that still runs during interpreter shutdown may crash."""
+    running = [job for job in _JOBS if job.running]
+    for job in running:
+        job.cancel()
+    end = time.monotonic() + _SHUTDOWN
+    for job in running:
+        job.wait(max(end - time.monotonic(), 0.0))
+
+
+def start(
+    key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
+) -> Job:
+    """Start a job of this session, and cancel a running one with the same key.
+
+    Parameters
+    ----------
+    key
+        Entry of the session state.
+    task, request
+        See :class:`Job`.
+    after
+        Seconds that it waits before it begins, see :func:`pause`.
+    heavy
+        False for what follows a control, as a rule within seconds: it does not wait for heavy jobs.
+    """
+    earlier = job_of(key)
+    if earlier:
+        earlier.cancel()
+    job = Job(
+        task,
+        request=request,
+        abandoned=absence(_ABANDONED),
+        turns=HEAVY if heavy else CROWDED if sessions() > CROWD else LIGHT,
+        after=after,
+    )
+    st.session_state[key] = job
+    return job
+
+
+def pause() -> float:
+    """Seconds that a job waits which follows a control by itself: none unless many are there."""
+    return CALM if sessions() > CROWD else 0.0
+
+
+def job_of(key: str) -> Job | None:
+    """Return the session's latest job of a key, running or ended."""
+    job: Job | None = st.session_state.get(key)
+    return job
+
+
+def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
+    """Redraw the state of a job while it runs; at its end redraw the whole page.
+
+    Parameters
+    ----------
+    job
+        Of :func:`job_of`.
+    draw
+        Draws; called as a fragment. To start another job in it, call ``st.rerun()`` after
+        :func:`start`.
+    every
+        Seconds between two redraws; use more for a large drawing.
+    """
+    running = job is not None and job.running
+    # The looks of a whole class would cost more than its changes.
+    every *= max(1.0, sessions() / 4)
+
+    @st.fragment(run_every=every if running else None)
+    def live() -> None:
+        if running and job is not None and not job.running:
+            st.rerun()
+        draw()
+
+    live()
+
+
+def show_progress(job: Job | None, unit: str, idle: str) -> None:
+    """Show the progress of a job as a bar with text, and the reason of a failure.
+
+    Parameters
+    ----------
+    job
+        Of :func:`job_of`.
+    unit
+        Name of the steps, such as "runs".
+    idle
+        Text while there is no job.
+    """
+    if job is None:
+        st.progress(0.0, text=idle)
+        return
+    share = min(job.done / job.total, 1.0) if job.total else 0.0
+    st.progress(share, text=progress_text(job, unit))
+    if job.error:
+        show_error(job.error)
+
+
+def progress_text(job: Job, unit: str) -> str:
+    """Progress of a job in words."""
+    count = f"{job.done:,} of {job.total:,} {unit}"
+    if job.running:
+        if job.cancelled:
+            return "Stopping …"
+        if before := job.before:
+            waiting = f"{counted(before, 'job')} before yours"
+            return f"{count}, then {waiting}" if job.total else f"Waiting: {waiting}"
+        return count if job.total else "Starting …"
+    if job.cancelled:
+        return f"Stopped after {count}" if job.total else "Stopped"
+    return "Failed" if job.error else count

@@ -1,0 +1,147 @@
+"""Free the memory of a session after its browser has closed.
+
+Streamlit retains a closed session for a while, in case the browser reconnects
+(``server.disconnectedSessionTTL``). Then it waits until another session closes, which may take
+days, and for a garbage collection, which skips all objects that
+:func:`dpviz.ui.page.freeze_loaded_objects` excluded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event, Lock, Thread
+from typing import Any
+
+import pyarrow as pa
+from streamlit import get_option, runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpviz.data.reading.apart import dismiss
+from dpviz.ui.session.presence import absence
+
+#: Seconds beyond those in which a closed page may come back.
+MARGIN = 10.0
+
+#: Seconds between two checks for closed sessions.
+LOOK = 5.0
+
+#: Collections after the last session, and seconds between two of them.
+_ENDINGS, _PAUSE = 5, 1.0
+
+#: Looks between two collections of all objects, also of those that were excluded.
+_WHOLE = 60
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Objects that Streamlit stores for a session."""
+
+    session: str
+    state: Any
+    fragments: Any
+    gone: Callable[[], bool]
+
+    def drop(self) -> None:
+        """Drop everything that the session has loaded, drawn and computed."""
+        server = runtime.get_instance()
+        state = self.state._state
+        for step in (
+            lambda: server.uploaded_file_mgr.remove_session_files(self.session),
+            # Download buttons hold their files.
+            lambda: server.media_file_mgr.clear_session_refs(self.session),
+            server.media_file_mgr.remove_orphaned_files,
+            lambda: server.dataframe_source_mgr.clear_all_for_session(self.session),
+            self.fragments.clear,
+            # Streamlit may retain the session, but it is now empty. Its widgets hold functions, and
+            # these hold the objects in their closures.
+            state.clear,
+            lambda: state._new_widget_state.widget_metadata.clear(),
+        ):
+            # What one step can't drop must not keep the rest, nor end the watch over all others.
+            with suppress(Exception):
+                step()
+
+
+_LOCK = Lock()
+_SESSIONS: dict[str, _Held] = {}
+_DROPPED = Event()
+
+
+def away() -> float:
+    """Seconds after which a closed session can't reconnect, with a margin."""
+    return float(get_option("server.disconnectedSessionTTL")) + MARGIN
+
+
+def forget_when_left() -> None:
+    """Drop the data of this session after it closes; further calls have no effect."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not runtime.exists():
+        return
+    with _LOCK:
+        if context.session_id in _SESSIONS:
+            return
+        if not _SESSIONS:
+            Thread(target=_watch, name="dpviz sessions", daemon=True).start()
+        _SESSIONS[context.session_id] = _Held(
+            session=context.session_id,
+            state=context.session_state,
+            fragments=context.fragment_storage,
+            gone=absence(away()),
+        )
+
+
+def collect_soon() -> None:
+    """Collect all objects at the next look: a session has dropped a file that it has read."""
+    _DROPPED.set()
+
+
+def sessions() -> int:
+    """Number of sessions whose browsers are there, or may come back."""
+    return len(_SESSIONS)
+
+
+def _watch() -> None:
+    """Check the sessions until there are none."""
+    watching, looks = True, 0
+    while watching:
+        time.sleep(LOOK)
+        looks += 1
+        if looks % _WHOLE == 0 or _DROPPED.is_set():
+            _DROPPED.clear()
+            _collect()
+        else:
+            # What is left after this is not walked again by each of Python's own collections.
+            gc.collect()
+            gc.freeze()
+        with _LOCK:
+            left = [held for held in _SESSIONS.values() if held.gone()]
+            for held in left:
+                del _SESSIONS[held.session]
+            watching = bool(_SESSIONS)
+        if not watching:
+            dismiss()
+        for held in left:
+            held.drop()
+        if left:
+            del left, held
+            _collect()
+    # Threads that were still ending held a part of the last sessions.
+    for _ in range(_ENDINGS):
+        time.sleep(_PAUSE)
+        _collect()
+
+
+def _collect() -> None:
+    """Free unreferenced objects, and return their memory to the system."""
+    # Freezing hides the objects of that moment from collections, also the session's cycles.
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError, TypeError):  # only glibc has this
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,106 @@
+"""Whose budgets a visitor of the release page sees and spends.
+
+On one's own computer all budgets are in one file. On a shared server each visitor has a file of
+their own: that of the login, where there is one, or else that of a key which the server makes and
+nobody can guess. So nobody sees, spends or finds out the sources of another visitor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from pathlib import Path
+
+import streamlit as st
+
+from dpviz.base.errors import InputError
+from dpviz.base.home import home
+from dpviz.ui.messages import show_caption, show_error, show_info
+from dpviz.ui.session.address import on_this_machine
+
+#: Folder of the visitors' files on a shared server.
+FOLDER = "budgets"
+
+#: Session entries: the key, and the one that was made here and may have no file yet.
+_KEY, _MADE = "release:key", "release:made key"
+
+_SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
+
+
+def budget_file() -> Path | None:
+    """File with this visitor's budgets; None where a key has to be given first.
+
+    Raises
+    ------
+    InputError
+        If the key is none of this server's.
+    """
+    if on_this_machine():
+        return home() / "budget.db"
+    if found := login():
+        return _file(f"login {found}")
+    key = st.session_state.get(_KEY, "").strip()
+    if not key:
+        return None
+    file = _file(f"key {key}")
+    # A mistyped key would open a second budget for the same data.
+    if not (_SHAPE.fullmatch(key) and (key == st.session_state.get(_MADE) or file.exists())):
+        raise InputError(
+            "Under this key the server keeps no budgets: check it for a mistake, or make a new "
+            "key if you have released nothing here yet."
+        )
+    return file
+
+
+def _file(owner: str) -> Path:
+    """File of an owner; its name tells nobody who that is."""
+    return home() / FOLDER / f"{hashlib.sha256(f'dpviz {owner}'.encode()).hexdigest()}.db"
+
+
+def login() -> str:
+    """Who is logged in, by the proxy before the app; "" for nobody."""
+    trusted: dict[str, str] = st.get_option("server.trustedUserHeaders") or {}
+    # The first header alone: the name of one person may be another one's address.
+    name = str(st.user.to_dict().get(next(iter(trusted.values()), "")) or "").strip().lower()
+    return f"proxy {name}" if name else ""
+
+
+def owner_panel() -> bool:
+    """Ask for the key of a visitor's budgets where one is needed; return whether all is there."""
+    if on_this_machine():
+        return True
+    if found := login():
+        name = found.split(" ", 1)[1]
+        show_caption(f"Budgets of the login {name}: nobody else sees or spends them.")
+        return True
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.text_input(
+        "Key of your budgets",
+        key=_KEY,
+        placeholder="paste the key that you have kept",
+        persist_state="session",
+        help="Others use this server, too. Your sources and budgets are kept under a key that only "
+        "you have: nobody else sees or spends them, and without it nobody can come back to them.",
+    )
+    right.button("Make a new key", key="release:new key", on_click=_make, width="stretch")
+    try:
+        if budget_file() is None:
+            show_info(
+                "Give the key of your budgets, or make one if you have released nothing on this "
+                "server yet.",
+                ":material/key:",
+            )
+            return False
+    except InputError as error:
+        show_error(error)
+        return False
+    if made := st.session_state.get(_MADE):
+        show_caption("Keep this key with your data: nobody can tell it to you again.")
+        st.code(made, language=None)
+    return True
+
+
+def _make() -> None:
+    """Make a key that nobody can guess, and use it."""
+    st.session_state[_MADE] = st.session_state[_KEY] = secrets.token_urlsafe(24)

@@ -1,0 +1,31 @@
+"""Whether the browser of a session is still there, asked from any thread."""
+
+from __future__ import annotations
+
+import time
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpviz.base.work import IsCancelled
+
+
+def absence(seconds: float) -> IsCancelled:
+    """Return a function for any thread: whether the browser has been gone for these seconds.
+
+    Call it more often than that: the time counts from the last call that found the browser.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not runtime.exists():
+        return lambda: False
+    # Any thread may call this one method of the runtime.
+    present = runtime.get_instance().is_active_session
+    session, seen = context.session_id, time.monotonic()
+
+    def gone() -> bool:
+        nonlocal seen
+        if present(session):
+            seen = time.monotonic()
+        return time.monotonic() - seen > seconds
+
+    return gone

@@ -1,0 +1,487 @@
+"""Controls and the link: the URL contains every control, and all its values are checked.
+
+Streamlit's ``bind="query-params"`` replaces the link instead of adding a step to the browser's
+history (Back would undo nothing), drops wrong values without a word, and knows no slider that
+moves while it is held. Its ``persist_state`` keeps a widget's value, but a link, Back or another
+page could then not set it. So controls are kept here; what is in no link uses ``persist_state``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpviz.base.errors import InputError, shown
+
+#: Session entry: values that follow from page to page, by the names of their controls.
+_WORKING = "app:working"
+
+#: What no session entry holds.
+_NOTHING = object()
+
+
+class CorrectedError(InputError):
+    """A value of a link is out of range; holds the nearest allowed value."""
+
+    def __init__(self, message: str, instead: Any) -> None:
+        super().__init__(message)
+        self.instead = instead
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control of a page.
+
+    Parameters
+    ----------
+    default
+        Value if the link has none.
+    parse
+        Reads the value from the link's text; raises InputError (or ValueError) if it is invalid.
+    shared
+        Whether a change follows to the other pages that have a shared control of this name.
+    first
+        Value of a first visit without a link, if that is not the default.
+    """
+
+    default: Any
+    parse: Callable[[str], Any]
+    shared: bool = False
+    first: Any = None
+
+    @property
+    def initial(self) -> Any:
+        """Value of a visit without a link."""
+        return self.default if self.first is None else self.first
+
+
+class UrlState:
+    """Values of a page's controls, stored in the session and mirrored in the URL.
+
+    Streamlit drops a widget's value when the user leaves its page; the values here stay.
+
+    Parameters
+    ----------
+    page
+        Prefix of the session's entries.
+    controls
+        Controls by their name in the link.
+    """
+
+    def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
+        self._page = page
+        self._controls = controls
+        store = _store_of(page)
+        self._store: dict[str, Any] = store
+        # The page's last known values: if the session has another value, the program set it.
+        self._values: dict[str, Any] = store["values"]
+        self.fresh = False
+        #: Whether the page was just opened without a link, and follows the other pages.
+        self.entered = False
+        #: Names of the controls that other pages chose, and of those that change by that here.
+        self.agreed: set[str] = set()
+        self.followed: set[str] = set()
+        by_link = self._read()
+        if store.pop("opened", False) and not by_link:
+            self._follow()
+        elif not self.fresh:
+            self.tell()
+
+    def _read(self) -> bool:
+        """Read the link when it is new; report its errors. Return whether it was."""
+        link = {name: text for name, text in self._asked().items() if name in self._controls}
+        mark, seen = frozenset(link.items()), self._store["seen"]
+        # A click that was on its way while the link changed still sends the one before: on an
+        # open page a known link is news only if Back or Forward brought it.
+        is_new = bool(link) and (_moved_in_history() or mark not in seen)
+        # The browser then receives the valid link again.
+        self._late = bool(link) and not is_new and link != self._store["written"]
+        if self._values and not is_new:
+            return False
+        self.fresh = True
+        self._store["notes"] = []
+        # What a link gives is news for the other pages, defaults are not.
+        told: dict[str, Any] | None = {} if link else None
+        self._store.update(given=set(link), written=link or None, read=True, told=told)
+        seen.add(mark)
+        for name, control in self._controls.items():
+            value = control.default if link else control.initial
+            if name in link:
+                try:
+                    value = control.parse(link[name])
+                except CorrectedError as error:
+                    value = error.instead
+                    problem = str(error).removesuffix(".")
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
+                except InputError as error:
+                    # The error messages of the library quote the whole value.
+                    problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
+                except ValueError:
+                    problem = f'{name} = "{shown(link[name])}" can\'t be read'
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
+            self.set(name, value)
+        return is_new
+
+    def _asked(self) -> Mapping[str, str]:
+        """The link that is read."""
+        return st.query_params.to_dict()
+
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over."""
+        return {name: self.get(name) for name, one in self._controls.items() if one.shared}
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over from `working`, those of the other pages."""
+        return {
+            name: working[name]
+            for name, one in self._controls.items()
+            if one.shared and name in working
+        }
+
+    def takes(self, name: str, value: Any) -> bool:
+        """Whether a control can have a value."""
+        try:
+            self._controls[name].parse(format_value(value))
+        except (InputError, ValueError):
+            return False
+        return True
+
+    def _follow(self) -> None:
+        """Take over what was changed on other pages, as far as this page can show it."""
+        self.entered = True
+        for name, value in self.taken(working()).items():
+            control = self._controls[name]
+            self.agreed.add(name)
+            text = format_value(value)
+            try:
+                wanted = control.parse(text) if text else control.default
+            except CorrectedError as error:
+                wanted = error.instead
+            except (InputError, ValueError):
+                wanted = control.default
+            if wanted != self.get(name):
+                self.set(name, wanted)
+                self.followed.add(name)
+        # Not news for the others: values that only this page can't show stay there as they were.
+        self._store["told"] = None
+
+    def tell(self) -> None:
+        """Store what was changed here for the other pages."""
+        told, before = self.told(), self._store["told"]
+        self._store["told"] = told
+        if before is None:
+            return
+        news = {
+            name: told[name] for name in told if name not in before or before[name] != told[name]
+        }
+        if news:
+            self.spread(news)
+
+    def spread(self, news: Mapping[str, Any]) -> None:
+        """Store changes for the other pages."""
+        working().update(news)
+
+    def adapt(self, name: str, value: Any) -> None:
+        """Set a control to what this page can show of its value; other pages keep theirs."""
+        self.set(name, value)
+        self._store["adapted"].add(name)
+        told = self._store["told"]
+        if told and name in told:
+            told[name] = value
+
+    @property
+    def adapted(self) -> set[str]:
+        """Names of the controls that show only a part of what other pages have."""
+        adapted: set[str] = self._store["adapted"]
+        return adapted
+
+    @property
+    def page(self) -> str:
+        """Prefix of the session's entries."""
+        return self._page
+
+    @property
+    def notes(self) -> list[str]:
+        """Errors of the link; empty after a control is moved."""
+        notes: list[str] = self._store["notes"]
+        return notes
+
+    def correct(self, name: str, value: Any, note: str) -> None:
+        """Replace a control's value from the link, and add a note with the reason."""
+        self.set(name, value)
+        self._store["notes"].append(note)
+
+    @property
+    def given(self) -> set[str]:
+        """Names of the controls that the link contains."""
+        given: set[str] = self._store["given"]
+        return given
+
+    @property
+    def chosen(self) -> set[str]:
+        """Names of the controls that the link or another page has given; of a fresh page."""
+        return self.given | self.agreed
+
+    def key(self, name: str) -> str:
+        """Session entry of a control's value; the key of its live slider."""
+        return f"{self._page}:{name}"
+
+    def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
+        """Arguments for the native widget of a control: its key and its initial value.
+
+        If the program sets the value of a widget's key, Streamlit sends it to the browser once.
+        A run that is interrupted, or followed by another at once, loses it; sending it again may
+        undo a choice that the user made meanwhile. So a control that the program sets gets a new
+        widget, which starts with that value.
+
+        Parameters
+        ----------
+        name
+            Name of the control.
+        initial
+            Name of the widget's argument for its initial value.
+        """
+        value = self.get(name)
+        return {"key": self._widget_key(name), initial: value}
+
+    def choice(self, name: str, options: Sequence[Any]) -> dict[str, Any]:
+        """Arguments for the select box or radio buttons of a control; see :meth:`widget`."""
+        arguments = self.widget(name)
+        position = list(options).index(arguments.pop("value"))
+        return {**arguments, "options": options, "index": position}
+
+    def _widget_key(self, name: str) -> str:
+        """Key of a control's native widget: a new one for each value that the program sets."""
+        return f"{self._page}:{name}@{self._store['changes'].get(name, 0)}"
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a control's value from the program."""
+        self._store["adapted"].discard(name)
+        if name in self._values:
+            self.get(name)
+        st.session_state[self.key(name)] = value
+        self._follow_program(name)
+
+    def get(self, name: str) -> Any:
+        """Return the value of a control: its widget's value if it has a widget."""
+        session, key, known = st.session_state, self.key(name), self._values[name]
+        # Each access of the session takes a lock, and a run asks for values a hundred times.
+        stored = session.get(key, _NOTHING)
+        if stored is _NOTHING:
+            session[key] = known
+        elif stored != known:
+            self._follow_program(name)
+            return self._values[name]
+        value = session.get(self._widget_key(name), known)
+        if value is not known:
+            session[key] = self._values[name] = value
+        return value
+
+    def _follow_program(self, name: str) -> None:
+        """Use a value that the program put into the session entry, with a new widget."""
+        value = st.session_state[self.key(name)]
+        if name in self._values and self._values[name] != value:
+            self._store["changes"][name] = self._store["changes"].get(name, 0) + 1
+        self._values[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the page has this control."""
+        return name in self._controls
+
+    def write(self) -> None:
+        """Write all values to the URL; only settled values, because browsers limit the rate."""
+        link, written = self.link(), self._store["written"]
+        was_read, self._store["read"] = self._store["read"], False
+        self.tell()
+        if link == written and not self._late and st.query_params.to_dict():
+            return
+        if not was_read:
+            self._store["notes"] = []
+        st.query_params.from_dict(link)
+        self._store["written"] = link
+        self._store["seen"].add(frozenset(link.items()))
+
+    def link(self) -> dict[str, str]:
+        """Values of all controls as text for a link."""
+        texts = {name: format_value(self.get(name)) for name in self._controls}
+        return {name: text for name, text in texts.items() if text}
+
+    @property
+    def epoch(self) -> int:
+        """Number of resets: part of the keys of widgets that a reset must recreate."""
+        return int(self._store["epoch"])
+
+    def reset(self) -> None:
+        """Reset all controls to the values of a first visit."""
+        self._store["epoch"] += 1
+        for name, control in self._controls.items():
+            self.set(name, control.initial)
+
+
+def _store_of(page: str) -> dict[str, Any]:
+    """What the session knows of a page's controls."""
+    store: dict[str, Any] = st.session_state.setdefault(
+        f"{page}:state",
+        {
+            "values": {},
+            "given": set(),
+            "seen": set(),
+            "changes": {},
+            "adapted": set(),
+            "written": None,
+            "read": False,
+            "notes": [],
+            "epoch": 0,
+            "told": None,
+        },
+    )
+    return store
+
+
+def working() -> dict[str, Any]:
+    """Values that people chose on any page, by the names of their controls."""
+    found: dict[str, Any] = st.session_state.setdefault(_WORKING, {})
+    return found
+
+
+def opened(page: str) -> None:
+    """Record that a page is opened: any link is news, and without one it follows the others."""
+    store = _store_of(page)
+    store["seen"].clear()
+    store["opened"] = True
+
+
+def _moved_in_history() -> bool:
+    """Whether this run was started by the browser's Back or Forward."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
+
+
+def following(
+    base: str,
+    value: Any,
+    keep: Callable[[Any], object],
+    options: Sequence[Any] | None = None,
+    initial: str = "value",
+) -> dict[str, Any]:
+    """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
+
+    Parameters
+    ----------
+    base
+        Prefix of the keys of its widgets.
+    value
+        The stored value.
+    keep
+        Stores the user's choice; a choice that it does not store is undone.
+    options
+        Options of a select box or radio buttons.
+    initial
+        Name of the widget's argument for its initial value.
+    """
+    number = st.session_state.get(f"{base}:changes", 0)
+    if st.session_state.get(f"{base}@{number}", value) != value:
+        number += 1
+        st.session_state[f"{base}:changes"] = number
+    key = f"{base}@{number}"
+    arguments = {"key": key, "on_change": lambda: keep(st.session_state[key])}
+    if options is None:
+        return {**arguments, initial: value}
+    return {**arguments, "options": options, "index": list(options).index(value)}
+
+
+def _used(value: Any) -> str:
+    """End of a correction: the value that is used instead."""
+    return f"{format_value(value) or 'the default'} is used."
+
+
+def format_value(value: Any) -> str:
+    """Text of a value in a link."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(map(format_value, value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def number(
+    name: str, low: float, high: float, check: Callable[[float], Any]
+) -> Callable[[str], float]:
+    """Parser of a number: checked by the library's rule, then clipped to the slider's range."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise InputError(f'{name} = "{shown(text)}" is not a number: give one.') from None
+        check(value)
+        if not low <= value <= high:
+            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}."
+            raise CorrectedError(reach, float(min(max(value, low), high)))
+        return value
+
+    return parse
+
+
+def whole(name: str, low: int, high: int) -> Callable[[str], int]:
+    """Parser of a whole number in a range."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise InputError(
+                f'{name} = "{shown(text)}" is not a whole number: give one from {low} to {high}.'
+            ) from None
+        if value > high:
+            raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}.", high)
+        if value < low:
+            raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
+        return value
+
+    return parse
+
+
+def sides(name: str, low: int, high: int) -> Callable[[str], int | tuple[int, ...]]:
+    """Parser of cells per axis: one whole number, or one for each of the two columns ("64,32")."""
+    side = whole(name, low, high)
+
+    def parse(text: str) -> int | tuple[int, ...]:
+        parts = text.split(",")
+        if len(parts) == 1:
+            return side(text)
+        if len(parts) > 2:
+            raise InputError(
+                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one, or one for each of '
+                "the two columns."
+            )
+        found, beyond = [], None
+        for part in parts:
+            try:
+                found.append(side(part))
+            except CorrectedError as error:
+                found.append(error.instead)
+                beyond = error
+        if beyond:
+            raise CorrectedError(str(beyond), tuple(found))
+        return tuple(found)
+
+    return parse
+
+
+def choice(name: str, options: Sequence[str]) -> Callable[[str], str]:
+    """Parser of one of several names."""
+
+    def parse(text: str) -> str:
+        if text not in options:
+            named = [*filter(None, options)]
+            first = ", ".join(named[:12]) + (" and others" if len(named) > 12 else "")
+            raise InputError(f'{name} = "{shown(text)}" is unknown: choose one of {first}.')
+        return text
+
+    return parse

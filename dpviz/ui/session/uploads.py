@@ -1,0 +1,135 @@
+"""Bytes of uploads: how many a session may hold, and when a file is freed.
+
+Streamlit keeps each file until its session ends, or until the browser takes it back, which it does
+only while its box is on the page.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpviz.base.errors import InputError, shown
+from dpviz.data.reading.files import megabytes
+from dpviz.ui.messages import show_caption
+
+#: Most bytes of a file; of all files of a session, and of the numbers that are read of one: room
+#: for a file and for the one that takes its place, with what the browser sends around them.
+UPLOAD_LIMIT, MOST = 100 * 2**20, 210 * 2**20
+
+#: Session entry: file numbers by the place of the page that they came in at.
+_KEPT = "uploads:kept"
+
+_LOCK = Lock()
+#: Bytes that are on their way, by session.
+_COMING: dict[str, int] = {}
+
+
+def most_of_all() -> int:
+    """Most bytes of the files of all sessions: a quarter of this computer's memory."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows has none
+        memory = 2**33
+    return max(MOST, memory // 4)
+
+
+@contextmanager
+def coming(session: str, size: int) -> Iterator[None]:
+    """Make room for a file while it is on its way.
+
+    Parameters
+    ----------
+    session
+        Whose file it is.
+    size
+        Its bytes.
+
+    Raises
+    ------
+    InputError
+        If the session, or the server, holds too many bytes already.
+    """
+    with _LOCK:
+        held = {one: sum(files) for one, files in _sizes().items()}
+        of_session = held.get(session, 0) + _COMING.get(session, 0)
+        of_all = sum(held.values()) + sum(_COMING.values())
+        if of_session + size > MOST:
+            raise InputError(
+                f"Your files here have {megabytes(of_session)}, and a session holds "
+                f"{megabytes(MOST)}: remove a file first, or load the page again, which frees all."
+            )
+        if of_all + size > most_of_all():
+            raise InputError(
+                "The files of all visitors fill the memory that this server has for them: try "
+                "again in a few minutes, or give a smaller file."
+            )
+        _COMING[session] = _COMING.get(session, 0) + size
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _COMING[session] -= size
+            if not _COMING[session]:
+                del _COMING[session]
+
+
+def _sizes() -> dict[str, list[int]]:
+    """Bytes of each file, by session."""
+    if not runtime.exists():
+        return {}
+    manager: Any = runtime.get_instance().uploaded_file_mgr
+    # Copies: others may add files meanwhile.
+    return {
+        session: [len(one.data) for one in list(files.values())]
+        for session, files in list(manager.file_storage.items())
+    }
+
+
+def keep(place: str, files: Iterable[Any]) -> None:
+    """Free the files that a place of the page had and no place has any longer.
+
+    Parameters
+    ----------
+    place
+        Name of the place.
+    files
+        Files that it has now.
+    """
+    kept: dict[str, set[str]] = st.session_state.setdefault(_KEPT, {})
+    before, kept[place] = kept.get(place, set()), {one.file_id for one in files}
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not runtime.exists():
+        return
+    manager: Any = runtime.get_instance().uploaded_file_mgr
+    for gone in before.difference(*kept.values()):
+        manager.remove_file(context.session_id, gone)
+
+
+def show_room() -> None:
+    """Say what still fits where the next file may be refused: the browser tells only a number."""
+    context = get_script_run_ctx(suppress_warning=True)
+    held = sum(_sizes().get(context.session_id, ())) if context else 0
+    if held + UPLOAD_LIMIT > MOST:
+        show_caption(
+            f"Your files here have {megabytes(held)}, and a session holds {megabytes(MOST)}: a "
+            f"file of more than {megabytes(max(MOST - held, 0))} is refused (413) until you remove "
+            "one, or load the page again."
+        )
+
+
+def check_size(name: str, arrays: Iterable[Any]) -> None:
+    """Raise InputError where the numbers of an upload take more memory than a session has."""
+    size = sum({id(one): one.nbytes for one in arrays if one is not None}.values())
+    if size > MOST:
+        raise InputError(
+            f"What is chosen of {shown(name)} takes {megabytes(size)} here, and a session holds "
+            f"{megabytes(MOST)}: choose fewer columns, or give fewer rows."
+        )

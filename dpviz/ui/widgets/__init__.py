@@ -1,0 +1,1 @@
+"""Parts of the screen that pages share; they know no data of a session."""

@@ -1,0 +1,70 @@
+"""The card of a method, and what was measured of it: the cost of soundness, and of each part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.experiments import ablations, utility
+from dpviz.experiments.utility import SCORES
+from dpviz.families import CARDS
+from dpviz.ui.messages import plain_text
+from dpviz.ui.widgets.docs_link import docs_link
+from dpviz.ui.widgets.settings import card_text
+from dpviz.ui.widgets.show import csv_button, spread_text
+
+COST_HELP = (
+    "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
+    "published: on the range of the data, as the papers do. In between: the steps of the sound "
+    "variant on the range of the data, where they are not private, to tell the mechanism's price "
+    "from that of a wider box."
+)
+
+_PARTS_HELP = (
+    "Median, and 5% to 95%, over draws with the same seeds: the whole method, and the method with "
+    "something simpler in the place of one part. Lower is better. A factor near 1 says that the "
+    "part brings nothing there."
+)
+
+
+def card_panel(method: str) -> None:
+    """Show the card of a method, what its soundness costs, and what each of its parts brings."""
+    st.markdown(card_text(CARDS[method]))
+    st.markdown(docs_link(f"methods/{method}", "Formulas, proof in full and figure of this method"))
+    if costs := utility.costs(method):
+        rows = [
+            {
+                "score": SCORES[row.score],
+                "data": row.title,
+                "ε": row.epsilon,
+                "sound": spread_text(row.sound),
+                "its steps on the range of the data (not private)": spread_text(row.sound_on_range),
+                "published": spread_text(row.published),
+                "sound is": row.verdict,
+            }
+            for row in costs
+        ]
+        _measured("What soundness costs.", utility.sentence(method), rows, COST_HELP)
+    if parts := ablations.parts(method):
+        rows = [
+            {
+                "part": row.part,
+                "instead": row.instead,
+                "data": row.data,
+                "ε": row.epsilon,
+                f"{SCORES[row.score]}, whole": spread_text(row.whole),
+                "without the part": spread_text(row.without),
+                "factor": round(row.factor, 3),
+            }
+            for row in parts
+        ]
+        _measured("What each part brings.", ablations.sentence(method), rows, _PARTS_HELP)
+        csv_button(f"dpviz-parts-{method}", lambda: ablations.frame(parts), "All figures (CSV)")
+
+
+def _measured(lead: str, said: str, rows: list[dict[str, Any]], explained: str) -> None:
+    """Show figures of a method in a sentence and a table."""
+    st.markdown(plain_text(f"{lead} {said}"), help=plain_text(explained))
+    st.dataframe(pd.DataFrame(rows), height=248, hide_index=True)

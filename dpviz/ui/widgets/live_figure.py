@@ -1,0 +1,170 @@
+"""A plotly figure that stays in place: a change preserves its zoom and costs one redraw.
+
+``st.plotly_chart`` makes a new chart for every change of the data. This one calls
+``Plotly.react`` on one persistent element. Arrays travel as raw bytes behind a small JSON head.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpviz.ui.widgets.assets import plotly_url
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount = st.components.v2.component(
+    "dpviz_live_figure",
+    js=(_FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
+    # plotly.js adds its style sheet to the document, where a shadow root can't use it.
+    isolate_styles=False,
+)
+_SENT_AS = {
+    "f2": "f4", "f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "f8",
+    "u1": "u1", "u2": "u2", "u4": "u4", "u8": "f8", "b1": "u1",
+}  # fmt: skip
+
+
+def live_figure(
+    figure: Mapping[str, Any],
+    *,
+    key: str,
+    height: int,
+    alt: str,
+    share: float = 0.0,
+    least_width: int = 0,
+    pairs: Sequence[tuple[int, int]] = (),
+    base_name: str = "figure",
+    clickable: bool = False,
+    boxable: bool = False,
+) -> Any:
+    """Draw a figure, or redraw it in place.
+
+    Colours, fonts and grid lines come from the page's theme instead of the figure's template;
+    the figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` stays
+    (a constant if not set). Plotly interprets tags in its texts: escape untrusted text with
+    :func:`dpviz.figures.marks.literal`.
+
+    Parameters
+    ----------
+    figure : mapping
+        Its ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
+    key : str
+        Unique name of the element.
+    height : int
+        Height in pixels; the width follows the page.
+    alt : str
+        Description of the figure for people who cannot see it.
+    share : float
+        Fraction of the window's height to fill if that is more than `height`.
+    least_width : int
+        Width in pixels at least; where the page is narrower, the figure scrolls.
+    pairs : sequence of (int, int)
+        Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
+        value and the error (private minus true), for ``hovertemplate``; after them the texts of
+        the cell's column and row, if the trace's ``meta`` has lists ``across`` and ``up``.
+    base_name : str
+        File name, without ending, of downloaded images.
+    clickable : bool
+        Whether a click on a point makes the program run again.
+    boxable : bool
+        Whether a tool draws a box as the domain, which makes the program run again.
+
+    Returns
+    -------
+    Any
+        ``{"x": ..., "y": ..., "meta": ...}`` of the point whose click started this run, with
+        the ``meta`` of its trace; of a box ``{"x": [from, to], "y": [from, to]}``; else None.
+    """
+    head = {
+        "alt": alt,
+        "height": height,
+        "share": share,
+        "least_width": least_width,
+        "pairs": [list(pair) for pair in pairs],
+        "base_name": base_name,
+        "key": key,
+        "script": plotly_url(),
+        "clickable": clickable,
+        "boxable": boxable,
+    }
+    # A callback, even an empty one, makes it a trigger: it is reported once.
+    callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}
+    callbacks |= {"on_boxed_change": lambda: None} if boxable else {}
+    found = _mount(key=key, data=encode(figure, head), **callbacks)
+    return (clickable and found.clicked) or (boxable and found.boxed) or None
+
+
+def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
+    """Return a figure as bytes: length of the JSON head, head, arrays.
+
+    Parameters
+    ----------
+    figure : mapping
+        See :func:`live_figure`.
+    head : mapping
+        Further data for the browser; JSON only.
+
+    Returns
+    -------
+    bytes
+        Four bytes (little endian) for the length of the head, the head with a list of arrays
+        (path, type, shape, offset), and the arrays, each starting at a multiple of eight.
+    """
+    arrays: list[np.ndarray[Any, Any]] = []
+    places: list[dict[str, Any]] = []
+    # The page's theme replaces the template, which is most of a small figure's size.
+    layout = {name: part for name, part in figure["layout"].items() if name != "template"}
+    body = {
+        "data": _strip(figure["data"], ["data"], arrays, places),
+        "layout": _strip(layout, ["layout"], arrays, places),
+    }
+    offset = 0
+    digest = blake2b(digest_size=8)
+    for place, array in zip(places, arrays, strict=True):
+        place["offset"] = offset
+        offset += array.nbytes + -array.nbytes % 8
+        digest.update(array.data)
+    # The digest lets the browser skip a redraw if nothing changed.
+    text = json.dumps(
+        {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()},
+        default=_plain,
+        separators=(",", ":"),
+    ).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    pieces = [len(text).to_bytes(4, "little"), text]
+    for array in arrays:
+        pieces += [array.tobytes(), bytes(-array.nbytes % 8)]
+    return b"".join(pieces)
+
+
+def _strip(
+    value: Any, path: list[str | int], arrays: list[Any], places: list[dict[str, Any]]
+) -> Any:
+    """Copy `value`, and move its numeric arrays to `arrays` and `places`."""
+    if isinstance(value, Mapping):
+        return {name: _strip(v, [*path, name], arrays, places) for name, v in value.items()}
+    if isinstance(value, np.ndarray):
+        kind = _SENT_AS.get(value.dtype.kind + str(value.dtype.itemsize))
+        if kind is None or value.ndim not in (1, 2) or not value.size:
+            return value.tolist()
+        array = np.ascontiguousarray(value, dtype="<" + kind)
+        arrays.append(array)
+        places.append({"path": path, "type": kind, "shape": array.shape})
+        return None
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (Mapping, np.ndarray)) for v in value
+    ):
+        return [_strip(v, [*path, i], arrays, places) for i, v in enumerate(value)]
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Convert a NumPy scalar to a JSON value; convert other objects to text."""
+    return value.item() if isinstance(value, np.generic) else str(value)

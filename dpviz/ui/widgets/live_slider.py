@@ -1,0 +1,232 @@
+"""A slider that reports its value while the user drags it, not only on release.
+
+``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time,
+and reports whether the value is settled, so that fast views follow the thumb and slow ones wait.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpviz.base.errors import InputError
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount = st.components.v2.component(
+    "dpviz_live_slider",
+    js=(_FRONTEND / "live_slider.js").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "live_slider.css").read_text(encoding="utf-8"),
+)
+
+
+class LiveValue(NamedTuple):
+    """State of a live slider.
+
+    Attributes
+    ----------
+    value : float
+        The value, inside the declared range.
+    settled : bool
+        False while the user holds the thumb or presses a key.
+    """
+
+    value: float
+    settled: bool
+
+
+@dataclass(frozen=True)
+class _Range:
+    low: float
+    high: float
+    integer: bool
+
+    def clamp(self, value: object) -> float | None:
+        """Return the nearest allowed value, or None if the value is not a finite number."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        if not math.isfinite(value):
+            return None
+        inside = min(self.high, max(self.low, float(value)))
+        return float(round(inside)) if self.integer else inside
+
+
+@dataclass
+class _Link:
+    """State of one slider between two runs."""
+
+    passed: float
+    returned: float
+    seq: int = 0
+    # Random, so that messages sent before the session state was cleared are ignored.
+    epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
+    dragging: bool = False
+
+
+def live_slider(
+    label: str,
+    *,
+    key: str,
+    value: float,
+    low: float,
+    high: float,
+    step: float | None = None,
+    scale: Literal["linear", "log"] = "linear",
+    integer: bool = False,
+    help: str | None = None,
+    low_label: str = "",
+    high_label: str = "",
+    format: str | None = None,
+    disabled: bool = False,
+    play: bool = False,
+) -> LiveValue:
+    """Show a slider with a number box and return its value.
+
+    The value is in ``st.session_state[key]``, as with Streamlit's own widgets: to move the
+    slider from the program, set that entry before this call (for example in a callback), or
+    delete it to return to `value`. A changed `value` moves the slider, too.
+
+    Parameters
+    ----------
+    label : str
+        Name of the control, read aloud by screen readers.
+    key : str
+        Unique name, and the session entry of the value.
+    value : float
+        Initial value, clipped to the range.
+    low, high : float
+        Both ends of the range.
+    step : float, optional
+        Distance between two positions; in decades on a log scale. Default: a hundredth of the
+        range, 1 for integers, 0.02 decades on a log scale.
+    scale : {"linear", "log"}
+        How positions map to values. Log values are rounded to three significant digits.
+    integer : bool
+        Whether only whole numbers are allowed.
+    help : str, optional
+        Text behind the question mark.
+    low_label, high_label : str
+        Meaning of the ends, such as "more private" and "more accurate".
+    format : str, optional
+        One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
+    disabled : bool
+        Whether the slider is greyed out.
+    play : bool
+        Whether a button moves the slider to its end step by step.
+
+    Returns
+    -------
+    LiveValue
+        The value and whether it is settled.
+
+    Raises
+    ------
+    InputError
+        If the range is empty, not finite, or not positive on a log scale.
+    """
+    _check_range(label, low, high, scale)
+    allowed = _Range(float(low), float(high), integer)
+    start = allowed.clamp(value)
+    if start is None:
+        raise InputError(f"{label} = {value!r} is not a finite number: give one.")
+    link = _link(key, start)
+    _follow_program(key, link, start, allowed)
+    spec = {
+        "label": label,
+        "low": allowed.low,
+        "high": allowed.high,
+        "step": step,
+        "scale": scale,
+        "integer": integer,
+        "help": help or "",
+        "low_label": low_label,
+        "high_label": high_label,
+        "format": format or ("%d" if integer else "%.3g" if scale == "log" else "%g"),
+        "disabled": disabled,
+        "play": play,
+    }
+    input_key = f"{key}::input"
+    if not _message(st.session_state.get(input_key)):
+        link.dragging = False  # the user left the page while holding the thumb
+    _receive(key, allowed)
+    run = get_script_run_ctx(suppress_warning=True)
+    _mount(
+        key=input_key,
+        data={
+            "spec": spec,
+            "value": link.returned,
+            "ack": link.seq,
+            "epoch": link.epoch,
+            "session": run.session_id if run else "",
+        },
+        on_state_change=partial(_receive, key, allowed),
+    )
+    return LiveValue(link.returned, not link.dragging)
+
+
+def _check_range(label: str, low: float, high: float, scale: str) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(
+            f"{label}: give a range from a lower to a higher finite number, not {low!r} to "
+            f"{high!r}."
+        )
+    if scale == "log" and low <= 0:
+        raise InputError(f"{label}: a log scale can't start at {low!r}: start above 0.")
+
+
+def _link(key: str, start: float) -> _Link:
+    name = f"{key}::link"
+    if name not in st.session_state:
+        st.session_state[name] = _Link(passed=start, returned=start)
+    link: _Link = st.session_state[name]
+    return link
+
+
+def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
+    """Use a value that the program has set since the last run."""
+    wanted = allowed.clamp(st.session_state.get(key, start))
+    if wanted is None:
+        wanted = start
+    # An app may pass back the last value that it received: that is not a change.
+    if wanted == link.returned and start not in (link.passed, link.returned):
+        wanted = start
+    link.passed = start
+    if wanted != link.returned:
+        link.returned = wanted
+        link.dragging = False
+        # Messages sent before this change carry the old epoch and are ignored.
+        link.epoch += 1
+    st.session_state[key] = link.returned
+
+
+def _message(state: object) -> Mapping[str, object]:
+    """Return the browser's message in a component's state, empty if there is none."""
+    inner = state.get("state") if isinstance(state, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _receive(key: str, allowed: _Range) -> None:
+    """Process the newest message of the browser once; it may hold anything."""
+    link: _Link = st.session_state[f"{key}::link"]
+    message = _message(st.session_state.get(f"{key}::input"))
+    seq = message.get("seq")
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= link.seq:
+        return
+    link.seq = seq
+    value = allowed.clamp(message.get("value"))
+    if value is None or message.get("epoch") != link.epoch:
+        return
+    if st.session_state.get(key) != link.returned:
+        # A click (on Reset, for example) came with the same run, and its callback ran before
+        # this one: the program's value overrides a value that was sent before the click.
+        return
+    link.returned = value
+    link.dragging = message.get("dragging") is True
+    st.session_state[key] = value

@@ -1,0 +1,292 @@
+"""Controls of a family's parameters: links, sliders, boxes and configurations from its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.data.samples import Sample
+from dpviz.families import CARDS
+from dpviz.family.card import Card
+from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
+from dpviz.privacy.ledger import Neighbours
+from dpviz.ui.messages import plain_text
+from dpviz.ui.session.state import Control, UrlState, choice, following, number, sides, whole
+from dpviz.ui.widgets.live_slider import LiveValue, live_slider
+
+
+def parser(parameter: Parameter) -> Callable[[str], Any]:
+    """Return a function that reads a parameter from a link; its errors are one sentence."""
+    one = parameter
+    if one.kind == "choice":
+        return one.check or choice(one.link, one.options)
+    assert one.low is not None  # noqa: S101 - numbers have a range
+    assert one.high is not None  # noqa: S101
+    if one.kind == "number":
+        assert one.check is not None  # noqa: S101 - and a rule
+        return number(one.link, one.low, one.high, one.check)
+    kind = sides if one.kind == "sides" else whole
+    return kind(one.link, int(one.low), int(one.high))
+
+
+def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
+    """Controls of the methods and their parameters, as in the link.
+
+    Parameters
+    ----------
+    family
+        Family of the methods.
+    sample
+        Data set on the screen if the link does not name one.
+    """
+    defaults = {one.name: one.default for one in family.parameters}
+    defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
+        sample
+    )
+    controls = {
+        "method": Control(family.first, choice("method", tuple(family.methods)), shared=True),
+        "variant": Control("sound", choice("variant", ("sound", "published")), shared=True),
+    }
+    for one in family.parameters:
+        default = one.options[0] if defaults[one.name] is None else defaults[one.name]
+        controls[one.link] = Control(default, parser(one), shared=True)
+    return controls
+
+
+def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
+    """Set the choices of a method to its defaults in the chosen variant, if it has that one.
+
+    ``but`` those that the link gives; a variant of the link that the method lacks is corrected.
+    """
+    card, asked = family.methods[state.get("method")].card, state.get("variant")
+    variant = card.variant(asked).name
+    if variant != asked and "variant" in state.given.intersection(but):
+        note = f"{card.title} has no {asked} variant, as it is in no paper; {variant} is used."
+        state.correct("variant", variant, note)
+    elif variant != asked:
+        state.set("variant", variant)
+    for name, value in family.defaults(state.get("method"), state.get("variant")).items():
+        link = family.parameter(name).link
+        if link not in but:
+            state.set(link, value)
+
+
+def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
+    """Configuration from the controls of :func:`method_controls`."""
+    card = family.methods[state.get("method")].card
+    given = {}
+    for one in card.parameters:
+        given[one.name] = one.value(state.get(one.link))
+    return family.config(
+        method=card.name,
+        variant=card.variant(state.get("variant")).name,
+        neighbours=neighbours,
+        **given,
+    )
+
+
+def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ...]:
+    """Parameters that a method is to choose itself: their controls do nothing."""
+    offered = card.parameter(CHOOSE.name) is not None
+    return family.choosing if offered and state.get(CHOOSE.link) == PRIVATE else ()
+
+
+def dragged(card: Card, family: Family) -> list[Parameter]:
+    """Parameters of a method that have a slider."""
+    return [one for one in family.parameters if any(one.ends) and card.parameter(one.name)]
+
+
+def chosen(card: Card, family: Family) -> list[Parameter]:
+    """Parameters of a method that are chosen from a list."""
+    return [one for one in family.parameters if not any(one.ends) and card.parameter(one.name)]
+
+
+def sliders_of(state: UrlState, parameter: Parameter) -> int:
+    """Number of sliders of a parameter: more than one for cells per axis, one per column."""
+    value = state.get(parameter.link)
+    return len(value) if isinstance(value, tuple) else 1
+
+
+def slider(
+    state: UrlState,
+    parameter: Parameter,
+    places: Iterator[DeltaGenerator],
+    columns: Sequence[str],
+    *,
+    disabled: bool = False,
+) -> bool:
+    """Show the live slider of a parameter, or one per column; return True if none is held.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    places
+        Where they stand: as many as :func:`sliders_of` says are taken.
+    columns
+        Names of the data's columns.
+    disabled
+        Whether they are greyed out.
+    """
+    one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
+    if not isinstance(value, tuple):
+        with next(places):
+            return _live(one, key, value, disabled=disabled).settled
+    # These sliders keep their own values: when the program moved the control, they follow.
+    if st.session_state.get(f"{key}:drawn") != value:
+        st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
+    found, settled = [], True
+    for axis, column in enumerate(columns[: len(value)]):
+        own, label = f"{key}:{axis}", f"{one.label} · {column}"
+        with next(places):
+            drawn = _live(one, own, st.session_state[own], label, disabled=disabled)
+        found.append(int(drawn.value))
+        settled &= drawn.settled
+    st.session_state[f"{key}:drawn"] = tuple(found)
+    state.set(one.link, tuple(found))
+    return settled
+
+
+def _live(
+    one: Parameter, key: str, value: float, label: str = "", *, disabled: bool = False
+) -> LiveValue:
+    """Show a live slider with the range and the words of a parameter."""
+    low_label, high_label = one.ends
+    arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
+    if one.step is not None:
+        arguments["step"] = one.step
+    if one.format is not None:
+        arguments["format"] = one.format
+    return live_slider(
+        label or one.label,
+        key=key,
+        value=value,
+        scale="log" if one.log else "linear",
+        integer=one.kind != "number",
+        low_label=low_label,
+        high_label=high_label,
+        disabled=disabled,
+        **arguments,
+    )
+
+
+def per_column_switch(
+    state: UrlState, parameter: Parameter, columns: Sequence[str], place: Any = st, **looks: Any
+) -> None:
+    """Show the switch between one number of cells for all columns and one per column.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    columns
+        Names of the data's columns.
+    place, looks
+        Where it stands; other arguments of ``st.toggle``, such as ``disabled``.
+    """
+    one = parameter
+
+    def switch(each: bool) -> None:
+        value = state.get(one.link)
+        if each != isinstance(value, tuple):
+            state.set(one.link, (int(value),) * len(columns) if each else value[0])
+
+    place.toggle(
+        plain_text(f"One {one.sign} per column"),
+        **following(f"{state.key(one.link)}:each", isinstance(state.get(one.link), tuple), switch),
+        help="For a grid that is finer along one column than along the other.",
+        **looks,
+    )
+
+
+def boxes(
+    state: UrlState,
+    parameter: Parameter,
+    columns: Sequence[str],
+    place: Any = st,
+    *,
+    label: str = "",
+    disabled: bool = False,
+    below: Any = None,
+) -> None:
+    """Show the number box of a parameter; of cells per axis, with a switch for one per column.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    columns
+        Names of the data's columns.
+    place, label, disabled
+        Where it stands; what it is called, if not by its label; whether it is greyed out.
+    below
+        Where the switch stands, if not below the box.
+    """
+    one, value = parameter, state.get(parameter.link)
+    look = {**number_box(one, label), "disabled": disabled}
+    if not isinstance(value, tuple):
+        place.number_input(**look, **state.widget(one.link))
+    else:
+        for axis, (column, side) in enumerate(zip(columns, value, strict=True)):
+            look["label"] = f"{label or one.label} · {plain_text(column)}"
+            keep = partial(_keep_side, state, one.link, axis)
+            own = following(f"{state.key(one.link)}:{axis}", side, keep)
+            place.number_input(**look, **own)
+    if one.kind == "sides":
+        per_column_switch(state, one, columns, below or place, disabled=disabled)
+
+
+def _keep_side(state: UrlState, link: str, axis: int, side: int) -> None:
+    """Store the cells of one axis."""
+    value = list(state.get(link))
+    value[axis] = side
+    state.set(link, tuple(value))
+
+
+def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:
+    """Arguments of a parameter's number box."""
+    one, whole_number = parameter, parameter.kind != "number"
+    kind: Callable[[Any], Any] = int if whole_number else float
+    return {
+        "label": label or one.label,
+        "min_value": kind(one.low),
+        "max_value": kind(one.high),
+        "step": kind(one.step or (1 if whole_number else 0.1)),
+        "format": None if whole_number else one.format or "%g",
+        "help": one.help,
+    }
+
+
+def options_of(parameter: Parameter) -> Sequence[Any]:
+    """Options of a parameter's list."""
+    if parameter.options:
+        return parameter.options
+    return range(int(parameter.low or 0), int(parameter.high or 0) + 1)
+
+
+def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
+    """Show the select box of a choice."""
+    place.selectbox(
+        plain_text(parameter.label),
+        **state.choice(parameter.link, options_of(parameter)),
+        format_func=parameter.word,
+        help=plain_text(parameter.help),
+    )
+
+
+def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -> Card:
+    """Show the select box of a family's methods; return the card of the chosen one."""
+    cards = {name: method.card for name, method in family.methods.items()}
+    st.selectbox(
+        "Method",
+        **state.choice("method", tuple(cards)),
+        format_func=lambda name: cards[name].title,
+        on_change=on_change,
+        help="\n\n".join(f"**{card.title}**: {card.summary}" for card in cards.values()),
+    )
+    return cards[state.get("method")]

@@ -1,0 +1,292 @@
+"""Readouts beside the picture: key figures with help, the ledger, the privacy claim."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.base.numbers import readable
+from dpviz.family.claim import Claim
+from dpviz.family.score import CLASS_SCORES, Grade, Score
+from dpviz.privacy.explain import explain_epsilon, explain_guess, promises_little
+from dpviz.privacy.ledger import Ledger, Neighbours
+from dpviz.privacy.steps import group_epsilon, group_words, grouped
+from dpviz.ui.widgets.embed import embedded
+
+_LEDGER_COLOURS = (
+    "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
+    "#6b5a00", "#3a3f8f", "#7a4419", "#1d6b3a",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What a run promises to whom, and whether anybody may see its picture.
+
+    Parameters
+    ----------
+    claim
+        Whether the run is private.
+    epsilon
+        Whole budget; None for a method without noise.
+    neighbours, persons
+        As for :func:`dpviz.privacy.explain.explain_epsilon`.
+    public
+        Whether the data are made up, or declared public.
+    """
+
+    claim: Claim
+    epsilon: float | None = None
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    persons: bool = False
+    public: bool = False
+
+    @property
+    def kept(self) -> float | None:
+        """The epsilon that is promised; None where nothing is."""
+        return self.epsilon if self.claim.private else None
+
+    @property
+    def little(self) -> bool:
+        """Whether the promise holds and is worth little."""
+        return self.kept is not None and promises_little(self.kept)
+
+
+@dataclass(frozen=True)
+class Readout:
+    """One key figure.
+
+    Parameters
+    ----------
+    label, value, beside, help
+        Plain name, value, true or best value, one or two sentences of help.
+    sign
+        The field's name, before ``beside``; empty where the label is that.
+    grade
+        How good the value is; None where nobody can say.
+    stale
+        Whether it is the value of earlier settings.
+    rough
+        Whether it is estimated from a sample of the records.
+    """
+
+    label: str
+    value: str
+    beside: str
+    help: str
+    sign: str = ""
+    grade: Grade | None = None
+    stale: bool = False
+    rough: bool = False
+
+
+def score_readout(
+    score: Score,
+    text: str,
+    value: float | None = None,
+    *,
+    beside: str = "",
+    sign: str = "",
+    help: str = "",
+    stale: bool = False,
+) -> Readout:
+    """Readout of a score: name, help and source as the family has them.
+
+    Parameters
+    ----------
+    score, text
+        The score, and its value as people read it.
+    value
+        Its value, to be graded; None is not.
+    beside, sign
+        The best value and the score's title where empty.
+    help
+        A further sentence.
+    stale
+        Whether the value is that of earlier settings.
+    """
+    sign = sign or (score.title if score.plain else "")
+    ideal = "" if score.ideal is None else f"best {score.ideal:g}"
+    return Readout(
+        label=score.short,
+        value=text,
+        beside=beside or ideal,
+        help=f"{score.about} {help}".strip(),
+        sign=sign,
+        grade=None if value is None else score.grade(value),
+        stale=stale,
+    )
+
+
+def class_readout(private: float, true: float) -> Readout:
+    """F-measure of both runs against known classes."""
+    (score,) = (one for one in CLASS_SCORES if one.name == "class_f")
+    return score_readout(score, f"{private:.3f}", beside=f"true {true:.3f}", sign="F")
+
+
+def show_readouts(
+    readouts: Sequence[Readout], promise: Promise, place: DeltaGenerator | None = None
+) -> DeltaGenerator:
+    """Show key figures and the promise in a row of cards; help opens on hover and focus.
+
+    Parameters
+    ----------
+    readouts
+        What to show.
+    promise
+        What the run promises: the last card.
+    place
+        Result of an earlier call, to replace it; an ``st.empty`` would flicker.
+
+    Returns
+    -------
+    DeltaGenerator
+        The place of the cards.
+    """
+    cards = [*map(_card, readouts), _promise_card(promise)]
+    why = "" if promise.claim.private else _why(promise.claim.reason)
+    kind = "dpv-cards dpv-many" if len(cards) >= _MANY else "dpv-cards"
+    return (place or st).html(f'<div class="{kind}">{"".join(cards)}</div>{why}')
+
+
+def _promise_card(promise: Promise) -> str:
+    """Card with whether the method is private, and how strongly, as HTML.
+
+    It is about the mechanism alone: whether the picture may be published is said on the picture.
+    """
+    if not promise.claim.private:
+        failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
+        return _card(failed, "dpv-no")
+    # A proof is too long to stand above the picture: it is under the picture, folded; in a frame
+    # there is nothing below.
+    proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
+    stays = "" if promise.public else ": it stays with the owner of the data"
+    help = (
+        "This method keeps its promise of ε where it is drawn once, with fresh noise, on the "
+        f"page Release. This picture is no release{stays}. {proof}"
+    )
+    if promise.kept is not None and promise.little:
+        guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
+        help = f"But at this ε it promises little: {guess}. {help}"
+        return _card(Readout("Method", "promises little", "proof holds", help), "dpv-little")
+    return _card(Readout("Method", "private", "when released", help), "dpv-yes")
+
+
+def _why(reason: str) -> str:
+    """Why a mechanism is not private, above the picture, as HTML."""
+    return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
+
+
+#: So many stand closer together: they fit into one row beside the sidebar of a small screen, also
+#: where letters are a bit wider.
+_MANY = 9
+
+#: In windows of their own, since own data would be lost in this one.
+#: One link a card, as each is one more stop of the key Tab.
+_MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms</a>'
+
+
+def _card(one: Readout, kind: str = "") -> str:
+    """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
+    # A number of earlier settings is grey, and says so.
+    beside = "earlier" if one.stale else one.beside
+    beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
+    told = ("about " * one.rough + one.value, one.grade, "of earlier settings" * one.stale)
+    value, help = ", ".join(filter(None, told)), one.help
+    if one.rough:
+        help += " Estimated from a sample; the exact value follows."
+    said = f"{one.label}: {value}. {beside}. {help}"
+    grade = one.grade and f"dpv-{one.grade}"
+    more = _MORE.format(part="privacy" if kind else "scores")
+    kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
+    shown = f"~{one.value}" if one.rough else one.value
+    return (
+        f'<div class="{kind}" data-name="{html.escape(one.label)}" tabindex="0" role="group" '
+        f'aria-label="{html.escape(said)}">'
+        f'<span class="dpv-label">{html.escape(one.label)}</span>'
+        f'<span class="dpv-value">{html.escape(shown)}</span>'
+        f'<span class="dpv-beside">{html.escape(beside)}</span>'
+        f'<span class="dpv-help" role="tooltip">{html.escape(help)} {more}</span></div>'
+    )
+
+
+def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
+    """Show parts of a budget as one stacked bar.
+
+    Parameters
+    ----------
+    parts
+        Percentage of the width, colour, tooltip and text of each part.
+    alt
+        Description of the bar for people who cannot see it.
+    below
+        HTML that follows the bar.
+    """
+    bar = "".join(
+        f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(tip)}">'
+        f"{html.escape(text)}</div>"
+        for share, colour, tip, text in parts
+    )
+    st.html(
+        f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(alt)}">'
+        f"{bar}</div>{below}</div>"
+    )
+
+
+def show_ledger(ledger: Ledger, epsilon: float) -> None:
+    """Show the spends as one stacked bar with their noise scales."""
+    parts, rows = [], []
+    for colour, spends in zip(cycle(_LEDGER_COLOURS), grouped(ledger), strict=False):
+        spent = group_epsilon(spends)
+        share = 100 * spent / epsilon
+        name = group_words(spends)
+        text = (
+            f"{name}: ε {readable(spent)}, sensitivity {readable(spends[0].sensitivity)}, "
+            f"noise scale {_range([one.scale for one in spends])}"
+        )
+        label = name.partition(",")[0]
+        # Words that are cut off say less than the line below, which has all of them. A letter takes
+        # about 0.8% of the bar.
+        parts.append((share, colour, text, label if share > 0.8 * len(label) + 1 else ""))
+        rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
+    of_all = f"{readable(ledger.epsilon, 4)} of {readable(epsilon, 4)}"
+    alt = f"Budget: {of_all} spent in {len(rows)} steps"
+    if left := ledger.unspent(epsilon):
+        rows.append(f"<li>unspent: ε {readable(left)}</li>")
+    show_bar(parts, alt, f"<ul>{''.join(rows)}</ul>")
+
+
+def _range(values: Sequence[float]) -> str:
+    """One value, or from the smallest to the largest."""
+    ends = [readable(end) for end in (min(values), max(values))]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+#: Beside a mechanism that is private, "not private" of the picture sounds like a contradiction.
+_OWNER = "This picture is for the data owner only: it shows true results{noise}."
+_NOISE = ", and its noise can be drawn again"
+
+
+def show_reason(promise: Promise) -> None:
+    """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
+    said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
+    if promise.kept is not None:
+        said = explain_epsilon(promise.kept, promise.neighbours, persons=promise.persons)
+    if said or not promise.public:
+        _small(f"{html.escape(said)} <em>{'' if promise.public else owner}</em>")
+    if promise.claim.private:
+        # Apart from the text that follows a slider: it stays open while one is dragged.
+        _small(
+            "<details><summary>Why this is private: the proof</summary>"
+            f"{html.escape(promise.claim.reason)}</details>"
+        )
+
+
+def _small(content: str) -> None:
+    """Show HTML in small print."""
+    st.html(f'<div class="dpv-promise">{content}</div>')

@@ -1,0 +1,27 @@
+"""Buttons that save a figure of the page as PNG, SVG or PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount = st.components.v2.component(
+    "dpviz_save_picture",
+    js=(_FRONTEND / "save_picture.js").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "save_picture.css").read_text(encoding="utf-8"),
+)
+
+
+def save_picture(figure: str, *, key: str) -> None:
+    """Show the buttons.
+
+    Parameters
+    ----------
+    figure
+        Key of a :func:`dpviz.ui.widgets.live_figure.live_figure` on the same page.
+    key
+        Name of the element.
+    """
+    _mount(key=key, data=figure)

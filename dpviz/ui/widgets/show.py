@@ -1,0 +1,176 @@
+"""Shared elements of all pages: figures, tables to save, buttons of jobs, expanders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.base.numbers import readable
+from dpviz.base.serialize import csv_bytes
+from dpviz.experiments.utility import Spread
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import Mode
+from dpviz.ui.session.job import Job
+from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.about_picture import about_picture
+from dpviz.ui.widgets.embed import HEIGHT, SHARE, embedded
+from dpviz.ui.widgets.live_figure import live_figure
+from dpviz.ui.widgets.stamp import PUBLIC, Stamp
+
+
+def theme_mode() -> Mode:
+    """Light or dark mode of the page."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def show_panels(
+    panels: Panels,
+    stamp: Stamp,
+    *,
+    key: str,
+    base_name: str,
+    about: str,
+    clickable: bool = False,
+    boxable: bool = False,
+) -> Any:
+    """Draw panels with what they say of themselves, on the screen and in saved pictures.
+
+    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` below it; a frame has none. Other
+    arguments and the result are those of :func:`dpviz.ui.widgets.live_figure.live_figure`.
+    """
+    answer = live_figure(
+        {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
+        key=key,
+        height=min(panels.height, HEIGHT) if embedded() else panels.height,
+        share=SHARE if embedded() else panels.share,
+        least_width=panels.least_width,
+        alt=f"{panels.alt} {stamp.line}.",
+        pairs=panels.pairs,
+        base_name=base_name,
+        clickable=clickable,
+        boxable=boxable,
+    )
+    if not embedded():
+        about_picture(about)
+    return answer
+
+
+def segments(
+    state: UrlState,
+    name: str,
+    label: str,
+    options: Mapping[Any, str],
+    place: Any = st,
+    **looks: Any,
+) -> None:
+    """Show a control as a row of buttons to choose one; `options` maps values to titles."""
+    place.segmented_control(
+        label,
+        tuple(options),
+        **state.widget(name, "default"),
+        format_func=options.__getitem__,
+        required=True,
+        **looks,
+    )
+
+
+def csv_button(
+    name: str,
+    table: pd.DataFrame | Callable[[], pd.DataFrame],
+    label: str = "Table behind it (CSV)",
+    *,
+    stamp: Stamp = PUBLIC,
+    key: str | None = None,
+    **looks: Any,
+) -> None:
+    """Button that saves a table.
+
+    Parameters
+    ----------
+    name
+        File name without its ending.
+    table
+        The table, or a function that returns it, called only on a press of the button.
+    label
+        Text of the button; Markdown.
+    stamp
+        What the file says of itself.
+    key
+        Name of the button.
+    looks
+        Other arguments of ``st.download_button``, such as ``width`` and ``icon``.
+    """
+    st.download_button(
+        label,
+        lambda: csv_bytes(stamp.on_table(table() if callable(table) else table)),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=key,
+        on_click="ignore",
+        **{"icon": ":material/download:", **looks},
+    )
+
+
+def spread_text(spread: Spread) -> str:
+    """Median with its band."""
+    return f"{readable(spread.median)} ({readable(spread.low)} to {readable(spread.high)})"
+
+
+def job_button(
+    job: Job | None,
+    label: str,
+    begin: Callable[[], object],
+    *,
+    key: str,
+    cancel: str,
+    cancel_key: str,
+    **looks: Any,
+) -> None:
+    """Button that starts a job, or stops it while it runs.
+
+    Parameters
+    ----------
+    job
+        Of :func:`dpviz.ui.session.job.job_of`.
+    label, cancel
+        Texts of the button before and while the job runs; Markdown.
+    begin
+        Starts the job; then the page is redrawn.
+    key, cancel_key
+        Names of the two buttons.
+    looks
+        Other arguments of the ``st.button`` that starts the job, such as ``icon``.
+    """
+    if job and job.running:
+        st.button(
+            cancel,
+            key=cancel_key,
+            on_click=job.cancel,
+            disabled=job.cancelled,
+            width="stretch",
+            icon=":material/close:",
+        )
+    elif st.button(label, key=key, width="stretch", **looks):
+        begin()
+        st.rerun()
+
+
+def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
+    """Expander that computes its content only while it is open; return whether it is open.
+
+    Parameters
+    ----------
+    label
+        Markdown.
+    key
+        Session entry for whether it is open.
+    draw
+        Draws the content.
+    """
+    with st.expander(label, key=key, on_change="rerun") as panel:
+        if panel.open:
+            draw()
+    return bool(panel.open)
