@@ -37,9 +37,9 @@ if sys.platform == "linux":
 _HOMES = {
     "Config": "wavecluster.parameters",
     "Display": "figures.display",
-    "Domain": "domain",
-    "InputError": "errors",
-    "PrivacyRefusal": "errors",
+    "Domain": "grid.domain",
+    "InputError": "base.errors",
+    "PrivacyRefusal": "base.errors",
     "Truth": "wavecluster.truth",
     "load_sample": "data.samples",
     "read": "data.points",

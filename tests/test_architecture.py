@@ -6,49 +6,39 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from tests.support import ROOT
 
-#: Folders and modules of dpviz from the ground up; those in one row don't import each other.
+#: Rooms of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
-    ("__init__", "arena", "compiled", "errors", "numbers", "threads"),
-    ("cell_kernels",),
-    (
-        "display",
-        "domain",
-        "ending",
-        "formats",
-        "home",
-        "latex",
-        "loop",
-        "lru",
-        "noise_source",
-        "replace",
-        "serialize",
-        "work",
-    ),
-    ("counts", "lessons"),
-    ("privacy", "metrics"),
-    ("engine",),
+    ("base", "metrics"),
+    ("grid",),
+    ("privacy",),
     ("data",),
     ("family",),
     ("wavecluster", "kmeans"),
     ("families",),
-    ("glossary", "licences", "raster", "reproduce"),
     ("audit",),
-    ("experiments", "game"),
+    ("experiments", "teaching"),
     ("figures",),
+    ("__init__",),
     ("papers", "release"),
     ("commands",),
-    ("command_line",),
-    ("docs",),
+    ("__main__", "docs"),
     ("ui",),
     ("server",),
-    ("start",),
-    ("__main__",),
 )
-FLOOR = {name: height for height, row in enumerate(FLOORS) for name in row}
+
+#: Rooms of the screen, in the same way.
+UI_FLOORS = (
+    ("__init__", "messages"),
+    ("session",),
+    ("widgets",),
+    ("data", "reference"),
+    ("page",),
+    ("release", "tuning"),
+    ("audit", "compare", "explorer", "game"),
+    ("learn",),
+)
 
 #: What a family has of its own: whoever asks for its type tells families apart.
 OF_FAMILIES = {
@@ -58,7 +48,7 @@ OF_FAMILIES = {
 FAMILY_NAMES = {"wavecluster", "kmeans"}
 
 #: The one place that knows all families, and the registries of what is drawn for each.
-REGISTRIES = {"dpviz/families.py", "dpviz/figures/registry.py", "dpviz/ui/registry.py"}
+REGISTRIES = {"dpviz/families.py", "dpviz/figures/registry.py"}
 
 
 def modules() -> list[Path]:
@@ -75,19 +65,11 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only a type checker sees."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        yield child
-        yield from at_run_time(child)
-
-
+@cache
 def imported(path: Path) -> set[str]:
-    """Modules of dpviz that a module imports, anywhere in it."""
-    known, found = {name_of(one) for one in modules()}, set()
-    for node in at_run_time(tree(path)):
+    """Modules of dpviz that a module imports, anywhere in it; also those for types alone."""
+    known, found = set(map(name_of, modules())), set()
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -97,17 +79,28 @@ def imported(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] == "dpviz"} - {name_of(path)}
 
 
-def floor_of(module: str) -> tuple[str, int]:
-    part = (*module.split("."), "__init__")[1]
-    return part, FLOOR[part]
+def upward(floors: tuple[tuple[str, ...], ...], house: str) -> list[str]:
+    """Imports from a room of a house to one that is not below it."""
+    height = {name: at for at, row in enumerate(floors) for name in row}
+
+    def room(module: str) -> str:
+        return (*module.removeprefix(house).strip(".").split("."), "")[0] or "__init__"
+
+    inside = [path for path in modules() if name_of(path).startswith(house)]
+    rooms = {room(name_of(path)) for path in inside}
+    assert rooms == set(height), rooms ^ set(height)
+    return [
+        f"{name_of(path)} imports {module}, which is not below it"
+        for path in inside
+        for module in imported(path)
+        if module.startswith(house) and (here := room(name_of(path))) != (other := room(module))
+        if height[other] >= height[here]
+    ]
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_imports_keep_their_direction(path):
-    part, height = floor_of(name_of(path))
-    for module in imported(path):
-        other, below = floor_of(module)
-        assert part == other or below < height, f"{name_of(path)} imports {module} above it"
+def test_imports_keep_their_direction():
+    assert not upward(FLOORS, "dpviz")
+    assert not upward(UI_FLOORS, "dpviz.ui")
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -136,12 +129,13 @@ def told_apart(node: ast.AST) -> Iterator[ast.AST]:
                 yield one
 
 
-@pytest.mark.parametrize("path", [*modules(), *sorted((ROOT / "pages").glob("*.py"))], ids=str)
-def test_only_registries_tell_families_apart(path):
-    if str(path.relative_to(ROOT)) in REGISTRIES:
-        return
-    found = [f"line {one.lineno}: {ast.unparse(one)[:80]}" for one in told_apart(tree(path))]
-    assert not found
+def test_only_registries_tell_families_apart():
+    assert not [
+        f"{path} line {one.lineno}: {ast.unparse(one)[:80]}"
+        for path in (*modules(), *(ROOT / "pages").glob("*.py"))
+        if str(path.relative_to(ROOT)) not in REGISTRIES
+        for one in told_apart(tree(path))
+    ]
 
 
 def test_what_tells_families_apart_is_seen():
@@ -154,17 +148,25 @@ def test_what_tells_families_apart_is_seen():
     assert not list(told_apart(ast.parse('isinstance(x, int); {"other": 1}; METHODS["kmeans"]')))
 
 
-#: Packages that one folder alone may import: the app starts before, and the library without them.
-ALONE = {"streamlit": {"ui", "server", "start"}, "plotly": {"figures", "ui"}}
+#: Packages that some rooms alone may import: the library works without them.
+ALONE = {"streamlit": {"ui", "server"}, "plotly": {"figures", "ui"}}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_screens_and_figures_keep_their_packages_to_themselves(path):
-    part, _ = floor_of(name_of(path))
-    for node in at_run_time(tree(path)):
+def packages(node: ast.AST) -> Iterator[str]:
+    """Packages that a module imports, but for those that a type checker alone sees."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
+            yield from packages(child)
+    if isinstance(node, ast.Import | ast.ImportFrom):
         names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names.append(node.module)
-        for name in names:
-            folders = ALONE.get(name.split(".")[0])
-            assert folders is None or part in folders, f"{name_of(path)} imports {name}"
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        yield from (name.split(".")[0] for name in names)
+
+
+def test_screens_and_figures_keep_their_packages_to_themselves():
+    assert not [
+        f"{name_of(path)} imports {name}"
+        for path in modules()
+        for name in packages(tree(path))
+        if name in ALONE and path.relative_to(ROOT).parts[1] not in ALONE[name]
+    ]

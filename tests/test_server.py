@@ -44,7 +44,7 @@ from tests.support import APP, ROOT
 OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED")
 
 
-@pytest.fixture(scope="module", params=["dpviz.server.web", "streamlit run"])
+@pytest.fixture(scope="module", params=["dpviz.server", "streamlit run"])
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
@@ -144,7 +144,7 @@ def knocked(url: str, headers: dict[str, str]) -> int:
 
 #: How people start it, and their option for the port.
 STARTS = {
-    "server": (["dpviz.server.web", "--headless"], "--port"),
+    "server": (["dpviz.server", "--headless"], "--port"),
     "dpviz": (["dpviz", "app", "--no-browser"], "--port"),
     "streamlit": (["streamlit", "run", str(APP), "--server.headless=true"], "--server.port"),
 }
@@ -332,10 +332,10 @@ def test_the_container_runs_as_nobody_special_with_real_options() -> None:
     assert "DPVIZ_SHARED=1" in " ".join(steps("ENV"))
     assert "/_stcore/health" in check
     (entry,) = (re.findall(r'"([^"]*)"', line) for line in steps("ENTRYPOINT"))
-    assert entry[1:] == ["-m", "dpviz.server.web"]
+    assert entry[1:] == ["-m", "dpviz.server"]
     given = [part for line in steps("CMD") for part in re.findall(r'"([^"]*)"', line)]
     help_ = subprocess.run(
-        [sys.executable, "-m", "dpviz.server.web", "--help"], cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, "-m", "dpviz.server", "--help"], cwd=ROOT, capture_output=True, text=True,
         check=True,
     ).stdout  # fmt: skip
     for option in given:
@@ -345,7 +345,7 @@ def test_the_container_runs_as_nobody_special_with_real_options() -> None:
 def test_the_page_on_running_names_what_is_there() -> None:
     page = (ROOT / "dpviz" / "docs" / "pages" / "running.md").read_text(encoding="utf-8")
     help_ = subprocess.run(
-        [sys.executable, "-m", "dpviz.server.web", "--help"], cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, "-m", "dpviz.server", "--help"], cwd=ROOT, capture_output=True, text=True,
         check=True,
     ).stdout  # fmt: skip
     from streamlit import config
@@ -354,7 +354,7 @@ def test_the_page_on_running_names_what_is_there() -> None:
         for option in re.findall(r"--[\w-]+", command):
             assert option in help_, option
     for name in re.findall(r"\b((?:server|client)\.[a-z]\w+)\b", page):
-        assert name in config._config_options_template or name == "server.py", name
+        assert name in config._config_options_template or name in ("server.py", "server.loop"), name
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page):
         assert (Path(ROOT) / "dpviz" / "docs" / "pages" / target).exists(), target
 

@@ -210,8 +210,8 @@ PRINTED = (
     ("wavecluster.wavelet", "ZERO", 1e-9, "methods/privthr", "10⁻⁹"),
     ("privacy.secure", "CANDIDATES", 16_384, "methods/privthrem", "16,384"),
     ("privacy.secure", "LATTICE", 2**-20, "privacy", "`2⁻²⁰`"),
-    ("game.rooms", "MOST_PLAYERS", 60, "running", "60 players"),
-    ("game.rooms", "MOST_ROOMS", 20, "running", "20 rooms"),
+    ("teaching.game.rooms", "MOST_PLAYERS", 60, "running", "60 players"),
+    ("teaching.game.rooms", "MOST_ROOMS", 20, "running", "20 rooms"),
 )  # fmt: skip
 
 

@@ -22,10 +22,10 @@ from dpviz import __version__
 from dpviz.base.ending import ended_by, hush
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.errors import listed as quoted
+from dpviz.base.formats import ACCEPTED
 from dpviz.base.serialize import jsonable
 from dpviz.commands.options import READING, REAL, WHOLE, flag, listed, option, said, share, typed
 from dpviz.commands.output import write_table
-from dpviz.data.formats import ACCEPTED
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES
@@ -306,7 +306,7 @@ def _parser() -> argparse.ArgumentParser:
     app = _command(
         commands,
         "app",
-        _late("start", "app_command"),
+        _late("server.start", "app_command"),
         "open the explorer in a browser",
         "app --port 8600",
     )

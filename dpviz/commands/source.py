@@ -13,12 +13,12 @@ from typing import Any
 
 from dpviz.base.ending import say
 from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import format_of
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.engine.choice import check_engine, engine_of
 from dpviz.data.engine.tables import Engine
 from dpviz.data.explore.rows import Options
-from dpviz.data.formats import format_of
 from dpviz.data.geographic import check_bounds
 from dpviz.data.points import select_points
 from dpviz.data.reading.far import box_without_far, far_sentence

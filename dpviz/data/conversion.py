@@ -15,9 +15,9 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.formats import FORMATS, PACKINGS
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
-from dpviz.data.formats import FORMATS, PACKINGS
 from dpviz.data.reading.cells import Cells, Kind, Style, as_numbers, float_text, text_cells
 from dpviz.data.reading.far import longitude, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes

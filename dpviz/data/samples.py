@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-import dpviz
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
 #: Where the files and their index lie: inside an installed package, beside that of a checkout.
-SAMPLE_DIR = Path(dpviz.__file__).resolve().with_name("sample_data")
+SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
 

@@ -1,7 +1,7 @@
 """Compiled loops over the cells of points; imported on first use, since the import is slow.
 
-All follow the rule of :func:`dpviz.grid.domain.axis_cells`, to the last bit. They work in blocks that
-stay in the processor's caches, in loops without branches, so that the compiler can treat
+All follow the rule of :func:`dpviz.grid.domain.axis_cells`, to the last bit. They work in blocks
+that stay in the processor's caches, in loops without branches, so that the compiler can treat
 several points at once. They release the interpreter lock.
 """
 

@@ -269,7 +269,7 @@ def flat_cells(
 
 
 def compiled_loops(n: int) -> Any:
-    """:mod:`dpviz.grid.cell_kernels`, or None for points so few that NumPy is done before its import."""
+    """Import the compiled loops, or return None where NumPy is done before they are imported."""
     if n < MANY:
         return None
     # "from dpviz import" would ask the package for a public name first, and load the estimators.
@@ -279,6 +279,6 @@ def compiled_loops(n: int) -> Any:
 def compiled_rule(
     domain: Domain, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Box and sides for :mod:`dpviz.grid.cell_kernels`; the edges are those of :func:`axis_edges`."""
+    """Box and sides for the compiled loops; the edges are those of :func:`axis_edges`."""
     width, sides = domain.highs - domain.lows, np.array(shape, dtype=np.int64)
     return np.stack([domain.lows, domain.highs, sides / width, width / sides]), sides

@@ -7,13 +7,13 @@ refused, whatever they are called (:meth:`Log.owner`).
 A release debits, draws, publishes and then marks its entry. A debit is final: a crash after it
 loses budget, never privacy.
 
-The file holds a log whose records never change. Each has a hash that covers the previous record,
-so an edited, forged, moved or deleted record is detected. A note in this user's folder
-(:func:`dpviz.base.home.home`) stores the newest hash, so an older copy of the file is detected, too,
-and a file with all hashes recomputed. Not detectable: a new file in place of the old one, an older
-file whose note was restored or removed with it, an older file on another computer or used by
-another user; the same data in a copy, in memory or in an upload, under another name. Anyone with
-write access to both file and note is trusted.
+The file holds a log whose records never change. Each has a hash that covers the previous record, so
+an edited, forged, moved or deleted record is detected. A note in this user's folder
+(:func:`dpviz.base.home.home_folder`) stores the newest hash, so an older copy of the file is
+detected, too, and a file with all hashes recomputed. Not detectable: a new file in place of the old
+one, an older file whose note was restored or removed with it, an older file on another computer or
+used by another user; the same data in a copy, in memory or in an upload, under another name. Anyone
+with write access to both file and note is trusted.
 """
 
 from __future__ import annotations

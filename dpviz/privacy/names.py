@@ -22,7 +22,7 @@ from functools import cache
 from importlib.resources import files
 
 from dpviz.base.errors import InputError
-from dpviz.data.formats import FORMATS, PACKINGS
+from dpviz.base.formats import FORMATS, PACKINGS
 
 LONGEST_NAME = 200
 

@@ -4,9 +4,9 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Make the application for ``uvicorn dpviz.server.web:app`` when it is asked for."""
+    """Make the application for ``uvicorn dpviz.server:app`` when it is asked for."""
     if name == "app":
-        from dpviz.server.web import web
+        from dpviz.server import web
 
         return web.app
-    raise AttributeError(f"module 'dpviz.server.web' has no attribute {name!r}")
+    raise AttributeError(f"module 'dpviz.server' has no attribute {name!r}")

@@ -1,6 +1,8 @@
-"""``python -m dpviz.server.web``: the app for others."""
+"""``python -m dpviz.server``: the app for others."""
+
+import sys
 
 from dpviz.server.web import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,8 +3,8 @@
 Each way of starting has them:
 
 * ``streamlit run app.py``, for this computer,
-* ``python -m dpviz.server.web`` (or :func:`serve`, which ``dpviz app`` calls), for others, too,
-* ``uvicorn dpviz.server.web:app``, where a process manager wants an ASGI application.
+* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for others, too,
+* ``uvicorn dpviz.server:app``, where a process manager wants an ASGI application.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 #: What Streamlit runs: inside an installed package, beside that of a checkout. Streamlit takes the
 #: options of ``.streamlit/config.toml`` beside it.
-SCRIPT = Path(__file__).resolve().with_name("app") / "app.py"
+SCRIPT = Path(__file__).resolve().parents[1] / "app" / "app.py"
 if not SCRIPT.is_file():
     SCRIPT = SCRIPT.parents[2] / "app.py"
 
@@ -314,7 +314,7 @@ def serve(
 
 
 def __getattr__(name: str) -> Any:
-    """The application for ``uvicorn dpviz.server.web:app``, made when it is asked for."""
+    """The application for ``uvicorn dpviz.server:app``, made when it is asked for."""
     if name == "app":
         # Where it listens is not known here: others may reach it, unless the environment says no.
         os.environ.setdefault(SHARED, "1")
@@ -324,9 +324,9 @@ def __getattr__(name: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m dpviz.server.web``."""
+    """``python -m dpviz.server``."""
     parser = argparse.ArgumentParser(
-        prog="python -m dpviz.server.web", description="Run the app for others."
+        prog="python -m dpviz.server", description="Run the app for others."
     )
     parser.add_argument("--address", default="localhost", help="where to listen (localhost)")
     parser.add_argument("--port", type=int, default=8501, help="port (8501)")

@@ -1,1 +1,6 @@
 """The screen: components, controls and state of the Streamlit app."""
+
+from pathlib import Path
+
+#: Styles, scripts and icons.
+FRONTEND = Path(__file__).with_name("frontend")

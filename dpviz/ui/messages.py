@@ -9,7 +9,7 @@ functions below show all messages and escape any text; other Markdown escapes su
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import streamlit as st
@@ -111,3 +111,24 @@ def show_corrections(notes: Iterable[object]) -> None:
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
             )
+
+
+class NothingLoadedError(InputError):
+    """Own data is chosen, but there is none on the screen yet.
+
+    Parameters
+    ----------
+    sentence
+        Why, and the way out.
+    below
+        Shows the way out below the sentence.
+    """
+
+    def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
+        super().__init__(sentence)
+        self._below = below
+
+    def show(self) -> None:
+        """Show the sentence, and the way out."""
+        show_info(self, icon=":material/upload_file:")
+        self._below()

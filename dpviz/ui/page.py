@@ -6,14 +6,19 @@ import gc
 import html
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpviz.base.errors import InputError
+from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
-from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
+from dpviz.ui.messages import (
+    NothingLoadedError,
+    errors_shown,
+    show_corrections,
+    show_error,
+)
 from dpviz.ui.session.address import ask_no_host, check_settings
 from dpviz.ui.session.job import CROWD, PAGES, PLACES
 from dpviz.ui.session.leave import forget_when_left, sessions
@@ -23,44 +28,22 @@ from dpviz.ui.widgets.share import share_panel
 
 State = TypeVar("State", bound=UrlState)
 
-_FRONTEND = Path(__file__).parent / "frontend"
 _mount_frame, _mount_keyboard = (
     st.components.v2.component(
-        f"dpviz_{name}", js=(_FRONTEND / f"{name}.js").read_text(encoding="utf-8")
+        f"dpviz_{name}", js=(FRONTEND / f"{name}.js").read_text(encoding="utf-8")
     )
     for name in ("frame", "keyboard")
 )
 
 #: Local files, because Streamlit loads its named icons from an outside host.
-ICON = str(_FRONTEND / "icon.svg")
-LOGO = str(_FRONTEND / "logo.svg")
+ICON = str(FRONTEND / "icon.svg")
+LOGO = str(FRONTEND / "logo.svg")
 
 #: Spacing, and the style of the readouts.
-STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
+STYLE = f"<style>{(FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
 _ENTERED, _SHOWN = "app:entered", "app:shown"
-
-
-class NothingLoadedError(InputError):
-    """Own data is chosen, but there is none on the screen yet.
-
-    Parameters
-    ----------
-    sentence
-        Why, and the way out.
-    below
-        Shows the way out below the sentence.
-    """
-
-    def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
-        super().__init__(sentence)
-        self._below = below
-
-    def show(self) -> None:
-        """Show the sentence, and the way out."""
-        show_info(self, icon=":material/upload_file:")
-        self._below()
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:

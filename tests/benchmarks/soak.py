@@ -423,7 +423,7 @@ def memory(server: psutil.Process) -> float:
 @contextmanager
 def server(folder: Path, port: int = 8719) -> Iterator[tuple[str, psutil.Process]]:
     """Run the server for others on this computer alone."""
-    command = [sys.executable, "-m", "dpviz.server.web", "--address", "127.0.0.1"]
+    command = [sys.executable, "-m", "dpviz.server", "--address", "127.0.0.1"]
     command += ["--port", str(port), "--headless"]
     environment = {**os.environ, "DPVIZ_HOME": str(folder / "home")}
     with (folder / "server.log").open("wb") as log:

@@ -179,7 +179,7 @@ def serve_others(
     folder: Path, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start the server for others, which also answers to the given hosts; as :func:`serve`."""
-    command = ["dpviz.server.web", "--headless", "--hosts", ",".join(hosts)]
+    command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
     return _started(command, "--", folder, **options)
 
 

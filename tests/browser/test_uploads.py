@@ -63,7 +63,7 @@ def watch():
                 json.dump(said, file)
             os.replace(os.environ["PROBE"] + ".part", os.environ["PROBE"])
 
-if "dpviz.server.web" in sys.orig_argv:
+if "dpviz.server" in sys.orig_argv:
     threading.Thread(target=watch, daemon=True).start()
 """
 OURS = "survey.csv"

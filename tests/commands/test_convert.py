@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpviz
+from dpviz.base.formats import FORMATS, RELEASED
 from dpviz.commands.command_line import main
 from dpviz.data.conversion import Converted
-from dpviz.data.formats import FORMATS, RELEASED
 from dpviz.data.reading.read import read_table
 from dpviz.data.units import identified
 

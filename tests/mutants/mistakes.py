@@ -217,7 +217,7 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "noise_source.py",
+        "privacy/noise_source.py",
         "test_noise.py",
         "privacy/test_k_norm.py",
         gumbel_has_no_scale=(
@@ -285,7 +285,7 @@ MISTAKES: dict[str, Mistake] = {
         a_plane_has_no_order=("rest[0] is not None and", "False and"),
     ),
     **_of(
-        "ui/own_data.py",
+        "ui/data/own_data.py",
         "ui/test_axes.py",
         bounds_stay_with_the_place=(".select((1, 0))", ""),
     ),
@@ -465,7 +465,7 @@ MISTAKES: dict[str, Mistake] = {
         closest_are_forgotten=("tried[i] = min(closest[i], square)", "tried[i] = square"),
     ),
     **_of(
-        "lru.py",
+        "base/lru.py",
         "test_lru.py",
         a_place_is_kept=("with waiting(), turn:", "with turn:"),
         all_build=(
@@ -474,7 +474,7 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "loop.py",
+        "server/loop.py",
         "test_loop.py",
         read_is_forgotten=(
             "finally:\n            self._awake = False",
@@ -488,7 +488,7 @@ MISTAKES: dict[str, Mistake] = {
         each_call_writes=("if not self._awake:", "if True:"),
     ),
     **_of(
-        "ui/job.py",
+        "ui/session/job.py",
         "ui/test_turns.py",
         waiting_pages_count_once=("drawn * max(1.0, drawn)", "drawn"),
         a_rest_is_not_looked_at=("left := _rests() *", "left := _MOST *"),
@@ -563,12 +563,12 @@ MISTAKES: dict[str, Mistake] = {
         a_line_break_stays=('_BREAKS = "\\r\\n|[\\r\\n', '_BREAKS = "\\r\\n|[\\r'),
     ),
     **_of(
-        "ui/own_data.py",
+        "ui/data/own_data.py",
         "ui/test_how_read.py",
         the_next_file_is_read_like_the_last=("forget_how(state)", "state.get"),
     ),
     **_of(
-        "ui/own_data.py",
+        "ui/data/own_data.py",
         "ui/test_rows.py",
         the_next_file_has_the_choice_of_the_last=(
             '("rows", "columns", "classes", "domain")',
@@ -582,7 +582,7 @@ MISTAKES: dict[str, Mistake] = {
         a_person_is_one_record=('if persons else f"on {', 'if False else f"on {'),
     ),
     **_of(
-        "ui/data_panel.py",
+        "ui/data/panel.py",
         "ui/test_true_sentences.py",
         any_file_is_public=('state.get("unprotected") == digest', 'state.get("unprotected")'),
     ),
@@ -607,7 +607,7 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "ui/uploads.py",
+        "ui/session/uploads.py",
         "ui/test_uploads.py",
         what_is_on_its_way_does_not_count=(
             "held.get(session, 0) + _COMING.get(session, 0)",
@@ -616,13 +616,13 @@ MISTAKES: dict[str, Mistake] = {
         another_place_loses_its_file=("before.difference(*kept.values())", "before - kept[place]"),
     ),
     **_of(
-        "game/rooms.py",
+        "teaching/game/rooms.py",
         "game/test_rooms.py",
         an_empty_room_stays=(", self._met + EMPTY) - now", ") - now"),
         the_room_before_stays=("self._open.pop(instead.code, None)", "pass"),
     ),
     **_of(
-        "ui/compare.py",
+        "ui/compare/controls.py",
         "ui/test_state_follows.py",
         a_figure_is_a_choice=(
             "return without(told, _OF_FIGURE) if self.has_figure else told",
@@ -635,12 +635,12 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "ui/state.py",
+        "ui/session/state.py",
         "ui/test_state_follows.py",
         what_has_no_room_is_lost=("if told and name in told:", "if not told:"),
     ),
     **_of(
-        "ui/domain_panel.py",
+        "ui/data/domain_panel.py",
         "ui/test_state_follows.py",
         bounds_belong_to_positions=("bounds_of(dataset.columns) or setting", "setting"),
     ),

@@ -635,7 +635,10 @@ def test_a_fact_that_is_missing_is_no_blank_in_the_report():
 
 
 def test_templates_cost_no_time_at_the_start():
-    code = "import sys, dpviz.commands.command_line, dpviz.release.files; assert 'jinja2' not in sys.modules"
+    code = (
+        "import sys, dpviz.commands.command_line, dpviz.release.files; "
+        "assert 'jinja2' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 

@@ -24,7 +24,7 @@ def test_a_page_is_built_once_and_its_address_is_on_this_server(monkeypatch):
         test = opened("docs", {"page": "methods/privthrem"})
         assert not test.exception
         (body,) = [one.proto.body for one in test.get("html") if "The page is" in one.proto.body]
-        assert 'href="/component/dpviz.ui.docs.docs/methods/privthrem.html"' in body
+        assert 'href="/component/dpviz.ui.reference.docs.docs/methods/privthrem.html"' in body
     assert len(built) == 1
     dpviz.ui.reference.docs._site.clear()
 

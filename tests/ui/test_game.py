@@ -20,7 +20,7 @@ from tests.support.links import opened
 def rooms(monkeypatch) -> Rooms:
     """Rooms of this test alone."""
     mine = Rooms()
-    for module in ("game", "game_room"):
+    for module in ("game.page", "game.room"):
         monkeypatch.setattr(f"dpviz.ui.{module}.rooms", lambda: mine)
     return mine
 

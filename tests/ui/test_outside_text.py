@@ -74,28 +74,28 @@ OWN |= {
 
 #: The same of what has a name.
 NAMED = {
-    ("benchmark.py", "titles"),
-    ("compare.py", "family.title"),
-    ("compare.py", "label"),
-    ("compare.py", "one.title"),
-    ("compare_view.py", "label"),
-    ("draws.py", "label"),
-    ("best_parameters.py", "sign"),
-    ("common.py", "label"),
-    ("job.py", "idle"),
-    ("kmeans.py", "titles"),
-    ("kmeans.py", "views"),
-    ("papers.py", "titles"),
-    ("parameters.py", "parameter.help"),
-    ("parameters.py", "parameter.label"),
-    ("show.py", "cancel"),
-    ("show.py", "label"),
-    ("show.py", "options"),
-    ("smallest_epsilon.py", "result.summary"),
+    ("reference/benchmark.py", "titles"),
+    ("compare/controls.py", "family.title"),
+    ("compare/controls.py", "label"),
+    ("compare/controls.py", "one.title"),
+    ("compare/view.py", "label"),
+    ("explorer/draws.py", "label"),
+    ("tuning/best_parameters.py", "sign"),
+    ("tuning/common.py", "label"),
+    ("session/job.py", "idle"),
+    ("explorer/kmeans.py", "titles"),
+    ("explorer/kmeans.py", "views"),
+    ("reference/papers.py", "titles"),
+    ("widgets/parameters.py", "parameter.help"),
+    ("widgets/parameters.py", "parameter.label"),
+    ("widgets/show.py", "cancel"),
+    ("widgets/show.py", "label"),
+    ("widgets/show.py", "options"),
+    ("tuning/smallest_epsilon.py", "result.summary"),
 }
 
 #: Of text from outside, the audit page has nothing but what is wrong with its link.
-OWN_PAGE = {"all_audits.py", "claims.py", "mistakes.py", "person.py"}
+OWN_PAGE = {"audit/all_audits.py", "audit/claims.py", "audit/mistakes.py", "audit/person.py"}
 
 #: How numbers are written.
 NUMBER = re.compile(r"[+#]?,?(\.\d)?[dgf%]?")
@@ -139,12 +139,13 @@ def own(node: ast.AST, file: str) -> bool:
 def calls() -> Iterator[tuple[str, str, ast.Call, str]]:
     """Calls of methods and of :data:`LABELS` in the app: where, file, call, name."""
     for file in (*ROOT.glob("dpviz/ui/**/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"):
+        place = str(file.relative_to(ROOT)).removeprefix("dpviz/ui/")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(attr=name)):
-                    yield f"{file.name}:{node.lineno}", file.name, node, name
+                    yield f"{place}:{node.lineno}", place, node, name
                 case ast.Call(func=ast.Name(id=name)) if name in LABELS:
-                    yield f"{file.name}:{node.lineno}", file.name, node, name
+                    yield f"{place}:{node.lineno}", place, node, name
 
 
 def test_messages_are_shown_by_one_module() -> None:

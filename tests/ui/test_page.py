@@ -17,7 +17,8 @@ PAGE = '''
 import streamlit as st
 
 from dpviz.base.errors import InputError
-from dpviz.ui.page import NothingLoadedError, live_part, run_page
+from dpviz.ui.messages import NothingLoadedError
+from dpviz.ui.page import live_part, run_page
 from dpviz.ui.session.state import Control, UrlState, choice, whole
 
 KINDS = ("good", "held", "empty", "wrong", "wrong part")

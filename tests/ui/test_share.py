@@ -113,7 +113,10 @@ def test_every_page_shares_its_link(page):
 @pytest.fixture
 def framed(monkeypatch):
     """Open pages as in a frame."""
-    for module in ("explorer", "share", "show", "readouts", "compare_view", "release_view"):
+    for module in (
+        "explorer.common", "widgets.share", "widgets.show", "widgets.readouts", "compare.view",
+        "release.view",
+    ):  # fmt: skip
         monkeypatch.setattr(f"dpviz.ui.{module}.embedded", lambda: True)
     return lambda page, **link: opened(page, link)
 

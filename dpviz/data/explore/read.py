@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.formats import FORMATS, PACKINGS, Format
 from dpviz.data.explore.columns import read_feather, read_npz, read_parquet, tables_within
 from dpviz.data.explore.rows import Options
 from dpviz.data.explore.tables import table_of
 from dpviz.data.explore.text import read_text
-from dpviz.data.formats import FORMATS, PACKINGS, Format
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.files import File, load
 from dpviz.data.reading.table import Table

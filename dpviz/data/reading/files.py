@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.base.errors import InputError, reason, shown
-from dpviz.data.formats import FORMATS, Format
+from dpviz.base.formats import FORMATS, Format
 
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30

@@ -56,9 +56,10 @@ def read_table(
     ----------
     source
         Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy
-        array (n, d). Files are of the kinds in :data:`~dpviz.data.formats.KINDS`, also packed; without
-        a known ending the content decides. Points of GeoJSON and of other geographic formats
-        become two columns, ``lon`` and ``lat``, or ``x`` and ``y`` where they are no degrees.
+        array (n, d). Files are of the kinds in :data:`~dpviz.base.formats.KINDS`, also packed;
+        without a known ending the content decides. Points of GeoJSON and of other geographic
+        formats become two columns, ``lon`` and ``lat``, or ``x`` and ``y`` where they are no
+        degrees.
     name
         Name of the data, whose ending also gives the format of bytes without a file name;
         by default the name of the file.

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import RELEASED
 from dpviz.data.explore.rows import Options
-from dpviz.data.formats import RELEASED
 from dpviz.data.parquet import ParquetCells
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.files import File

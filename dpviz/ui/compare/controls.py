@@ -47,8 +47,7 @@ from dpviz.ui.data.state import (
     suited_links,
     without,
 )
-from dpviz.ui.messages import show_caption
-from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.messages import NothingLoadedError, show_caption
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import Control, CorrectedError, choice, number, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.formats import ACCEPTED
+from dpviz.base.formats import ACCEPTED
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.read import read_table
 from dpviz.data.samples import sample

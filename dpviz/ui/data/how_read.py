@@ -12,11 +12,11 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import RELEASED, format_of
 from dpviz.base.replace import replacing
 from dpviz.commands.reproduce import columns_of
 from dpviz.data.conversion import as_csv, free_name
 from dpviz.data.dataset import Dataset
-from dpviz.data.formats import RELEASED, format_of
 from dpviz.data.reading.apart import UploadedTable
 from dpviz.data.reading.table import Table
 from dpviz.ui.data.local_file import LocalFile

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import ACCEPTED, format_of
 from dpviz.base.lru import LRUCache
 from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.commands.reproduce import columns_of, columns_option
 from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
-from dpviz.data.formats import ACCEPTED, format_of
 from dpviz.data.geographic import lon_first, placed
 from dpviz.data.reading.apart import Upload, UploadedTable, prepare
 from dpviz.data.reading.far import HALF, box_without_far, longitude
@@ -42,8 +42,7 @@ from dpviz.ui.data.how_read import (
 from dpviz.ui.data.local_file import LocalFile, local_file
 from dpviz.ui.data.rows import offer_rows
 from dpviz.ui.data.state import COUNTS, READABLE, DataState
-from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
-from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.messages import NothingLoadedError, plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.job import Job, follow, job_of, start
 from dpviz.ui.session.leave import collect_soon

@@ -5,18 +5,18 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from dpviz.figures.game import result_picture, score_figure
 from dpviz.privacy.explain import percent_at_most, surest, times_at_most
 from dpviz.teaching.game.rules import CONFIDENCE, Answer, Case, Game, Tally
+from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-_CSS = Path(__file__).parent / "frontend" / "game.css"
+_CSS = FRONTEND / "game.css"
 STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 _SIDES = ("out", "in")

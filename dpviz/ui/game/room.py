@@ -139,7 +139,7 @@ def _invitation(room: Room) -> None:
     if is_local(base_address()):
         show_caption(
             "This address works on this computer alone. For a class start dpviz by python -m "
-            "dpviz.server.web --address 0.0.0.0 --hosts NAME, with this computer's name in the "
+            "dpviz.server --address 0.0.0.0 --hosts NAME, with this computer's name in the "
             "network, and open this page by that name."
         )
 

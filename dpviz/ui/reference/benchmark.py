@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -27,6 +26,7 @@ from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
 from dpviz.metrics.bands import ENOUGH, band_words
+from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels, theme_mode
@@ -50,7 +50,7 @@ KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample
 #: What figures and tables say of themselves: every box is the range of its set.
 _STAMP = replace(PUBLIC, fails="the boxes span the data")
 
-_CSS = Path(__file__).parent / "frontend" / "benchmark.css"
+_CSS = FRONTEND / "benchmark.css"
 STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from dpviz.papers import PAPERS, ROWS, STATES, Paper, Row, State, frame, headline
+from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.show import csv_button, segments
@@ -19,7 +19,7 @@ ALL = "all"
 #: Papers on the screen.
 PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
 
-_CSS = Path(__file__).parent / "frontend" / "papers.css"
+_CSS = FRONTEND / "papers.css"
 STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 #: Sign, title and style of each state.

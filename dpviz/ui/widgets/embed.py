@@ -1,17 +1,17 @@
 """The view for slides and course pages: ``?embed=true`` shows picture, readouts and epsilon alone.
 
 Streamlit itself takes its tool bar and its padding away there; side bar and navigation are hidden
-here. :mod:`dpviz.server.web` lets only this view be framed, and a release is not made in it: nobody is
+here. :mod:`dpviz.server` lets only this view be framed, and a release is not made in it: nobody is
 led to press a button that they don't see.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
-_CSS = Path(__file__).parent / "frontend" / "embed.css"
+from dpviz.ui import FRONTEND
+
+_CSS = FRONTEND / "embed.css"
 
 #: What the view hides, and its spacing.
 EMBED_STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from dpviz.ui import FRONTEND
 from dpviz.ui.widgets.assets import plotly_url
 
-_FRONTEND = Path(__file__).parent / "frontend"
 _mount = st.components.v2.component(
     "dpviz_live_figure",
-    js=(_FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
-    css=(_FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
+    js=(FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
+    css=(FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
     # plotly.js adds its style sheet to the document, where a shadow root can't use it.
     isolate_styles=False,
 )

@@ -11,19 +11,18 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.base.errors import InputError
+from dpviz.ui import FRONTEND
 
-_FRONTEND = Path(__file__).parent / "frontend"
 _mount = st.components.v2.component(
     "dpviz_live_slider",
-    js=(_FRONTEND / "live_slider.js").read_text(encoding="utf-8"),
-    css=(_FRONTEND / "live_slider.css").read_text(encoding="utf-8"),
+    js=(FRONTEND / "live_slider.js").read_text(encoding="utf-8"),
+    css=(FRONTEND / "live_slider.css").read_text(encoding="utf-8"),
 )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
-_FRONTEND = Path(__file__).parent / "frontend"
+from dpviz.ui import FRONTEND
+
 _mount = st.components.v2.component(
     "dpviz_save_picture",
-    js=(_FRONTEND / "save_picture.js").read_text(encoding="utf-8"),
-    css=(_FRONTEND / "save_picture.css").read_text(encoding="utf-8"),
+    js=(FRONTEND / "save_picture.js").read_text(encoding="utf-8"),
+    css=(FRONTEND / "save_picture.css").read_text(encoding="utf-8"),
 )
 
 

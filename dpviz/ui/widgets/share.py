@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import html
-from pathlib import Path
 
 import streamlit as st
 
+from dpviz.ui import FRONTEND
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import base_address, full_link, is_local
 from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.embed import embedded
 
-_FRONTEND = Path(__file__).parent / "frontend"
 _mount = st.components.v2.component(
     "dpviz_copy_link",
-    js=(_FRONTEND / "copy_link.js").read_text(encoding="utf-8"),
-    css=(_FRONTEND / "copy_link.css").read_text(encoding="utf-8"),
+    js=(FRONTEND / "copy_link.js").read_text(encoding="utf-8"),
+    css=(FRONTEND / "copy_link.css").read_text(encoding="utf-8"),
 )
 
 #: Width and height of a frame on a slide.

@@ -38,8 +38,8 @@ def show_panels(
 ) -> Any:
     """Draw panels with what they say of themselves, on the screen and in saved pictures.
 
-    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` below it; a frame has none. Other
-    arguments and the result are those of :func:`dpviz.ui.widgets.live_figure.live_figure`.
+    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` below it; a frame has none.
+    Other arguments and the result are those of :func:`dpviz.ui.widgets.live_figure.live_figure`.
     """
     answer = live_figure(
         {"data": panels.data, "layout": stamp.on_picture(panels.layout)},

@@ -12,7 +12,7 @@ from io import BytesIO
 import pytest
 
 from dpviz.base.errors import InputError
-from dpviz.data.formats import ACCEPTED, FORMATS, KINDS, RELEASED
+from dpviz.base.formats import ACCEPTED, FORMATS, KINDS, RELEASED
 from dpviz.data.reading.read import read_table
 
 TEXT = b"lon,lat\n13.5,52.5\n13.25,52.25\n"

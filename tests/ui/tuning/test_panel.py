@@ -37,7 +37,7 @@ def explorer(page: str, own: bool) -> None:
     from dpviz.ui.tuning.panel import tuning_panel
     from dpviz.ui.widgets.parameters import config_of
 
-    explorer = importlib.import_module(f"dpviz.ui.{page}")
+    explorer = importlib.import_module(f"dpviz.ui.explorer.{page}")
     state = explorer.page_state()
     facts = sample("gaussians")
     data = load_sample("gaussians")
