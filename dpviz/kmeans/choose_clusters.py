@@ -6,17 +6,13 @@ the counts anyway, its choice of K costs nothing more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
-
-if TYPE_CHECKING:
-    from dpviz.kmeans.run import KMeansRun
 
 Floats = NDArray[np.float64]
 
@@ -113,12 +109,6 @@ class ClusterChoice:
     least: Floats
     surest: Floats
     stands: bool
-
-    def told(self, run: KMeansRun) -> KMeansRun:
-        """Return a run that says how its K was chosen."""
-        config = replace(run.config, clusters=self.clusters)
-        decision = f"{self.words} {run.decision}".strip()
-        return replace(run, config=config, choice=self, decision=decision)
 
     @property
     def words(self) -> str:

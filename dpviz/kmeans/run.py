@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.privacy.ledger import Ledger
 
 if TYPE_CHECKING:
     from dpviz.kmeans.chain import Chain
-    from dpviz.kmeans.choose_clusters import ClusterChoice
     from dpviz.kmeans.grid import NoisyGrid
 
 Centers = NDArray[np.float64]
@@ -122,6 +122,14 @@ class KMeansRun:
             for one in self.iterations
         ]
         return 100 * np.array(shift) / self.iterations[0].span
+
+    def with_choice(self, choice: ClusterChoice | None) -> KMeansRun:
+        """Return the same run, which says how its K was chosen, if it was."""
+        if choice is None:
+            return self
+        config = replace(self.config, clusters=choice.clusters)
+        decision = f"{choice.words} {self.decision}".strip()
+        return replace(self, config=config, choice=choice, decision=decision)
 
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
         """Return the same run with its clusters, along their whole path, in another order.

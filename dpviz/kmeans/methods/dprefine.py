@@ -173,7 +173,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         grid=seeds.grid,
         decision=_DECISIONS[steps],
     )
-    return restored(seeds.choice.told(run) if seeds.choice else run, space)
+    return restored(run.with_choice(seeds.choice), space)
 
 
 def size_share(ndim: int, epsilon: float) -> float:
@@ -228,4 +228,4 @@ def _blind(
         records, space, accountant, start, number=1, epsilon=epsilon, size=size.value, least=0.0
     )
     run = KMeansRun(config=config, centers=found.centers, ledger=accountant.ledger, decision=_BLIND)
-    return restored(choice.told(run) if choice else run, space)
+    return restored(run.with_choice(choice), space)

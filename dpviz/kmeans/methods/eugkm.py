@@ -118,7 +118,7 @@ def from_grid(
         K = choice.clusters
     centers = grid_centers(grid, K, accountant.noise.generator("restarts"))
     run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger, grid=grid)
-    return restored(choice.told(run) if choice else run, Space(records.domain))
+    return restored(run.with_choice(choice), Space(records.domain))
 
 
 def grid_centers(

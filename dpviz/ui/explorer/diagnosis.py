@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -23,10 +22,8 @@ from dpviz.wavecluster.diagnosis import (
     diagnostics_of,
     in_words,
 )
+from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.truth import Truth
-
-if TYPE_CHECKING:
-    from dpviz.ui.explorer.wavecluster import WaveClusterRuns
 
 _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"
@@ -34,23 +31,25 @@ _DRAWS = "wavecluster:diagnosis draws"
 
 
 def diagnosis_panel(
-    settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture
+    settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
     """Follow one true cluster through the stages; compute nothing while the panel is closed."""
     lazy_expander(
         "What broke this cluster?",
         key="wavecluster:diagnosis",
-        draw=partial(_show, settings, runs, picture),
+        draw=partial(_show, settings, truth, private, picture),
     )
 
 
-def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture) -> None:
+def _show(
+    settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
+) -> None:
     """Show the choice of the cluster, its story, its figure and its tables."""
-    if not runs.truth.stages.n_clusters:
+    if not truth.stages.n_clusters:
         show_caption("Without noise there is no cluster here: lower p, or take another grid.")
         return
     diagnostics = diagnostics_of(
-        runs.truth, runs.private.stages, settings.config, settings.seed, _finer(settings, runs)
+        truth, private, settings.config, settings.seed, _finer(settings, truth)
     )
     diagnosis = diagnostics.diagnose(_chosen(diagnostics))
     draws = _draws(settings, diagnostics.truth)
@@ -111,12 +110,12 @@ def _chosen(diagnostics: Diagnostics) -> int:
     return int(last)
 
 
-def _finer(settings: RunSettings, runs: WaveClusterRuns) -> Truth | None:
+def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
     """Return the true run on a grid twice as fine; None for data that has only counts."""
     active, config = settings.active, settings.config
     if active.dataset.counts is not None:
         return None
-    finer = replace(config, grid=tuple(2 * side for side in runs.grid.source.shape))
+    finer = replace(config, grid=tuple(2 * side for side in truth.source.shape))
     return truth_of(
         active.dataset, finer, active.domain, active.outside, is_sample=active.is_sample
     )[1]

@@ -242,7 +242,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         panels=(
             partial(_choice_panel, state, settings, runs),
             partial(_many_draws, state, settings, runs, picture),
-            partial(diagnosis_panel, there, runs, picture),
+            partial(diagnosis_panel, there, runs.truth, runs.private.stages, picture),
         ),
         behind=partial(_behind, settings, runs, bounds, picture, view, readouts),
     )
