@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 #: Groups of the menu in their order, and the first pages of each in theirs.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Begin": ("index", "teacher", "owner", "researcher"),
+    "Begin": ("index", "teacher", "owner", "researcher", "screen"),
     "Privacy": ("privacy", "security"),
     "Methods": ("methods",),
     "Look up": (
-        "commands", "python", "settings", "scores", "glossary", "references", "files",
-        "release-format",
+        "commands", "python", "settings", "scores", "glossary", "references", "files", "records",
+        "release-format", "measured",
     ),
     "Run and extend": ("running", "add-a-method"),
 }  # fmt: skip

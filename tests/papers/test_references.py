@@ -1,4 +1,4 @@
-"""What to cite: the same in the README, in BibTeX, in CITATION.cff and in the table of papers."""
+"""What to cite: the same in BibTeX, in CITATION.cff and in the table of papers."""
 
 import json
 import re
@@ -7,12 +7,6 @@ from dpviz import __version__
 from dpviz.papers import PAPERS
 from dpviz.papers.references import REFERENCES, bibtex, citation_file, our_bibtex
 from tests.support import ROOT
-
-
-def test_the_readme_lists_the_same_papers():
-    cite = (ROOT / "README.md").read_text(encoding="utf-8").split("## Cite")[1]
-    listed = re.findall(r"^\* (.*(?:\n  .*)*)", cite, flags=re.MULTILINE)
-    assert [re.sub(r"\s+", " ", one) for one in listed] == [one.text for one in REFERENCES]
 
 
 def test_the_table_of_papers_cites_them_alike():
