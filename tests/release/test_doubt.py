@@ -178,9 +178,10 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
     centers = released(three_places(), 0, "kmeans", method="dplloyd", clusters=3, epsilon=1.0)
     doubt(document)
     doubt(centers)
-    # 2 values among 40 draws each; or one limit for all releases, too low for 1% of settings.
-    assert asked == [39, 90, 90]
-    assert LEVEL == 2 / (39 + 1)
+    # 2 values among 60 draws each, and room for the fit; or one limit for all releases, too low for
+    # 1% of settings.
+    assert asked == [59, 90, 90]
+    assert 2 / (59 + 1) < LEVEL
     assert (1 - LEVEL) ** 90 < 0.01
 
 
@@ -322,7 +323,11 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
     assert max(limits) <= LEVEL
     page = (ROOT / "dpviz/docs/pages/measured.md").read_text(encoding="utf-8")
     assert f"In each of {len(limits)} pairs" in page
-    assert f"at most {max(limits):.1%}" in page
+    worst = max(
+        (one["again"] for row in table.values() for one in row.values() if "again" in one),
+        key=lambda one: one["limit"],
+    )
+    assert f"{worst['passed']} of 2,000, with 99% confidence at most {worst['limit']:.1%}" in page
 
 
 def test_all_methods_with_numbers_of_records_are_measured() -> None:
