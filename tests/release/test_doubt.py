@@ -181,7 +181,7 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
     # 2 values among 60 draws each, and room for the fit; or one limit for all releases, too low for
     # 1% of settings.
     assert asked == [59, 90, 90]
-    assert 2 / (59 + 1) < LEVEL
+    assert LEVEL > 2 / (59 + 1)
     assert (1 - LEVEL) ** 90 < 0.01
 
 
