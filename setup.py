@@ -37,7 +37,7 @@ setup(
         "dpviz.docs": ["*.css", "*.j2", "*.js", "pages/*.md", "methods/*.md"],
         "dpviz.experiments": ["*.json"],
         "dpviz.teaching.lessons": ["*.md"],
-        "dpviz.papers": ["*.json"],
+        "dpviz.papers": ["*.json", "*.toml"],
         "dpviz.privacy": ["*.txt"],
         "dpviz.release": ["*.json", "*.j2"],
         "dpviz.sample_data": ["*.csv", "*.json", "*.md", "*.parquet"],

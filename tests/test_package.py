@@ -105,7 +105,7 @@ def share_compiled_code(checkout: Path, package: Path) -> None:
 def test_it_holds_every_module_and_every_file_beside_them(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     kinds = {path.suffix for path in (ROOT / "dpviz").rglob("*.*")} - {".pyc", ".nbi", ".nbc"}
-    assert {".py", ".js", ".css", ".svg", ".json", ".j2", ".typed"} <= kinds
+    assert {".py", ".js", ".css", ".svg", ".json", ".j2", ".toml", ".typed"} <= kinds
     expected = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "dpviz").rglob("*.*")
@@ -141,6 +141,7 @@ COMMANDS = (
     "run spirals --method privthr",
     "run gaussians --method dplloyd --labels labels.csv",
     "sweep incomes --methods privqt,eugkm --epsilons 1 --repeats 2 --grid 8 --out sweep.csv",
+    "papers 002",
     "figures 000-5 --data incomes --repeats 1 --out figures",
     "audit privqt --runs 1000",
     "release incomes --method eugkm --epsilon 1 --budget-file b.db --total 3 --out released",

@@ -1,7 +1,7 @@
 """The papers line by line: what each says, where it is here, what comes out, how far apart.
 
-To add a row, add it to the module of its paper, with its check beside it; then
-``python -m tests.benchmarks.papers NAME`` measures and stores its number.
+A row is a table in the TOML file of its paper; ``python -m tests.benchmarks.papers NAME`` measures
+and stores its number.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpviz.papers import chen, hu, lee, zhang
-from dpviz.papers.row import STATES, Link, Paper, Row, State
+from dpviz.papers.row import FILES, STATES, Link, Paper, Row, State, read_paper
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_READ = [read_paper(file) for file in FILES]
+
 #: The papers by number, and all rows.
-PAPERS = {one.PAPER.number: one.PAPER for one in (chen, lee, hu, zhang)}
-ROWS: tuple[Row, ...] = (*chen.ROWS, *lee.ROWS, *hu.ROWS, *zhang.ROWS)
+PAPERS = {paper.number: paper for paper, _ in _READ}
+ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
 
 def headline(rows: Sequence[Row]) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from dpviz import __version__
 from dpviz.base.latex import entry, escaped
@@ -50,8 +52,8 @@ class Reference:
 
     authors: str
     title: str
-    venue: str
     year: int
+    venue: str = ""
     volume: str = ""
     chinese: bool = False
 
@@ -99,184 +101,17 @@ class Reference:
         return entry("article", self.key, people | where | end)
 
 
-def _of(authors: str, title: str, venue: str, year: int, volume: str = "") -> Reference:
-    chinese = title.endswith(" (in Chinese)")
-    return Reference(
-        authors=authors,
-        title=title.removesuffix(" (in Chinese)"),
-        venue=venue,
-        year=year,
-        volume=volume,
-        chinese=chinese,
-    )
+_FILE = Path(__file__).with_name("references.toml")
+_READ = {
+    kind: tuple(Reference(**one) for one in papers)
+    for kind, papers in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
+}
 
-
-#: All papers, in the order of the methods.
-REFERENCES = (
-    _of("L. Chen, T. Yu, R. Chirkova", "WaveCluster with Differential Privacy", "CIKM", 2015),
-    _of(
-        "G. Sheikholeslami, S. Chatterjee, A. Zhang",
-        "WaveCluster: A Multi-Resolution Clustering Approach for Very Large Spatial Databases",
-        "VLDB",
-        1998,
-    ),
-    _of(
-        "W. Qardaji, W. Yang, N. Li",
-        "Differentially Private Grids for Geospatial Data",
-        "ICDE",
-        2013,
-    ),
-    _of(
-        "X. Xiao, G. Wang, J. Gehrke",
-        "Differential Privacy via Wavelet Transforms",
-        "TKDE",
-        2011,
-    ),
-    _of(
-        "G. Cormode, C. Procopiuc, D. Srivastava, E. Shen, T. Yu",
-        "Differentially Private Spatial Decompositions",
-        "ICDE",
-        2012,
-    ),
-    _of(
-        "J. Lee, D. Kifer",
-        "Postprocessing for Iterative Differentially Private Algorithms",
-        "",
-        2016,
-    ),
-    _of(
-        "C. Hu, G. Yang, Y. Bai",
-        "Clustering Algorithm in Differential Privacy Preserving (in Chinese)",
-        "Computer Science",
-        2019,
-        "46(2)",
-    ),
-    _of(
-        "Y. Zhang, N. Liu, S. Wang",
-        "A differential privacy protecting K-means clustering algorithm based on contour "
-        "coefficients",
-        "PLOS ONE",
-        2018,
-    ),
-    _of(
-        "H. Li, X. Wu, Y. Chen",
-        "k-means clustering method preserving differential privacy in MapReduce framework "
-        "(in Chinese)",
-        "Journal on Communications",
-        2016,
-        "37(2)",
-    ),
-    _of(
-        "Y. Li, Z. Hao, W. Wen, G. Xie",
-        "Research on Differential Privacy Preserving K-means Clustering (in Chinese)",
-        "Computer Science",
-        2013,
-        "40(3)",
-    ),
-    _of(
-        "B. Fritzke",
-        "The k-means-u* algorithm: non-local jumps and greedy retries improve k-means++ clustering",
-        "arXiv 1706.09059",
-        2017,
-    ),
-    _of(
-        "D. Su, J. Cao, N. Li, E. Bertino, H. Jin",
-        "Differentially Private k-Means Clustering",
-        "CODASPY",
-        2016,
-    ),
-    _of(
-        "P. Mohan, A. Thakurta, E. Shi, D. Song, D. Culler",
-        "GUPT: Privacy Preserving Data Analysis Made Easy",
-        "SIGMOD",
-        2012,
-    ),
-    _of(
-        "J. Zhang, X. Xiao, Y. Yang, Z. Zhang, M. Winslett",
-        "PrivGene: Differentially Private Model Fitting Using Genetic Algorithms",
-        "SIGMOD",
-        2013,
-    ),
-    _of(
-        "A. Blum, C. Dwork, F. McSherry, K. Nissim",
-        "Practical Privacy: The SuLQ Framework",
-        "PODS",
-        2005,
-    ),
-    _of("F. McSherry", "Privacy Integrated Queries", "SIGMOD", 2009),
-)
+#: Papers that methods are from, in the order of the methods.
+REFERENCES = _READ["source"]
 
 #: Papers that lemmas, reference runs and scores are from, by first author.
-MENTIONED = (
-    _of(
-        "D. Arthur, S. Vassilvitskii",
-        "k-means++: The Advantages of Careful Seeding",
-        "SODA",
-        2007,
-    ),
-    _of(
-        "C. Dwork, F. McSherry, K. Nissim, A. Smith",
-        "Calibrating Noise to Sensitivity in Private Data Analysis",
-        "TCC",
-        2006,
-    ),
-    _of("P. Fränti", "Efficiency of Random Swap Clustering", "Journal of Big Data", 2018, "5"),
-    _of("M. Hardt, K. Talwar", "On the Geometry of Differential Privacy", "STOC", 2010),
-    _of(
-        "E. Hruschka, L. de Castro, R. Campello",
-        "Evolutionary Algorithms for Clustering Gene-Expression Data",
-        "ICDM",
-        2004,
-    ),
-    _of("L. Hubert, P. Arabie", "Comparing Partitions", "Journal of Classification", 1985, "2"),
-    _of(
-        "F. Koufogiannis, S. Han, G. Pappas",
-        "Gradual Release of Sensitive Data under Differential Privacy",
-        "arXiv 1504.00429",
-        2015,
-    ),
-    _of(
-        "H. Kuhn",
-        "The Hungarian Method for the Assignment Problem",
-        "Naval Research Logistics Quarterly",
-        1955,
-        "2",
-    ),
-    _of(
-        "S. Lloyd",
-        "Least Squares Quantization in PCM",
-        "IEEE Transactions on Information Theory",
-        1982,
-        "28(2)",
-    ),
-    _of(
-        "J. MacQueen",
-        "Some Methods for Classification and Analysis of Multivariate Observations",
-        "Berkeley Symposium on Mathematical Statistics and Probability",
-        1967,
-    ),
-    _of(
-        "R. McKenna, D. Sheldon",
-        "Permute-and-Flip: A New Mechanism for Differentially Private Selection",
-        "NeurIPS",
-        2020,
-    ),
-    _of("F. McSherry, K. Talwar", "Mechanism Design via Differential Privacy", "FOCS", 2007),
-    _of(
-        "I. Mironov",
-        "On Significance of the Least Significant Bits for Differential Privacy",
-        "CCS",
-        2012,
-    ),
-    _of(
-        "N. Vinh, J. Epps, J. Bailey",
-        "Information Theoretic Measures for Clusterings Comparison: Variants, Properties, "
-        "Normalization and Correction for Chance",
-        "Journal of Machine Learning Research",
-        2010,
-        "11",
-    ),
-)
+MENTIONED = _READ["mentioned"]
 
 
 def cited(card: Card) -> list[Reference]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
-from urllib.parse import urlencode
+from typing import Any, Literal, get_args
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
 
 from dpviz.families import FAMILIES
-from dpviz.papers.lab import Lab, Measured
 
-#: File of the measured numbers; ``python -m tests.benchmarks.papers`` measures them again.
-FILE = Path(__file__).with_name("measured.json")
+#: The rows, one file a paper, and their measured numbers: ``python -m tests.benchmarks.papers``.
+FILES = sorted(Path(__file__).parent.glob("[0-9]*.toml"))
+MEASURED = Path(__file__).with_name("measured.json")
 
 State = Literal["as printed", "close", "differs", "not possible"]
 
@@ -59,29 +62,66 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
-    """What the paper's statement means for a measured number, and how to measure it.
+class Measured:
+    """A measured number.
 
     Parameters
     ----------
-    measure
-        Measures the number with the reference data of a lab.
+    value
+        The number.
+    sd
+        Standard deviation of a single draw, 0 for an exact number; None for a bound that rises
+        with the number of runs.
+    draws
+        Draws behind the number.
+    how
+        Data, seeds and settings, for people.
+    values
+        The draws themselves, where the number is their mean.
+    interval
+        Ends of the confidence interval, where the draws alone don't give it.
+    """
+
+    value: float
+    sd: float | None = 0.0
+    draws: int = 1
+    how: str = ""
+    values: tuple[float, ...] = ()
+    interval: tuple[float, float] | None = None
+
+    @classmethod
+    def mean(cls, values: Sequence[float], how: str) -> Measured:
+        """Mean of draws, with their standard deviation."""
+        array = np.asarray(values, dtype=float)
+        return cls(
+            value=float(array.mean()),
+            sd=float(array.std(ddof=1)) if array.size > 1 else 0.0,
+            draws=array.size,
+            how=how,
+            values=tuple(array.tolist()),
+        )
+
+    @property
+    def error(self) -> float:
+        """Standard error of the number."""
+        return (self.sd or 0.0) / math.sqrt(self.draws)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What the paper's statement means for a measured number.
+
+    Parameters
+    ----------
     low, high
         The paper's number lies between them; both are the number itself if it prints one.
     averaged
         Draws behind the paper's number if it is an average: then it has an error, too.
-    outcome
-        Format of the measured number for people; ``value`` is the number.
-    slow
-        Whether it takes too long to be measured again in a test.
     """
 
-    measure: Callable[[Lab], Measured]
     low: float = -math.inf
     high: float = math.inf
     averaged: int = 0
-    outcome: str = "{value:.3g}"
-    slow: bool = False
 
     @property
     def prints_number(self) -> bool:
@@ -117,7 +157,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One statement of a paper, and what became of it.
+    """One statement of a paper, and what became of it: a table of the paper's TOML file.
 
     Parameters
     ----------
@@ -134,10 +174,18 @@ class Row:
     where
         Module, or attribute of a module, that holds it here; empty where nothing does.
     link
-        Page that shows it.
-    check
-        How it is measured. A row without one differs or is not possible, and ``declared`` says
-        which.
+        Page that shows it; in the file ``page?name=value&name=value``.
+    claim
+        What the statement means for a number; in the file ``number``, ``at_most``, ``at_least``
+        or ``between``, and ``averaged``. A row without one differs or is not possible, and
+        ``declared`` says which.
+    measure, given
+        Function that measures the number, ``chen.bound`` for that of
+        ``tests/benchmarks/papers/chen.py``, and its arguments.
+    shown_as
+        Format of the measured number for people: ``value`` is the number.
+    slow
+        Whether it takes too long to be measured again in a test.
     why
         One sentence: why it differs or can't be checked.
     """
@@ -149,7 +197,11 @@ class Row:
     printed: str
     where: str = ""
     link: Link | None = None
-    check: Check | None = None
+    claim: Claim | None = None
+    measure: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    shown_as: str = ""
+    slow: bool = False
     declared: State | None = None
     why: str = ""
 
@@ -161,90 +213,91 @@ class Row:
     @property
     def measured(self) -> Measured | None:
         """The stored measurement, if the row has one."""
-        return stored().get(self.name) if self.check else None
+        return stored().get(self.name) if self.claim else None
 
     @property
     def state(self) -> State:
         """Whether it comes out, by the stored measurement."""
-        if self.check is None:
+        if self.claim is None:
             return self.declared or "not possible"
         found = self.measured
-        return "not possible" if found is None else self.check.judge(found)
+        return "not possible" if found is None else self.claim.judge(found)
 
     @property
     def outcome(self) -> str:
         """What comes out, for people."""
         found = self.measured
-        if self.check is None or found is None:
+        if self.claim is None or found is None:
             return ""
-        text = self.check.outcome.format(value=found.value + 0.0)
-        return f"{text} ± {found.error:.2g}" if found.sd and self.check.prints_number else text
+        text = self.shown_as.format(value=found.value + 0.0)
+        return f"{text} ± {found.error:.2g}" if found.sd and self.claim.prints_number else text
 
     @property
     def difference(self) -> str:
         """How far apart, for people; with the distance that chance explains."""
         found = self.measured
-        if self.check is None or found is None:
+        if self.claim is None or found is None:
             return ""
-        distance, tolerance = self.check.distance(found), self.check.tolerance(found)
+        distance, tolerance = self.claim.distance(found), self.claim.tolerance(found)
         if not distance:
             return "none"
         return f"{distance:+.3g}" + (f" (chance: {tolerance:.2g})" if tolerance else "")
 
 
-def as_measured(entry: Mapping[str, object]) -> Measured:
-    """Measured number from its entry in the file."""
-    return Measured(**entry)  # type: ignore[arg-type]
+# -- the files -----------------------------------------------------------------------------
+
+#: How a claim is written, and the format of the number where the row gives none.
+_CLAIMS = {
+    "number": "{value:.6g}",
+    "at_most": "at most {value:.3g}",
+    "at_least": "at least {value:.3g}",
+    "between": "{value:.3g}",
+}
+
+
+def read_paper(file: Path) -> tuple[Paper, list[Row]]:
+    """Read a paper and its rows."""
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    paper = Paper(**tables.pop("paper"))
+    return paper, [_row(name, table) for name, table in tables.items()]
+
+
+def _row(name: str, table: Mapping[str, Any]) -> Row:
+    """Row of a table in a file."""
+    fields = dict(table)
+    if "link" in fields:
+        page, _, query = fields["link"].partition("?")
+        fields["link"] = Link(page, dict(parse_qsl(query)))
+    if "claim" in fields:
+        (kind,) = _CLAIMS.keys() & fields["claim"]
+        fields["claim"] = _claim(kind, fields["claim"])
+        fields.setdefault("shown_as", _CLAIMS[kind])
+    return Row(name=name, **fields)
+
+
+def _claim(kind: str, table: Mapping[str, Any]) -> Claim:
+    """Claim of one of the four kinds."""
+    said, averaged = table[kind], table.get("averaged", 0)
+    if kind == "at_most":
+        return Claim(high=said, averaged=averaged)
+    if kind == "at_least":
+        return Claim(low=said, averaged=averaged)
+    low, high = said if kind == "between" else (said, said)
+    return Claim(low=low, high=high, averaged=averaged)
+
+
+def read_measured(entry: Mapping[str, Any]) -> Measured:
+    """Measured number of an entry in the file: of its draws, or of their mean and spread."""
+    if "values" in entry:
+        return Measured.mean(**entry)
+    interval = entry.get("interval")
+    return Measured(**{**entry, "interval": tuple(interval) if interval else None})
 
 
 @cache
 def stored() -> dict[str, Measured]:
     """All stored measurements by the name of their row."""
-    if not FILE.exists():
+    if not MEASURED.exists():
         return {}
-    entries = json.loads(FILE.read_text(encoding="utf-8"))
-    return {name: as_measured(entry) for name, entry in entries.items()}
-
-
-# -- short forms of checks -----------------------------------------------------------------
-
-Measure = Callable[[Lab], Measured]
-
-
-def number(value: float, measure: Measure, *, averaged: int = 0, outcome: str = "") -> Check:
-    """Check of a printed number; of an average where ``averaged`` draws are behind it."""
-    return Check(
-        measure=measure,
-        low=value,
-        high=value,
-        averaged=averaged,
-        outcome=outcome or "{value:.6g}",
-    )
-
-
-def at_most(value: float, measure: Measure, outcome: str = "at most {value:.3g}") -> Check:
-    """Check of an upper limit."""
-    return Check(measure=measure, high=value, outcome=outcome)
-
-
-def at_least(value: float, measure: Measure, outcome: str = "at least {value:.3g}") -> Check:
-    """Check of a lower limit."""
-    return Check(measure=measure, low=value, outcome=outcome)
-
-
-def nothing_differs(measure: Measure, of: str) -> Check:
-    """Check of a definition or algorithm: cases in which a plain form of it disagrees."""
-    return Check(measure=measure, low=0, high=0, outcome=f"{{value:.0f}} of {of} differ")
-
-
-def private(method: str, variant: str, scenario: str, runs: int, *, quick: bool = False) -> Check:
-    """Check of a privacy claim by an audit: no loss above the claim of 1 may be found."""
-    check = at_most(
-        1.0, lambda lab: lab.loss(method, variant, scenario, runs), "loss of at least {value:.2f}"
-    )
-    return check if quick else slow(check)
-
-
-def slow(check: Check) -> Check:
-    """The same check, too slow for a test."""
-    return replace(check, slow=True)
+    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return {name: read_measured(entry) for name, entry in entries.items()}

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS
 from dpviz.kmeans import lloyd
-from dpviz.papers.hu import METHODS, options
-from dpviz.papers.lab import Floats, Lab
-from tests.benchmarks.papers import load
+from tests.benchmarks.papers.hu import METHODS, options
+from tests.benchmarks.papers.lab import Floats, Lab
 from tests.conftest import reference_file
 
 #: Draws of a point here and behind the texts; joint standard errors that may be between.
@@ -28,7 +27,7 @@ WHOLE = {"iterations": 10, "schedule": "uniform"}
 @pytest.fixture(scope="module")
 def lab() -> Lab:
     reference_file("unbalance.csv.gz")
-    return Lab(load)
+    return Lab()
 
 
 def triples(text: str) -> Iterator[list[tuple[float, float]]]:
@@ -101,7 +100,7 @@ def test_clipping_the_last_centers_alone_changes_as_little_as_the_card_says(
 ) -> None:
     text = next(one for one in CARDS["dpkmeansup"].deviations if "no clipping;" in one)
     clipped, not_clipped = triples(text)
-    raw = Lab(load)
+    raw = Lab()
 
     def quotients(
         centers: Floats, counts: Floats, sums: Floats, _: object

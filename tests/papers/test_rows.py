@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
-from typing import Any
+from inspect import isfunction, signature
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.papers import PAPERS, ROWS, STATES, Row, frame, headline
-from dpviz.papers.lab import Lab, Measured
-from dpviz.papers.row import Check, stored
-from tests.benchmarks.papers import FILES, load
+from dpviz.papers.row import Claim, Measured, read_measured, stored
+from tests.benchmarks.papers import function_of, measure
+from tests.benchmarks.papers.__main__ import entry
+from tests.benchmarks.papers.lab import FILES, Lab
 from tests.conftest import reference_file
 from tests.support.tiers import daily
 
-CHECKED = [row for row in ROWS if row.check]
-QUICK = [row for row in CHECKED if row.check and not row.check.slow]
-
-
-def measuring(row: Row) -> str:
-    """Name of the function that measures a row."""
-    assert row.check
-    function: Any = row.check.measure
-    while isinstance(function, partial):
-        function = function.func
-    return f"{function.__module__}.{function.__qualname__}"
-
+CHECKED = [row for row in ROWS if row.claim]
+QUICK = [row for row in CHECKED if not row.slow]
 
 #: For every day one row of each way to measure, the first: others differ in data, method or budget.
-FIRST = {measuring(row): row.name for row in reversed(QUICK)}
+FIRST = {row.measure: row.name for row in reversed(QUICK)}
 
 #: Draws of a point when it is measured again, and how many joint standard errors may be between.
 FEW, ERRORS = 6, 5.0
@@ -44,7 +35,7 @@ FEW, ERRORS = 6, 5.0
 def lab() -> Lab:
     for file, _ in FILES.values():
         reference_file(file)
-    return Lab(load, most=FEW)
+    return Lab(most=FEW)
 
 
 def agree(before: Measured, again: Measured) -> bool:
@@ -65,11 +56,11 @@ def agree(before: Measured, again: Measured) -> bool:
     "row", daily(QUICK, lambda row: row.name in FIRST.values()), ids=lambda row: row.name
 )
 def test_the_stored_number_comes_out_again(row: Row, lab: Lab) -> None:
-    assert row.check
+    assert row.claim
     before = stored()[row.name]
-    again = row.check.measure(lab)
+    again = measure(row, lab)
     if before.sd is None:
-        assert row.check.judge(again) == row.check.judge(before)
+        assert row.claim.judge(again) == row.claim.judge(before)
     else:
         assert agree(before, again), (before, again)
 
@@ -96,13 +87,43 @@ def test_every_check_is_measured_and_nothing_else_is_stored() -> None:
     assert set(stored()) == {row.name for row in CHECKED}
 
 
+def test_a_row_names_a_function_and_its_arguments() -> None:
+    for row in CHECKED:
+        signature(function_of(row)).bind(lab=None, **row.given)
+
+
+@pytest.mark.parametrize("paper", ["chen", "lee", "hu", "zhang"])
+def test_what_needs_a_lab_alone_is_named_by_a_row(paper: str) -> None:
+    module = import_module(f"tests.benchmarks.papers.{paper}")
+    functions = {name: one for name, one in vars(module).items() if isfunction(one)}
+    alone = {name for name, one in functions.items() if [*signature(one).parameters] == ["lab"]}
+    assert {f"{paper}.{name}" for name in alone} <= {row.measure for row in CHECKED}
+
+
+@given(
+    st.one_of(
+        st.builds(
+            Measured,
+            value=st.integers(-999, 999).map(float),
+            sd=st.none() | st.integers(0, 9).map(float),
+            draws=st.integers(1, 500),
+            how=st.text(),
+            interval=st.none() | st.just((-1.5, 2.0)),
+        ),
+        st.builds(Measured.mean, st.lists(st.integers(-9, 9), min_size=1), st.text()),
+    )
+)
+def test_a_measurement_is_stored_whole(found: Measured) -> None:
+    assert read_measured(json.loads(json.dumps(entry(found)))) == found
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_row_is_green_or_says_why_not(row: Row) -> None:
     assert row.state in STATES
     assert row.what
     assert row.printed
     assert row.place
-    if row.check is None:
+    if row.claim is None:
         # Only a measurement makes a row green.
         assert row.declared in ("differs", "not possible")
     else:
@@ -164,9 +185,9 @@ def test_averages_of_the_text_are_those_of_the_presets() -> None:
 
     rows = {row.name: row for row in ROWS}
     for (epsilon, method), average in AVERAGES.items():
-        check = rows[f"000-k-{method}-{epsilon:g}"].check
-        assert check
-        assert check.low == check.high == average
+        claim = rows[f"000-k-{method}-{epsilon:g}"].claim
+        assert claim
+        assert claim.low == claim.high == average
 
 
 # -- judging --------------------------------------------------------------------------------
@@ -174,32 +195,28 @@ def test_averages_of_the_text_are_those_of_the_presets() -> None:
 FINITE = st.floats(-1e6, 1e6)
 
 
-def unmeasured(lab: Lab) -> Measured:
-    raise NotImplementedError
-
-
 @given(low=FINITE, span=st.floats(0, 1e3), value=FINITE, sd=st.floats(0, 1e3))
 def test_a_value_within_the_limits_is_as_printed(
     low: float, span: float, value: float, sd: float
 ) -> None:
-    check = Check(measure=unmeasured, low=low, high=low + span)
+    claim = Claim(low=low, high=low + span)
     found = Measured(value=value, sd=sd, draws=10)
     inside = low <= value <= low + span
-    assert (check.distance(found) == 0) == inside
+    assert (claim.distance(found) == 0) == inside
     if inside:
-        assert check.judge(found) == "as printed"
+        assert claim.judge(found) == "as printed"
 
 
 @given(printed=st.floats(1, 1e3), error=st.floats(0.01, 10), draws=st.integers(2, 500))
 def test_a_number_is_judged_by_its_error_and_its_size(
     printed: float, error: float, draws: int
 ) -> None:
-    check = Check(measure=unmeasured, low=printed, high=printed, averaged=10)
-    off = check.tolerance(Measured(value=printed, sd=error, draws=draws))
+    claim = Claim(low=printed, high=printed, averaged=10)
+    off = claim.tolerance(Measured(value=printed, sd=error, draws=draws))
     assert off == pytest.approx(3 * error * math.sqrt(1 / 10 + 1 / draws))
 
     def state(value: float) -> str:
-        return check.judge(Measured(value=value, sd=error, draws=draws))
+        return claim.judge(Measured(value=value, sd=error, draws=draws))
 
     assert state(printed + 0.99 * off) == "as printed"
     assert state(printed - 1.01 * max(off, 0.1 * printed)) == "differs"
@@ -208,12 +225,12 @@ def test_a_number_is_judged_by_its_error_and_its_size(
 
 
 def test_a_limit_must_be_kept_and_chance_makes_it_close() -> None:
-    check = Check(measure=unmeasured, high=0.15)
-    assert check.judge(Measured(value=0.15)) == "as printed"
-    assert check.judge(Measured(value=0.16, sd=0.02, draws=10)) == "close"
-    assert check.judge(Measured(value=0.2, sd=0.02, draws=10)) == "differs"
-    assert check.judge(Measured(value=0.16)) == "differs"
-    assert check.judge(Measured(value=0.16, sd=None)) == "differs"
+    claim = Claim(high=0.15)
+    assert claim.judge(Measured(value=0.15)) == "as printed"
+    assert claim.judge(Measured(value=0.16, sd=0.02, draws=10)) == "close"
+    assert claim.judge(Measured(value=0.2, sd=0.02, draws=10)) == "differs"
+    assert claim.judge(Measured(value=0.16)) == "differs"
+    assert claim.judge(Measured(value=0.16, sd=None)) == "differs"
 
 
 def test_a_row_that_no_longer_comes_out_differs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import permutations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.papers.lab import Floats, Lab, Measured, averaged, gap, largest, least
+from dpviz.papers.row import Measured
+from tests.benchmarks.papers.lab import Floats, Lab, averaged, gap, largest, least, loss
 
 TECHNIQUES = ("baseline", "privqt", "privthr", "privthrem")
 OURS, THEIRS = ("privthr", "privthrem"), ("baseline", "privqt")
@@ -158,7 +158,7 @@ def relative_error(lab: Lab, data: str, method: str, epsilon: float) -> Measured
     )
 
 
-def relative_errors(methods: tuple[str, ...], lab: Lab) -> list[Measured]:
+def relative_errors(methods: Sequence[str], lab: Lab) -> list[Measured]:
     """Relative errors on all sets from epsilon 0.5 up."""
     return [
         relative_error(lab, data, method, epsilon)
@@ -181,7 +181,7 @@ def mean_error(lab: Lab) -> Measured:
     )
 
 
-def below(score: str, data: str, epsilons: tuple[float, ...], draws: int, lab: Lab) -> Measured:
+def below(score: str, data: str, epsilons: Sequence[float], draws: int, lab: Lab) -> Measured:
     """Smallest lead of the worse of PrivTHR and PrivTHREM over the better of the other two."""
     found = []
     for epsilon in epsilons:
@@ -196,22 +196,21 @@ def below(score: str, data: str, epsilons: tuple[float, ...], draws: int, lab: L
 
 
 def extreme(
-    of: Callable[[list[Measured]], Measured],
+    of: Literal["least", "largest"],
     score: str,
-    data: tuple[str, ...],
-    methods: tuple[str, ...],
-    epsilons: tuple[float, ...],
+    data: Sequence[str],
+    methods: Sequence[str],
+    epsilons: Sequence[float],
     draws: int,
     lab: Lab,
 ) -> Measured:
     """Largest or smallest mean of a score."""
-    return of(
-        [
-            lab.mean(one, method, score, draws, epsilon=epsilon)
-            for one in data
-            for method in methods
-            for epsilon in epsilons
-        ]
+    choose = {"least": least, "largest": largest}[of]
+    return choose(
+        lab.mean(one, method, score, draws, epsilon=epsilon)
+        for one in data
+        for method in methods
+        for epsilon in epsilons
     )
 
 
@@ -672,15 +671,6 @@ def stages_shown(lab: Lab) -> Measured:
     return Measured(value=float(len(wanted - set(VIEWS))), how="views of the explorer")
 
 
-def preset_fact(number: int, what: str, lab: Lab) -> Measured:
-    """A setting of a preset."""
-    from dpviz.experiments.presets import PRESETS
-
-    one = PRESETS[f"000-{number}"]
-    value = {"draws": one.repeats, "low": min(one.epsilons), "high": max(one.epsilons)}[what]
-    return Measured(value=float(value), how=f"preset 000-{number}")
-
-
 def folds(lab: Lab) -> Measured:
     """Share of the points of DS2 that a classifier is not learned from."""
     folds = lab.trial("ds2", "privqt").truth.folds
@@ -736,8 +726,9 @@ def mean_rank(method: str, epsilon: float, draws: int, lab: Lab) -> Measured:
 
 def rise(lab: Lab) -> Measured:
     """Mean k' - k of PrivQT on DS2 at epsilon 1."""
+    k = true_number("ds2", "k", lab).value
     found = lab.mean("ds2", "privqt", "k", MANY)
-    return replace(found, value=found.value - true_number("ds2", "k", lab).value)
+    return Measured.mean([drawn - k for drawn in found.values], found.how)
 
 
 def bound(lab: Lab) -> Measured:
@@ -753,7 +744,7 @@ def off(printed: float, lab: Lab) -> Measured:
 
 def half_noise(lab: Lab) -> Measured:
     """Loss of PrivQT with half of its noise."""
-    return lab.loss("privqt", "sound", "half-noise", 20_000)
+    return loss("privqt", "sound", "half-noise", 20_000, lab)
 
 
 def most_lost(lab: Lab) -> Measured:
@@ -766,11 +757,11 @@ def least_left(lab: Lab) -> Measured:
     return least(gained("privqt", data, lab) for data in TITLES)
 
 
-def least_error(methods: tuple[str, ...], lab: Lab) -> Measured:
+def least_error(methods: Sequence[str], lab: Lab) -> Measured:
     """The least relative error of k'."""
     return least(relative_errors(methods, lab))
 
 
-def largest_error(methods: tuple[str, ...], lab: Lab) -> Measured:
+def largest_error(methods: Sequence[str], lab: Lab) -> Measured:
     """The largest relative error of k'."""
     return largest(relative_errors(methods, lab))

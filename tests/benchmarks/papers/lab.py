@@ -1,7 +1,6 @@
-"""Measurements for the table of the papers, on reference data that is handed in.
+"""Draws and scores for the table of the papers, on the reference data of :mod:`tests.conftest`.
 
-The papers' data sets may not be distributed, so whoever has them hands in a function that loads
-them. What several rows need is measured once.
+What several rows need is measured once.
 """
 
 from __future__ import annotations
@@ -12,12 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.experiments.paper_sets import PAPER_SETS
 from dpviz.families import CARDS, family_of
 from dpviz.metrics.matching import f_measure
+from dpviz.papers.row import Measured
+from tests.conftest import reference_file
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -28,6 +30,19 @@ SETS: dict[str, dict[str, Any]] = {
     for name in ("ds1", "ds2", "ds3", "s1", "unbalance", "birch3", "blood", "gamma")
 } | {"abalone": {"clusters": 3}}
 
+#: File of each reference set, and its column of classes.
+FILES = {
+    "ds1": ("ds1.csv", None),
+    "ds2": ("ds2.csv", None),
+    "ds3": ("ds3.csv", None),
+    "s1": ("s1.csv.gz", "label"),
+    "unbalance": ("unbalance.csv.gz", "label"),
+    "birch3": ("birch3.csv.gz", None),
+    "blood": ("blood.csv.gz", "donated"),
+    "gamma": ("gamma.csv.gz", "class"),
+    "abalone": ("abalone.csv.gz", "sex"),
+}
+
 #: Scores that are computed together, since one draw serves all of them.
 _TOGETHER = (
     ("k", "clusters", "dsg_c", "f_measure"),
@@ -35,34 +50,6 @@ _TOGETHER = (
     ("wcss", "nicv", "f_measure"),
     ("zhang_f",),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A measured number.
-
-    Parameters
-    ----------
-    value
-        The number.
-    sd
-        Standard deviation of a single draw, 0 for an exact number; None for a bound that rises
-        with the number of runs.
-    draws
-        Draws behind the number.
-    how
-        Data, seeds and settings, for people.
-    """
-
-    value: float
-    sd: float | None = 0.0
-    draws: int = 1
-    how: str = ""
-
-    @property
-    def error(self) -> float:
-        """Standard error of the number."""
-        return (self.sd or 0.0) / math.sqrt(self.draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,20 +60,36 @@ class Reference:
     classes: NDArray[np.intp] | None = None
 
 
+def load(name: str) -> Reference:
+    """Reference set of a name, with its classes.
+
+    Sets with classes are shuffled: some files list class by class, and a method that cuts the list
+    in pieces would get the answer from the order.
+    """
+    file, column = FILES[name]
+    table = pd.read_csv(reference_file(file), header=0 if file.endswith(".gz") else None)
+    if column is None:
+        return Reference(Dataset(name=name, points=table.to_numpy(dtype=float)))
+    table = table.sample(frac=1, random_state=0)
+    points = table.drop(columns=column).to_numpy(dtype=float)
+    classes = pd.factorize(table[column], sort=True)[0].astype(np.intp)
+    return Reference(Dataset(name=name, points=points), classes)
+
+
 class Lab:
     """Draws and scores on reference data, each computed once.
 
     Parameters
     ----------
-    load
-        Returns the reference set of a name in ``SETS``.
     most
         Upper limit on the draws of each point, for a quick check; None for none.
+    load
+        Returns the reference set of a name in ``SETS``.
     """
 
-    def __init__(self, load: Callable[[str], Reference], most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, load: Callable[[str], Reference] = load) -> None:
         self._load = load
-        self._most = most
+        self.most = most
         self._kept: dict[Hashable, Any] = {}
 
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
@@ -98,7 +101,7 @@ class Lab:
 
     def limited(self, draws: int) -> int:
         """Number of draws, limited for a quick check."""
-        return draws if self._most is None else min(draws, self._most)
+        return draws if self.most is None else min(draws, self.most)
 
     def data(self, name: str) -> Reference:
         """Reference set of a name."""
@@ -148,30 +151,10 @@ class Lab:
         found.extend(float(f_measure(table(trial.draw(seed)))) for seed in range(len(found), draws))
         return np.array(found[:draws])
 
-    def loss(self, method: str, variant: str, scenario: str, runs: int) -> Measured:
-        """Lower bound on the privacy loss at claim 1."""
-        from dpviz.audit import audit
-
-        runs = runs if self._most is None else min(runs, 1000)
-        found = audit(method, variant, runs=runs, scenario=scenario)
-        # An audit that finds nothing proves nothing.
-        proof = "" if found.violated else "; the proof is on the card"
-        return Measured(
-            value=found.epsilon_lower,
-            sd=None,
-            draws=runs,
-            how=f"audit of {CARDS[method].title} ({variant}), {scenario}, {runs:,} runs on each of "
-            f"two data sets, 99% confidence{proof}",
-        )
-
 
 def averaged(values: Sequence[float] | Floats, how: str) -> Measured:
-    """Mean of draws, with their standard deviation."""
-    array = np.asarray(values, dtype=float)
-    sd = float(array.std(ddof=1)) if array.size > 1 else 0.0
-    return Measured(
-        value=float(array.mean()), sd=sd, draws=array.size, how=f"{how}, {array.size} draws"
-    )
+    """Mean of draws, with their number beside what they are of."""
+    return Measured.mean(values, f"{how}, {len(values)} draws")
 
 
 def least(found: Iterable[Measured]) -> Measured:
@@ -192,6 +175,21 @@ def gap(low: Floats, high: Floats, how: str) -> Measured:
     )
 
 
+def ratio(above: Floats, under: Floats, how: str) -> Measured:
+    """Mean of one score over that of another, drawn with different noise."""
+    value, sd = float(above.mean() / under.mean()), 0.0
+    if min(above.size, under.size) > 1:
+        sd = value * math.hypot(*(one.std(ddof=1) / one.mean() for one in (above, under)))
+    return Measured(value=value, sd=sd, draws=above.size, how=f"{how}, {above.size} draws")
+
+
+def space_of_trial(trial: Any) -> Any:
+    """Space in which a trial of k-means computes."""
+    from dpviz.kmeans.lloyd import space_of
+
+    return space_of(trial.material, trial.config)
+
+
 def titled(data: str) -> str:
     """Name of a reference set for people."""
     return data.upper() if len(data) < 4 else data.capitalize()
@@ -205,3 +203,41 @@ def _said(options: dict[str, Any]) -> list[str]:
         f"{signs.get(name, name)} {value:g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in given.items()
     ]
+
+
+# -- measures of several papers -----------------------------------------------------------------
+
+
+def loss(method: str, variant: str, scenario: str, runs: int, lab: Lab) -> Measured:
+    """Lower bound on the privacy loss at claim 1."""
+    from dpviz.audit import audit
+
+    # A bound needs many runs, in a quick check too.
+    runs = runs if lab.most is None else min(runs, 1000)
+    found = audit(method, variant, runs=runs, scenario=scenario)
+    # An audit that finds nothing proves nothing.
+    proof = "" if found.violated else "; the proof is on the card"
+    return Measured(
+        value=found.epsilon_lower,
+        sd=None,
+        draws=runs,
+        how=f"audit of {CARDS[method].title} ({variant}), {scenario}, {runs:,} runs on each of "
+        f"two data sets, 99% confidence{proof}",
+    )
+
+
+def fact(data: str, what: str, lab: Lab) -> Measured:
+    """Records n, columns d or classes K of a set."""
+    reference = lab.data(data)
+    classes = 0 if reference.classes is None else len(np.unique(reference.classes))
+    value = {"n": reference.dataset.n, "d": reference.dataset.ndim, "K": classes}[what]
+    return Measured(value=float(value), how=titled(data))
+
+
+def preset_fact(preset: str, what: str, lab: Lab) -> Measured:
+    """Draws of a point, or the lowest or highest epsilon, of a preset."""
+    from dpviz.experiments.presets import PRESETS
+
+    one = PRESETS[preset]
+    value = {"draws": one.repeats, "low": min(one.epsilons), "high": max(one.epsilons)}[what]
+    return Measured(value=float(value), how=f"preset {preset}")
