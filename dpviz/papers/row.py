@@ -176,8 +176,8 @@ class Row:
     link
         Page that shows it; in the file ``page?name=value&name=value``.
     claim
-        What the statement means for a number; in the file ``number``, ``at_most``, ``at_least``
-        or ``between``, and ``averaged``. A row without one differs or is not possible, and
+        What the statement means for a number; in the file ``number``, or ``at_least`` or
+        ``at_most`` or both, and ``averaged``. A row without one differs or is not possible, and
         ``declared`` says which.
     measure, given
         Function that measures the number, ``chen.bound`` for that of
@@ -246,12 +246,11 @@ class Row:
 
 # -- the files -----------------------------------------------------------------------------
 
-#: How a claim is written, and the format of the number where the row gives none.
-_CLAIMS = {
+#: Format of the number where the row gives none, by what the claim says.
+_SHOWN_AS = {
     "number": "{value:.6g}",
     "at_most": "at most {value:.3g}",
     "at_least": "at least {value:.3g}",
-    "between": "{value:.3g}",
 }
 
 
@@ -262,28 +261,32 @@ def read_paper(file: Path) -> tuple[Paper, list[Row]]:
     return paper, [_row(name, table) for name, table in tables.items()]
 
 
-def _row(name: str, table: Mapping[str, Any]) -> Row:
+def _row(name: str, table: dict[str, Any]) -> Row:
     """Row of a table in a file."""
-    fields = dict(table)
-    if "link" in fields:
-        page, _, query = fields["link"].partition("?")
-        fields["link"] = Link(page, dict(parse_qsl(query)))
-    if "claim" in fields:
-        (kind,) = _CLAIMS.keys() & fields["claim"]
-        fields["claim"] = _claim(kind, fields["claim"])
-        fields.setdefault("shown_as", _CLAIMS[kind])
-    return Row(name=name, **fields)
+    try:
+        if "link" in table:
+            page, _, query = table["link"].partition("?")
+            table["link"] = Link(page, dict(parse_qsl(query)))
+        if "claim" in table:
+            says = next(one for one in _SHOWN_AS if one in table["claim"])
+            table.setdefault("shown_as", _SHOWN_AS[says])
+            table["claim"] = _claim(**table["claim"])
+        return Row(name=name, **table)
+    except (StopIteration, TypeError) as error:
+        error.add_note(f"This is in the row {name}.")
+        raise
 
 
-def _claim(kind: str, table: Mapping[str, Any]) -> Claim:
-    """Claim of one of the four kinds."""
-    said, averaged = table[kind], table.get("averaged", 0)
-    if kind == "at_most":
-        return Claim(high=said, averaged=averaged)
-    if kind == "at_least":
-        return Claim(low=said, averaged=averaged)
-    low, high = said if kind == "between" else (said, said)
-    return Claim(low=low, high=high, averaged=averaged)
+def _claim(
+    number: float | None = None,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    averaged: int = 0,
+) -> Claim:
+    """Claim of a number, or of one limit or both."""
+    if number is not None:
+        at_least = at_most = number
+    return Claim(low=at_least, high=at_most, averaged=averaged)
 
 
 def read_measured(entry: Mapping[str, Any]) -> Measured:

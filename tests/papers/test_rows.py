@@ -8,16 +8,18 @@ import re
 from dataclasses import replace
 from importlib import import_module
 from inspect import isfunction, signature
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.papers import PAPERS, ROWS, STATES, Row, frame, headline
-from dpviz.papers.row import Claim, Measured, read_measured, stored
+from dpviz.papers.row import FILES, Claim, Measured, read_measured, read_paper, stored
 from tests.benchmarks.papers import function_of, measure
 from tests.benchmarks.papers.__main__ import entry
-from tests.benchmarks.papers.lab import FILES, Lab
+from tests.benchmarks.papers.lab import FILES as DATA_FILES
+from tests.benchmarks.papers.lab import Lab
 from tests.conftest import reference_file
 from tests.support.tiers import daily
 
@@ -33,7 +35,7 @@ FEW, ERRORS = 6, 5.0
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    for file, _ in FILES.values():
+    for file, _ in DATA_FILES.values():
         reference_file(file)
     return Lab(most=FEW)
 
@@ -85,6 +87,18 @@ def test_names_are_unique_and_every_paper_has_rows() -> None:
 
 def test_every_check_is_measured_and_nothing_else_is_stored() -> None:
     assert set(stored()) == {row.name for row in CHECKED}
+
+
+@pytest.mark.parametrize(
+    "line", ["wher = 'dpviz'", "claim = { averaged = 10 }", "claim = { at_mots = 1 }", ""]
+)
+def test_a_slip_in_a_file_is_found_in_its_row(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "000-slip.toml"
+    text = FILES[0].read_text(encoding="utf-8")
+    file.write_text(f"{text}\n[000-slip]\nplace = 'here'\n{line}", encoding="utf-8")
+    with pytest.raises((StopIteration, TypeError)) as caught:
+        read_paper(file)
+    assert caught.value.__notes__ == ["This is in the row 000-slip."]
 
 
 def test_a_row_names_a_function_and_its_arguments() -> None:
