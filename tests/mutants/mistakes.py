@@ -529,8 +529,8 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "data/strict/lines.py",
         "data/explore/test_cases.py",
-        a_separator_at_the_end_costs_the_line=("if not ends_with_mark.any():", "if True:"),
-        a_quotation_mark_costs_the_line=("fields = line.decode().split(mark)", "fields = []"),
+        a_separator_at_the_end_costs_the_line=("pc.min_element_wise(at_end, more)", "0"),
+        a_quotation_mark_costs_the_line=("return line.split(mark)", "return []"),
     ),
     **_of(
         "data/explore/text.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.files import BOM, File
 from dpviz.data.reading.kinds import MISSING
+from dpviz.data.strict.lines import fields_of
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
@@ -40,40 +40,30 @@ def count_of(text: str) -> float:
         return int(text)
     if found := _APART.fullmatch(text):
         return float(re.sub(r"\D", "", found[1]))
-    if _NUMBER.fullmatch(text):
-        value = float(text.replace(",", "."))
-        value = min(value, 2.0 * MAX_EXACT)
-        return value if value == math.floor(value) else 0.0
-    return 0.0
+    if not _NUMBER.fullmatch(text):
+        return 0.0
+    value = min(float(text.replace(",", ".")), 2.0 * MAX_EXACT)
+    return value if value == math.floor(value) else 0.0
 
 
 def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
-    """Counts (rows,) or (rows, columns) of a text for a release.
+    """Counts (rows,) or (rows, columns) of a text; ``axes`` is declared: 1, or any other for two.
 
     One axis has a cell in each line, also in a blank one; the last line needs a line end then. Of
     two axes the first line tells what separates cells, and how many a line has: longer lines are
     cut, and shorter ones end in zeros. So a count in the first line must not hold that sign, unless
     it is in quotation marks: with spaces between cells, no 1,000 may stand there.
 
-    Parameters
-    ----------
-    axes
-        1, or any other number for two: what is declared, since a record must not tell.
-
-    Raises
-    ------
-    InputError
-        If the first line has one cell, though there are two axes, or if names stand in it.
+    Raises InputError if the first line has one cell though there are two axes, or names.
     """
-    text = file.data.removeprefix(BOM).decode(errors="replace").replace("\0", "\ufffd")
+    text = file.data.removeprefix(BOM).decode(errors="replace")
     lines = re.split(r"\r\n|\r|\n", text)
     width, mark = 1, ""
     if axes == 1:
         lines = lines[: len(lines) - (not lines[-1])]
     else:
         lines = [line for line in (one.strip(" ") for one in lines) if line]
-        first, mark = _first_fields(lines[0] if lines else "", file.name)
-        width = len(first)
+        width, mark = _width(lines[0] if lines else "", file.name)
     if len(lines) * width > MAX_CELLS:
         raise InputError(
             f"{shown(file.name)} has {len(lines):,} x {width:,} cells, more than the "
@@ -86,8 +76,8 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
     return matrix[:, 0] if axes == 1 else matrix
 
 
-def _first_fields(line: str, name: str) -> tuple[list[str], str]:
-    """Fields of the first line, and what separates them outside of quotation marks."""
+def _width(line: str, name: str) -> tuple[int, str]:
+    """Cells of the first line, and what separates them outside of quotation marks."""
     plain = re.sub('"[^"]*"', "0", line)
     mark = next((mark for mark in _SEPARATORS if mark in plain), "")
     fields = _fields(line, mark)
@@ -103,16 +93,11 @@ def _first_fields(line: str, name: str) -> tuple[list[str], str]:
             f"{shown(name)} has names above its cells, but a grid of counts has no header: "
             "remove the line."
         )
-    return fields, mark
+    return len(fields), mark
 
 
 def _fields(line: str, mark: str) -> list[str]:
     """Fields of one line; without a mark it is one."""
     if not mark:
         return [line.strip(' "')]
-    if mark == " ":
-        line = re.sub(" +", " ", line)
-    try:
-        return next(csv.reader([line], delimiter=mark, strict=True), [""])
-    except csv.Error:  # an open quotation mark
-        return line.split(mark)
+    return fields_of(re.sub(" +", " ", line) if mark == " " else line, mark)

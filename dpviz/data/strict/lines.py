@@ -1,21 +1,20 @@
 """Text for a release: the first line is public, and every other line is read by itself.
 
-A line with more or fewer fields than the first is missing, and so is a cell that is not UTF-8. A
-line break inside quotes ends a row, too; a quotation mark that is not closed in its line is a
-character like others. A byte order mark in front of a line, as joined files have it, is no part of
-it.
+Lines are an array of Arrow, and every function called on it treats each element by itself. A line
+with more or fewer fields than the first is missing, and so is a cell that is not UTF-8. A line
+break inside quotes ends a row, too; a quotation mark that is not closed in its line is a character
+like others. A byte order mark in front of a line, as joined files have it, is no part of it.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import TableCells, check_width
@@ -26,8 +25,8 @@ from dpviz.data.reading.unread import NamedRows
 #: Possible separators of the fields of a row, and their names; the first line tells which it is.
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
-#: Bytes of lines that are looked at together.
-_BLOCK = 2**23
+#: Bytes of lines that are read together.
+_BLOCK = 2**22
 
 _COMMAS = (
     "In a release a comma is a decimal mark in files separated by {mark}s: write numbers without "
@@ -38,89 +37,64 @@ _COMMAS = (
 def read_lines(file: File, header: bool | str | None) -> Table:
     """Read a text; every cell is text, and there may be no row at all.
 
-    Raises
-    ------
-    InputError
-        If its first line (or ``header``, the line of names that the file lacks) can't be read.
+    Raises InputError if the first line, or ``header``, the line of names that the file lacks, can't
+    be read.
     """
-    lines, names, mark, ragged = independent_lines(file.data, file.name, header)
-    notes = (_COMMAS.format(mark=MARKS[mark]),) if mark != "," else ()
+    if header is False:
+        raise InputError(
+            f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
+            "how many columns there are, and what separates them: put such a line first, or give "
+            'it as the header, for example "x,y".'
+        )
+    data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
+    given = isinstance(header, str)
+    first, start = (header, 0) if isinstance(header, str) else _first_line(data, file.name)
+    mark, names, more = _named(first, file.name, spaces=given)
+    by_spaces, mark = mark == " ", mark.replace(" ", ",")
+    blocks, ragged = [], 0
+    for lines in _blocks(data, start):
+        if by_spaces:
+            lines = pc.replace_substring_regex(pc.ascii_trim_whitespace(lines), r"[\s\v]+", mark)
+        columns, others = _columns(lines, mark, len(names), more)
+        blocks.append(columns)
+        ragged += others
+    cells = [
+        pa.chunked_array([columns[axis] for columns in blocks], pa.large_string())
+        for axis in range(len(names))
+    ]
     return named_table(
         file.name,
         names,
-        TableCells(_columns(lines, mark, len(names)), style="point" if mark == "," else "either"),
+        TableCells(cells, style="point" if mark == "," else "either"),
         memory=file.memory,
-        notes=notes,
+        notes=() if mark == "," else (_COMMAS.format(mark=MARKS[mark]),),
         doubtful=[] if header is not None else doubtful(names),
         ragged=NamedRows(rows=ragged),
     )
 
 
-def _columns(lines: bytes, mark: str, width: int) -> list[pa.ChunkedArray]:
-    """Fields as text; all lines have as many of them."""
-    names = [str(axis) for axis in range(width)]
-    if not re.search(rb"\S", lines):
-        return [pa.chunked_array([], pa.string()) for _ in names]
-    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n"))
-    longest = int(np.diff(ends, prepend=-1, append=len(lines)).max())
-    table = pyarrow.csv.read_csv(
-        # Arrow removes one such mark, and so must not meet that of a record.
-        pa.BufferReader(BOM + lines),
-        pyarrow.csv.ReadOptions(
-            use_threads=False, column_names=names, block_size=max(_BLOCK, longest + 5)
-        ),
-        pyarrow.csv.ParseOptions(delimiter=mark),
-        pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False
-        ),
-    )
-    return list(table.columns)
+def _first_line(data: bytes, name: str) -> tuple[str, int]:
+    """First line that is not blank, and where the next one begins."""
+    written = re.search(rb"\S[^\n]*", data)
+    if not written:
+        raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
+    start, end = data.rfind(b"\n", 0, written.start()) + 1, written.end()
+    line = data[start:end]
+    if b"\0" not in line and not line.startswith(ZIP):
+        with suppress(UnicodeDecodeError):
+            return line.decode(), end + 1
+    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)."
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        way_out = "it is UTF-16: save it as CSV in UTF-8."
+    raise InputError(f"{shown(name)} has a first line that is no text in UTF-8: {way_out}")
 
 
-def independent_lines(
-    data: bytes, name: str, header: bool | str | None
-) -> tuple[bytes, list[str], str, int]:
-    """Lines of a text, names of its columns, their separator, and how many lines are left out.
+def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
+    """Separator of a line of names, the names, and how many separators may end a row.
 
-    Every line is a row, unless its number of fields differs from the line of names or is unclear.
+    The separator may be a run of ``spaces``.
     """
-    if header is False:
-        raise InputError(
-            f"{shown(name)} is to be read without a line of names, but a record must not tell "
-            "how many columns there are, and what separates them: put such a line first, or give "
-            'it as the header, for example "x,y".'
-        )
-    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
-    first, start = header, 0
-    if not isinstance(first, str):
-        written = re.search(rb"\S", data)
-        start = data.rfind(b"\n", 0, written.start()) + 1 if written else len(data)
-        end = data.find(b"\n", start) + 1 or len(data)
-        _check_names(data[start:end], name)
-        first, start = data[start:end].decode().removesuffix("\n"), end
-    delimiter, fields = _named(first, name, spaces=isinstance(header, str))
-    names = list(fields)
-    while len(names) > 1 and not names[-1].strip():  # separators at the end
-        names.pop()
-    check_width(len(names), name)
-    extra = max(1, len(fields) - len(names))
-    mark = "," if delimiter == " " else delimiter
-    parts, ragged = [], 0
-    while start < len(data):
-        end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
-        lines = data[start:end]
-        if delimiter == " ":
-            lines = b"\n".join(b",".join(line.split()) for line in lines.split(b"\n"))
-        lines, others = _lines_of_width(lines, mark, len(names), extra)
-        parts.append(lines)
-        ragged += others
-        start = end
-    return b"".join(parts), names, mark, ragged
-
-
-def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
-    """Separator and fields of the line that names the columns; it may be a run of spaces."""
     found = {}
     for mark in MARKS:
         # With a mark that does not separate, the whole line is one field, maybe a too long one.
@@ -134,8 +108,8 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]
     if width == 1 and spaces and len(line.split()) > 1:
-        return " ", line.split()
-    if marks == [","]:
+        marks, found = [" "], {" ": line.split()}
+    elif marks == [","]:
         marks = [mark for mark, fields in found.items() if len(fields) > 1] or marks
     elif "," in marks and width > 1:
         marks.remove(",")  # of a name such as "height, in m": a decimal mark below
@@ -145,119 +119,73 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
             f"{shown(name)} has a line of names that is separated by {words}: remove one of them "
             "from the names."
         )
-    return marks[0], found[marks[0]]
+    names = found[marks[0]]
+    fields = len(names)
+    while len(names) > 1 and not names[-1].strip():
+        names.pop()
+    check_width(len(names), name)
+    return marks[0], names, max(1, fields - len(names))
 
 
-def _check_names(line: bytes, name: str) -> None:
-    """Refuse a line of names that is no text."""
-    if not line.strip():
-        raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
-    if b"\0" not in line and not line.startswith(ZIP) and _is_utf8(line):
-        return
-    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)."
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        way_out = "it is UTF-16: save it as CSV in UTF-8."
-    raise InputError(f"{shown(name)} has a first line that is no text in UTF-8: {way_out}")
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _lines_of_width(data: bytes, mark: str, width: int, extra: int) -> tuple[bytes, int]:
-    """Lines of ``width`` fields; lines with another or an unclear number of fields are left out.
-
-    Separators at the end are cut off, up to ``extra`` of them: as many as the line of names has, or
-    one. The second part is the number of lines left out, without blank ones.
-
-    Parameters
-    ----------
-    data
-        Lines that end in a newline; the last one may lack it.
-    """
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    if not _is_utf8(data):
+def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
+    """Lines of a text from a place on, some at a time; what is no UTF-8 becomes U+FFFD."""
+    while start < len(data):
+        end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
         # No line changes another one: invalid UTF-8 never extends past a line break.
-        data = data.decode(errors="replace").encode()
-    signs = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(signs == ord("\n")) + 1
-    starts = np.concatenate(([0], ends[:-1]))
-    sizes = ends - starts
-    separators, unclear = signs == ord(mark), np.zeros(len(ends), dtype=bool)
-    if b'"' in data:
-        inside, doubtful = _quoted(signs, starts, sizes, mark)
-        separators &= ~inside
-        unclear = np.logical_or.reduceat(doubtful, starts)
-    found = np.add.reduceat(separators, starts, dtype=np.intp) + 1
-    sizes_kept, kept = sizes.copy(), np.ones(len(signs), dtype=bool)
-    ends_with_mark = ~unclear
-    for _ in range(extra):
-        ends_with_mark &= (found > width) & separators[starts + sizes_kept - 2] & (sizes_kept > 1)
-        if not ends_with_mark.any():
-            break
-        kept[(starts + sizes_kept - 2)[ends_with_mark]] = False
-        sizes_kept -= ends_with_mark
-        found -= ends_with_mark
-    keep = unclear | (found == width)
-    others = 0 if keep.all() else int((np.logical_or.reduceat(signs > 32, starts) & ~keep).sum())
-    data = signs[kept & np.repeat(keep, sizes)].tobytes()
-    ends = np.cumsum(sizes_kept[keep])[unclear[keep]]
-    data, wrong = _with_rows(data, ends - sizes[unclear], ends, mark, width, extra)
-    return data, others + wrong
+        text = pa.array([data[start:end].decode(errors="replace")], pa.large_string())
+        yield pc.split_pattern(text, "\n").flatten()
+        start = end
 
 
-def _with_rows(
-    data: bytes,
-    starts: NDArray[np.intp],
-    ends: NDArray[np.intp],
-    mark: str,
-    width: int,
-    extra: int,
-) -> tuple[bytes, int]:
-    """Lines, of which some are read one by one, and how many of these are left out."""
-    parts, upto, wrong = [], 0, 0
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        row = _row(data[start : end - 1], mark, width, extra)
-        wrong += not row
-        parts += [data[upto:start], row]
-        upto = end
-    return b"".join([*parts, data[upto:]]), wrong
+def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
+    """Columns of the lines of ``width`` fields, and how many other lines are not blank.
 
-
-def _quoted(
-    signs: NDArray[np.uint8], starts: NDArray[np.intp], sizes: NDArray[np.intp], mark: str
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of the signs inside quotation marks, and of the marks that need a detailed check.
-
-    The latter are not around a whole field, or are not closed in their line.
+    A line may end in some ``more`` separators: as many as the line of names has, or one.
     """
-    quotes = signs == ord('"')
-    before = np.cumsum(quotes, dtype=np.int32) - quotes
-    inside = (before - np.repeat(before[starts], sizes)) % 2 == 1
-    border = quotes | (signs == ord(mark)) | (signs == ord("\n"))
-    opened = np.concatenate(([True], border[:-1]))
-    closed = np.concatenate((border[1:], [True]))
-    doubtful = quotes & ~np.where(inside, closed, opened)
-    # A line break inside quotation marks: the last mark is not closed.
-    return inside, doubtful | (inside & (signs == ord("\n")))
+    lines = lines.filter(pc.not_equal(lines, ""))
+    fields = _fields(lines, mark)
+    beyond = pc.subtract(pc.list_value_length(fields), width)
+    at_end = pc.subtract(pc.binary_length(lines), pc.binary_length(pc.ascii_rtrim(lines, mark)))
+    is_row = pc.and_(
+        pc.greater_equal(beyond, 0), pc.less_equal(beyond, pc.min_element_wise(at_end, more))
+    )
+    rows, others = fields.filter(is_row), lines.filter(pc.invert(is_row))
+    written = pc.match_substring_regex(others, r"[^\x00-\x20]")
+    return [pc.list_element(rows, axis) for axis in range(width)], written.true_count
 
 
-def _row(line: bytes, mark: str, width: int, extra: int) -> bytes:
-    """Line of ``width`` quoted fields, or nothing if their number differs or is unclear."""
+def _fields(lines: pa.Array, mark: str) -> pa.Array:
+    """Fields of every line: a list of texts for each."""
+    if not pc.any(pc.match_substring(lines, '"')).as_py():
+        return pc.split_pattern(lines, mark)
+    # Line breaks, which no line holds, come between the fields. Quotation marks around whole fields
+    # go; lines with separators or further marks inside of them are read by Python.
+    plain = f'[^"{mark}]*'
+    is_hard = pc.invert(_consist_of(lines, f'"{plain}"|{plain}', mark))
+    texts = pc.replace_substring(pc.replace_substring(lines, '"', ""), mark, "\n")
+    hard = lines.filter(is_hard)
+    # Of these, one reader takes those that end all their quotation marks, which is faster.
+    is_whole = pc.and_(
+        _consist_of(hard, f'"([^"]|"")*"|{plain}', mark),
+        pc.less(pc.binary_length(hard), csv.field_size_limit()),
+    )
+    whole = csv.reader(hard.filter(is_whole).to_pylist(), delimiter=mark, strict=True)
+    rows = (
+        next(whole) if in_order else fields_of(line, mark)
+        for line, in_order in zip(hard.to_pylist(), is_whole.to_pylist(), strict=True)
+    )
+    separated = pa.array(map("\n".join, rows), lines.type)
+    return pc.split_pattern(pc.replace_with_mask(texts, is_hard, separated), "\n")
+
+
+def _consist_of(lines: pa.Array, field: str, mark: str) -> pa.Array:
+    """Whether every line is fields of this pattern alone."""
+    return pc.match_substring_regex(lines, f"^({field})({re.escape(mark)}({field}))*$")
+
+
+def fields_of(line: str, mark: str) -> list[str]:
+    """Fields of one line, in which an open quotation mark is a character like others."""
     try:
-        fields = next(csv.reader([line.decode()], delimiter=mark, strict=True), [])
-    except csv.Error:  # a quotation mark that is a character like others; this line alone tells
-        fields = line.decode().split(mark)
-    end = line.decode()
-    while width < len(fields) <= width + extra and end.endswith(mark):
-        fields.pop()
-        end = end.removesuffix(mark)
-    if len(fields) != width:
-        return b""
-    return (mark.join('"' + field.replace('"', '""') + '"' for field in fields) + "\n").encode()
+        return next(csv.reader([line], delimiter=mark, strict=True), [""])
+    except csv.Error:
+        return line.split(mark)

@@ -1,4 +1,7 @@
-"""What a release reads: text, Parquet and arrays; other files are saved as one of them first."""
+"""What a release reads: text, Parquet and arrays; other files are saved as one of them first.
+
+Errors are InputError, by what is public of the file alone.
+"""
 
 from __future__ import annotations
 
@@ -17,36 +20,22 @@ from dpviz.data.strict.lines import read_lines
 
 
 def read_strictly(file: File, header: bool | str | None, options: Options) -> Table:
-    """Make a table, which may have no row, for a release.
-
-    Raises
-    ------
-    InputError
-        By what is public of the file alone.
-    """
+    """Make a table, which may have no row."""
     _check(file, options)
+    if file.format == "text":
+        return read_lines(file, header)
     if file.format == "npy":
         return read_array(read_npy(file), file.name, file.memory)
-    if file.format == "parquet":
-        cells = ParquetCells(file.data, file.name)
-        return named_table(file.name, cells.names, cells, flat=cells.flat, memory=file.memory)
-    return read_lines(file, header)
+    cells = ParquetCells(file.data, file.name)
+    return named_table(file.name, cells.names, cells, flat=cells.flat, memory=file.memory)
 
 
 def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] | Table:
-    """Cells of a grid of counts for a release, whose text has one or two axes.
-
-    Raises
-    ------
-    InputError
-        By what is public of the file alone.
-    """
+    """Cells of a grid of counts, whose text has one or two axes."""
     _check(file, options)
-    if file.format == "npy":
-        return read_npy(file)
-    if file.format == "parquet":
-        return read_strictly(file, None, options)
-    return cells_of_text(file, axes)
+    if file.format == "text":
+        return cells_of_text(file, axes)
+    return read_npy(file) if file.format == "npy" else read_strictly(file, None, options)
 
 
 def _check(file: File, options: Options) -> None:
