@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,8 @@ from dpviz.grid.counts import quantize_parts
 from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Counted:
-    """What one pass over stored records counts.
-
-    Parameters
-    ----------
-    counts
-        Records per cell, as :func:`dpviz.grid.counts.quantize` returns them.
-    n_outside
-        Points outside the domain.
-    dropped
-        Rows left out because a value was missing or infinite.
-    """
+class Counted(NamedTuple):
+    """Records per cell, points outside the domain, and rows without a finite value."""
 
     counts: NDArray[np.int64]
     n_outside: int
@@ -42,24 +31,14 @@ def count_cells(
     outside: Outside,
     engine: Engine,
 ) -> Counted:
-    """Count the records of all parts in every cell of a grid, to the last unit as in memory.
+    """Count the records of all parts in every cell of a grid, as :func:`dpviz.grid.counts.quantize`.
 
-    Parameters
-    ----------
-    parts, engine
-        Where the records are, and who reads them.
-    grid, domain, outside
-        As in :func:`dpviz.grid.counts.quantize`.
-
-    Raises
-    ------
-    InputError
-        Where the grid does not fit the domain or the memory, or a part can't be read.
+    Raises InputError where the grid does not fit the domain or the memory, or a part can't be read.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     counts, others = engine.total(parts, partial(_count, domain, shape, outside))
-    return Counted(counts=counts, n_outside=int(others[0]), dropped=int(others[1]))
+    return Counted(counts, int(others[0]), int(others[1]))
 
 
 def counted(
@@ -69,15 +48,7 @@ def counted(
     outside: Outside,
     engine: Engine,
 ) -> Dataset:
-    """Stored records as a grid of counts, with the domain that it covers.
-
-    Parameters
-    ----------
-    source
-        Records.
-    grid, domain, outside, engine
-        As in :func:`count_cells`, which raises the errors.
-    """
+    """Stored records as a grid of counts, with the domain that it covers; see ``count_cells``."""
     found = count_cells(source.parts, grid, domain, outside, engine)
     fate = "left out" if outside == "drop" else "moved to its border"
     note = f"Outside the domain: {found.n_outside:,} points, {fate}."
@@ -92,7 +63,6 @@ def counted(
 
 
 def _count(domain: Domain, shape: tuple[int, ...], outside: Outside, part: Part) -> Tables:
-    """Counts of a part, and the numbers of its points outside and of its rows left out."""
     dropped = 0
 
     def all_points() -> Iterator[NDArray[np.float64]]:

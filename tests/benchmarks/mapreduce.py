@@ -36,7 +36,16 @@ import pyarrow.parquet as pq
 
 from dpviz import __version__
 from dpviz.data.engine.dask import JOINED, Cluster
-from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed, waiting
+from dpviz.data.engine.tables import (
+    Engine,
+    PartWork,
+    Tables,
+    Titled,
+    joined,
+    read,
+    read_alone,
+    summed,
+)
 from dpviz.data.stored import Stored, stored
 from dpviz.experiments.worker_times import FILE, PassModel, Timing, WorkerTimes, parts_of
 from dpviz.grid.domain import Domain
@@ -217,7 +226,7 @@ class Alone:
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
         """Return the tables of all parts added up."""
-        return summed(joined([waiting(one) for one in self.tables(parts, work)]))
+        return summed(joined([read_alone(work, part) for part in parts]))
 
 
 def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> None:
@@ -283,7 +292,7 @@ def merging(source: Stored) -> float:
     """Seconds of a table on its way: packed and joined in a tree, and added on the driver."""
     watched = Watched(Alone())
     clustered(METHODS[0], EPSILON, source, watched)
-    tables = [waiting(read(watched.works[-1], part)) for part in source.parts]
+    tables = [read_alone(watched.works[-1], part) for part in source.parts]
 
     def merged() -> None:
         level = tables

@@ -38,22 +38,10 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Engine of a name, to read stored records with.
+    """Engine of a name in ``ENGINES``; see :class:`~dpviz.data.engine.local.Local` for the callbacks.
 
-    Parameters
-    ----------
-    name
-        One of ``ENGINES``.
-    scheduler
-        Address of the scheduler of Dask; None for the local engine.
-    progress, cancelled
-        As in :class:`dpviz.data.engine.local.Local`.
-
-    Raises
-    ------
-    InputError
-        Where name and scheduler don't fit together, Dask is not installed, or no scheduler with a
-        worker answers.
+    Raises InputError where name and address of a scheduler don't fit together, Dask is not
+    installed, or no scheduler with a worker answers.
     """
     check_engine(name, scheduler)
     if scheduler is None:

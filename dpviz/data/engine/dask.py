@@ -11,25 +11,16 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from threading import Event
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress, Work
-from dpviz.data.engine.tables import (
-    PartWork,
-    Tables,
-    Titled,
-    Waiting,
-    joined,
-    read,
-    summed,
-    waiting,
-)
+from dpviz.data.engine.tables import PartWork, Tables, Titled, joined, read, read_alone, summed
 
 #: Tables that a task adds up: a tree of such tasks keeps every worker's memory small.
 JOINED = 16
@@ -49,41 +40,23 @@ LOST = 40.0
 
 
 @dataclass(kw_only=True)
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """Workers of a Dask scheduler; a context manager, which closes the connection.
 
-    Parameters
-    ----------
-    scheduler
-        Address, as ``dask scheduler`` prints it: "tcp://10.0.0.1:8786".
-    progress, cancelled
-        As in :class:`dpviz.data.engine.local.Local`.
-
-    Raises
-    ------
-    InputError
-        Where Dask is not installed, or no scheduler answers or has a worker.
+    ``scheduler`` is its address, as ``dask scheduler`` prints it: "tcp://10.0.0.1:8786"; for the
+    callbacks see :class:`~dpviz.data.engine.local.Local`. Raises InputError where Dask is not installed,
+    or no scheduler answers or has a worker.
     """
 
     scheduler: str
     progress: Progress | None = None
     cancelled: IsCancelled | None = None
-    _client: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Connect."""
         self._client = _connected(self.scheduler)
 
-    def __enter__(self) -> Cluster:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the connection; scheduler and workers go on."""
         # A scheduler that has stopped answers no farewell.
         self._client.close(timeout=PULSE)
@@ -94,9 +67,8 @@ class Cluster:
         return found
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts added up, floats in the order of the parts."""
-        found: Waiting = self._run(parts, partial(_read_alone, work), joined)
-        return summed(found)
+        """Return the tables of all parts, added up in the order of the parts."""
+        return summed(self._run(parts, partial(read_alone, work), joined))
 
     def _run(
         self, parts: Sequence[Titled], task: Callable[[Any], Any], join: Callable[[Any], Any]
@@ -104,8 +76,8 @@ class Cluster:
         """Result of a tree of tasks: one for each part, joined by fewer and fewer."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
         # Impure: an equal task of another run, or of a file that has changed since, is another.
-        leaves = self._client.map(task, parts, pure=False)
-        every, level = list(leaves), leaves
+        leaves = level = self._client.map(task, parts, pure=False)
+        every = list(leaves)
         while len(level) > 1 or level is leaves:
             width = len(level) if join is list else JOINED
             level = [
@@ -124,27 +96,23 @@ class Cluster:
         """Result of the last task; looks at progress and cancelling meanwhile."""
         from distributed import KilledWorker
 
-        finished = Event()
+        finished, left = Event(), leaves
         last.add_done_callback(lambda _: finished.set())
-        left = leaves
         seen = looked = monotonic()
-        while True:
-            steps.check()
-            if finished.wait(LOOK):
-                break
+        steps.check()
+        while not finished.wait(LOOK):
             if monotonic() > looked + PULSE:
-                answers, workers = self._pulse()
+                seen = self._seen(seen)
                 looked = monotonic()
-                if workers:
-                    seen = looked
-                elif looked > seen + LOST:
-                    raise self._lost(answers)
-            done = [leaf for leaf in left if leaf.done()]
-            left = [leaf for leaf in left if not leaf.done()]
-            for leaf in done:
-                # What is added need not stay in a worker's memory.
-                leaf.release()
-                steps.advance()
+            waiting = []
+            for leaf in left:
+                if leaf.done():
+                    leaf.release()  # what is added need not stay in a worker's memory
+                    steps.advance()
+                else:
+                    waiting.append(leaf)
+            left = waiting
+            steps.check()
         try:
             found = last.result()
         except InputError as error:
@@ -161,33 +129,29 @@ class Cluster:
                 f"the Dask scheduler at {shown(self.scheduler)} was lost in mid-run: start it "
                 "and its workers again, and run again."
             ) from None
-        else:
-            steps.advance(len(left))
-            return found
+        steps.advance(len(left))
+        return found
 
-    def _pulse(self) -> tuple[bool, int]:
-        """Whether the scheduler answers, and how many workers it has."""
+    def _seen(self, before: float) -> float:
+        """When the scheduler had a worker for the last time; InputError where that is long ago."""
+        scheduler = shown(self.scheduler)
         try:
             facts = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
         except (OSError, TimeoutError):
-            return False, 0
-        return True, len(facts["workers"])
-
-    def _lost(self, answers: bool) -> InputError:
-        """Error for a run that nobody works on any more."""
-        scheduler = shown(self.scheduler)
-        return InputError(
-            f"the Dask scheduler at {scheduler} has had no worker for {LOST:.0f} s: start some "
-            f'with "dask worker {scheduler}", see the logs of the old ones, and run again.'
-            if answers
-            else f"the Dask scheduler at {scheduler} has not answered for {LOST:.0f} s: see "
-            "whether it still runs, start it and its workers again, and run again."
-        )
-
-
-def _read_alone(work: PartWork, part: Titled) -> Waiting:
-    """Tables of a part, ready to be joined."""
-    return waiting(read(work, part))
+            lost = (
+                f"has not answered for {LOST:.0f} s: see whether it still runs, start it and its "
+                "workers again, and run again."
+            )
+        else:
+            if facts["workers"]:
+                return monotonic()
+            lost = (
+                f'has had no worker for {LOST:.0f} s: start some with "dask worker {scheduler}", '
+                "see the logs of the old ones, and run again."
+            )
+        if monotonic() > before + LOST:
+            raise InputError(f"the Dask scheduler at {scheduler} {lost}")
+        return before
 
 
 def _connected(scheduler: str) -> Any:
@@ -203,6 +167,7 @@ def _connected(scheduler: str) -> Any:
     # What goes wrong is said in one sentence, not in the log of every layer.
     for layer in ("client", "core", "comm"):
         logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
+    place = shown(scheduler)
     try:
         if parse_address(scheduler)[0] in ("tcp", "tls"):
             # Nobody there: a client would try again and again, and at times never ends.
@@ -210,25 +175,20 @@ def _connected(scheduler: str) -> Any:
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"no Dask scheduler answers at {shown(scheduler)} ({type(error).__name__}): start one "
-            'with "dask scheduler", and give the address that it prints.'
+            f"no Dask scheduler answers at {place} ({type(error).__name__}): start one with "
+            '"dask scheduler", and give the address that it prints.'
         ) from None
     try:
         client.wait_for_workers(1, timeout=FIRST_WORKER)
-    except TimeoutError:
-        client.close()
-        raise InputError(
-            f"the Dask scheduler at {shown(scheduler)} has no workers: start some with "
-            f'"dask worker {shown(scheduler)}".'
-        ) from None
-    # Asked beforehand: one that can't read a task drops it, or ends, and nobody is told.
-    try:
+        # Asked beforehand: one that can't read a task drops it, or ends, and nobody is told.
         client.run_on_scheduler(exec, _NEEDED)
         client.run(exec, _NEEDED)
-    except ImportError as error:
+    except (TimeoutError, ImportError) as error:
         client.close()
         raise InputError(
-            f"the scheduler at {shown(scheduler)} or one of its workers lacks a package "
+            f'the Dask scheduler at {place} has no workers: start some with "dask worker {place}".'
+            if isinstance(error, TimeoutError)
+            else f"the scheduler at {place} or one of its workers lacks a package "
             f"({shown(error, 80)}): install dpviz there, in the same versions as here."
         ) from None
     return client

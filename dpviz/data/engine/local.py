@@ -20,12 +20,8 @@ AHEAD = 2
 class Local:
     """Threads of this process.
 
-    Parameters
-    ----------
-    progress
-        Called with the number of parts read, and of all parts; each pass begins anew.
-    cancelled
-        Asked between parts whether the run should stop.
+    ``progress`` is called with the number of parts read and that of all parts, anew in each pass;
+    ``cancelled`` is asked between parts whether the run should stop.
     """
 
     progress: Progress | None = None
@@ -36,7 +32,7 @@ class Local:
         return list(self._read(parts, work))
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts added up, in the order of the parts."""
+        """Return the tables of all parts, added up in the order of the parts."""
         found = self._read(parts, work)
         total = tuple(table.copy() for table in next(found))
         for tables in found:
@@ -45,18 +41,15 @@ class Local:
         return total
 
     def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
-        """Tables of the parts in their order."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
         # Not the threads of dpviz.base.threads, which no task may wait for: reading may use them.
         threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
         ahead: deque[Future[Tables]] = deque()
         left = iter(parts)
         try:
-            for _ in parts:
-                steps.check()
+            for _ in steps.over(parts):
                 while len(ahead) < AHEAD * processors() and (part := next(left, None)) is not None:
                     ahead.append(threads.submit(read, work, part))
                 yield ahead.popleft().result()
-                steps.advance()
         finally:
             threads.shutdown(cancel_futures=True)

@@ -7,6 +7,7 @@ parts: any engine returns the same bits, however many workers it has and whichev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,14 +21,15 @@ Tables = tuple[NDArray[Any], ...]
 #: Tables that wait to be added, for each place of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
+#: Reads a part; a function of a module, or a partial of one, since it travels to the workers.
+PartWork = Callable[[Any], Tables]
+
 
 class Titled(Protocol):
-    """A part of stored records: it can be sent to another process, and has a name."""
+    """A part of stored records: it can be sent to another process, and has a name for messages."""
 
     @property
-    def title(self) -> str:
-        """Name for messages."""
-        ...
+    def title(self) -> str: ...  # noqa: D102
 
 
 class Part(Titled, Protocol):
@@ -46,38 +48,24 @@ class Part(Titled, Protocol):
         ...
 
 
-#: Reads a part; a function of a module, or a partial of one, since it travels to the workers.
-PartWork = Callable[[Any], Tables]
-
-
 class Engine(Protocol):
-    """Runs the same work on all parts of the records."""
+    """Runs the same work on all parts of the records.
+
+    It raises InputError where a part can't be read, or has changed, with its name; and Cancelled
+    where the run should stop.
+    """
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part, in the order of the parts.
-
-        Raises
-        ------
-        InputError
-            Where a part can't be read, or has changed: the message names it.
-        Cancelled
-            Where the run should stop.
-        """
+        """Return the tables of every part, in the order of the parts."""
         ...
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts added up; raises the same."""
+        """Return the tables of all parts, added up in the order of the parts."""
         ...
 
 
 def read(work: PartWork, part: Titled) -> Tables:
-    """Do the work on a part; a file that can't be read is named.
-
-    Raises
-    ------
-    InputError
-        Where the file is missing, or the disk or network fails.
-    """
+    """Do the work on a part; InputError names a file that is missing or can't be read."""
     try:
         return work(part)
     except OSError as error:
@@ -87,32 +75,27 @@ def read(work: PartWork, part: Titled) -> Tables:
         ) from error
 
 
-def waiting(tables: Tables) -> Waiting:
-    """Tables of a part, ready to be joined with others."""
-    return tuple([table] for table in tables)
+def read_alone(work: PartWork, part: Titled) -> Waiting:
+    """Tables of a part, ready to be joined."""
+    return tuple([table] for table in read(work, part))
 
 
 def joined(some: Iterable[Waiting]) -> Waiting:
     """Join tables in the order of their parts: whole numbers are added, floats wait."""
-    columns = zip(*some, strict=True)
-    return tuple(_lighter([table for few in column for table in few]) for column in columns)
-
-
-def _lighter(tables: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """One sum of tables of whole numbers; floats as they are."""
-    whole = all(np.issubdtype(table.dtype, np.integer) for table in tables)
-    return [added(tables)] if whole else tables
-
-
-def added(tables: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Sum of tables, one after the other; at least one."""
-    rest = iter(tables)
-    total = next(rest).copy()
-    for table in rest:
-        total += table
-    return total
+    columns = [list(chain(*column)) for column in zip(*some, strict=True)]
+    return tuple(
+        [_added(tables)] if all(table.dtype.kind in "iu" for table in tables) else tables
+        for tables in columns
+    )
 
 
 def summed(all_tables: Waiting) -> Tables:
     """Tables of all parts, added in the order of the parts."""
-    return tuple(added(tables) for tables in all_tables)
+    return tuple(_added(tables) for tables in all_tables)
+
+
+def _added(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    total = tables[0].copy()
+    for table in tables[1:]:
+        total += table
+    return total
