@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.errors import InputError, listed, shown
+from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.grid.domain import Domain
 
@@ -27,11 +27,11 @@ FOLDER = Path(__file__).with_name("natural_earth")
 MOST_BYTES = 5 * 2**20
 
 #: Details that are smaller than this part of the domain are left out: a panel has some hundred
-#: Most points of a piece of a line that is simplified at once.
-_PIECE = 1_000
-
 #: pixels a side. So are islands that are smaller than twice of it.
 _DETAIL = 1 / 800
+
+#: Most points of a piece of a line that is simplified at once.
+_PIECE = 1_000
 
 #: Types of GeoJSON.
 _TYPES = {
@@ -67,16 +67,10 @@ class Background:
 
 
 def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
-    """Coastlines and borders inside a domain of longitude and latitude, shape (n, 2).
+    """Coastlines and borders (n, 2) inside a domain of degrees; latitude is first if ``swapped``.
 
-    Drawn for 1:50 million: they are good to some kilometres.
-
-    Parameters
-    ----------
-    domain
-        Bounds in degrees; longitudes from 0 to 360 are as good as those from -180 to 180.
-    swapped
-        Whether latitude is the first axis.
+    Drawn for 1:50 million: they are good to some kilometres. Longitudes from 0 to 360 are as good
+    as those from -180 to 180.
     """
 
     def build() -> Lines:
@@ -108,16 +102,9 @@ def _earth() -> NDArray[Any]:
 
 
 def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
-    """Return the parts of lines inside a domain of two axes, without tiny details.
+    """Return the parts of shapely's lines inside a domain of two axes, without tiny details.
 
-    Parameters
-    ----------
-    lines
-        Of shapely.
-    domain
-        Bounds of both axes.
-    least
-        Smaller parts are left out, in shares of the domain.
+    Parts smaller than ``least``, in shares of the domain, are left out.
     """
     import shapely
 
@@ -144,28 +131,22 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
     """Cut lines into short pieces that share their ends; return them and the line of each.
 
-    GEOS simplifies a line by recursion: a long zigzag would overflow the stack, and end the server.
-
-    Parameters
-    ----------
-    points, line
-        Points (n, 2) of all lines in order, and the number of the line of each.
+    ``line`` is the number of that of each point. GEOS simplifies a line by recursion: a long zigzag
+    would overflow the stack, and end the server.
     """
     import shapely
 
-    first = np.flatnonzero(np.r_[True, np.diff(line) > 0])
-    place = np.arange(len(line)) - np.repeat(first, np.diff(np.r_[first, len(line)]))
-    last = np.r_[np.diff(line) > 0, True]
+    goes_on = np.r_[False, np.diff(line) == 0]
+    first = np.maximum.accumulate(np.where(goes_on, 0, np.arange(len(line))))
     # A point at which one piece ends and the next begins is in both.
-    shared = (place > 0) & (place % _PIECE == 0) & ~last
-    order = np.repeat(np.arange(len(line)), 1 + shared)
-    begins = np.r_[True, (np.diff(line[order]) > 0) | (np.diff(order) == 0)]
+    ends = goes_on & np.r_[goes_on[1:], False] & ((np.arange(len(line)) - first) % _PIECE == 0)
+    order = np.repeat(np.arange(len(line)), 1 + ends)
+    begins = ~goes_on[order] | np.r_[False, np.diff(order) == 0]
     number = np.cumsum(begins) - 1
     return shapely.linestrings(points[order], indices=number), line[order][begins]
 
 
 def _has_place(feature: Any) -> bool:
-    """Tell whether a feature has a geometry, readable or not."""
     is_feature = isinstance(feature, dict) and feature.get("type") == "Feature"
     return not is_feature or feature.get("geometry") is not None
 
@@ -173,17 +154,14 @@ def _has_place(feature: Any) -> bool:
 def read_background(content: bytes, name: str) -> Background:
     """Read the lines and the outlines of polygons of a file of GeoJSON.
 
-    Raises
-    ------
-    InputError
-        If the file is too large, no GeoJSON, or without lines and polygons.
+    Raises InputError if the file is too large, no GeoJSON, or without lines and polygons.
     """
     import shapely
 
     if len(content) > MOST_BYTES:
         raise InputError(
             f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the most for a background: "
-            f"simplify its lines, or leave out what is not drawn."
+            "simplify its lines, or leave out what is not drawn."
         )
     try:
         whole = json.loads(content)
@@ -208,11 +186,11 @@ def read_background(content: bytes, name: str) -> Background:
     while (nested := shapely.get_type_id(parts) >= 4).any():
         parts = np.concatenate([parts[~nested], shapely.get_parts(parts[nested])])
     kinds = shapely.get_type_id(parts)
-    drawn = np.concatenate([parts[np.isin(kinds, (1, 2))], shapely.boundary(parts[kinds == 3])])
-    drawn = shapely.get_parts(drawn)
+    # Boundaries of lines are their ends: only those of polygons are drawn.
+    drawn = shapely.get_parts(np.where(kinds == 3, shapely.boundary(parts), parts)[kinds > 0])
     drawn = drawn[~shapely.is_empty(drawn)]
     if not len(drawn):
-        what = listed(sorted({"points" for one in kinds if one == 0})) or shown(str(kind))
+        what = "points" if (kinds == 0).any() else shown(str(kind))
         raise InputError(
             f"{shown(name)} has no lines and no polygons ({what} only): a background is drawn of "
             "these; load points as data instead."

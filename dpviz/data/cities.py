@@ -39,19 +39,15 @@ class City(NamedTuple):
 
 @cache
 def cities() -> dict[str, City]:
-    """All cities by their title, the most populous first."""
+    """All cities by their title, the most populous first: of two with one title it keeps it."""
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(FOLDER / "cities.parquet").to_pylist()
-    found = [
-        City(one["city"], one["country"], one["region"], one["lon"] / 1000, one["lat"] / 1000)
-        for one in rows
-    ]
-    titled: dict[str, City] = {}
-    for one in found:
-        # Of two cities with one title, the more populous one keeps it.
-        titled.setdefault(one.title, one)
-    return titled
+    found: dict[str, City] = {}
+    for row in pq.read_table(FOLDER / "cities.parquet").to_pylist():
+        place = row["lon"] / 1000, row["lat"] / 1000
+        city = City(row["city"], row["country"], row["region"], *place)
+        found.setdefault(city.title, city)
+    return found
 
 
 def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
@@ -71,15 +67,15 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
     """
     if not in_degrees(columns, bounds):
         return ""
-    lon, lat = (bounds[axis] for axis in map_axes(columns))
-    if found := cities_within(lon, lat):
-        return f"The largest city inside is {found[0].title}."
-    if exchanged := cities_within(lat, lon):
-        return (
-            f"No city is inside: with the bounds of {' and '.join(map(shown, columns))} "
-            f"exchanged, {exchanged[0].title} would be. Check the bounds."
-        )
-    return "No city is inside."
+    inside, instead = _largest(columns, bounds)
+    if inside:
+        return f"The largest city inside is {inside.title}."
+    names = " and ".join(map(shown, columns))
+    return "No city is inside" + (
+        f": with the bounds of {names} exchanged, {instead.title} would be. Check the bounds."
+        if instead
+        else "."
+    )
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
@@ -89,14 +85,22 @@ def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
     """
     if not in_degrees(columns, domain.bounds):
         return
-    lon, lat = (domain.bounds[axis] for axis in map_axes(columns))
-    if not cities_within(lon, lat) and (exchanged := cities_within(lat, lon)):
+    inside, instead = _largest(columns, domain.bounds)
+    if instead and not inside:
         raise InputError(
             f'domain "{domain}" has no city inside, and with the bounds of '
-            f"{' and '.join(map(shown, columns))} exchanged it has {exchanged[0].title}: give "
+            f"{' and '.join(map(shown, columns))} exchanged it has {instead.title}: give "
             f'"{domain.select((1, 0))}", bounds in the order of the columns; or, where no city is '
             "meant, name the columns north and east."
         )
+
+
+def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City | None]:
+    """Largest city inside bounds of longitude and latitude, and inside the exchanged ones."""
+    lon, lat = (bounds[axis] for axis in map_axes(columns))
+    both = cities_within(lon, lat), cities_within(lat, lon)
+    inside, instead = (next(iter(found), None) for found in both)
+    return inside, instead
 
 
 def exchanged(
@@ -104,27 +108,24 @@ def exchanged(
 ) -> str:
     """Ask whether latitudes and longitudes are exchanged, if it looks so; else empty.
 
-    It looks at records, so it is for exploring alone.
-
-    Parameters
-    ----------
-    columns
-        Two names.
-    points, axes
-        Shape (n, d), and the positions of the two columns.
+    It looks at records, so it is for exploring alone: at the two columns ``axes`` of points (n, d),
+    which have the names ``columns``.
     """
     if not len(points) or not placed(columns):
         return ""
     # Most records: a few may be anywhere.
     some = points[:: len(points) // LOOKED_AT + 1][:, axes]
-    low, high = np.quantile(some, (0.05, 0.95), axis=0)
-    box = np.stack([low, high], axis=1).tolist()
+    box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)
-    why, bounds = "", box if placed(columns) == "lonlat" else box[::-1]
     if not in_degrees(columns, box):
         why = "most latitudes are beyond 90" if in_degrees(columns, box[::-1]) else ""
-    elif not cities_within(*bounds) and (there := cities_within(*bounds[::-1])):
-        why = f"{there[0].title} is where most records would then be, and no city where they are"
+    else:
+        inside, instead = _largest(columns, box)
+        why = (
+            f"{instead.title} is where most records would then be, and no city where they are"
+            if instead and not inside
+            else ""
+        )
     return why and (
         f"Are the values of {first} and {second} exchanged? It looks so: {why}. Then exchange the "
         "two names in the file."
@@ -134,31 +135,20 @@ def exchanged(
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
     """Square of a width in kilometres around a city, rounded to thousandths of a degree.
 
-    Parameters
-    ----------
-    city
-        Middle of the box.
-    width
-        Kilometres from side to side.
-    swapped
-        Whether latitude is the first axis.
-
-    Raises
-    ------
-    InputError
-        Where the box would reach over a pole, around the Earth or over the 180th meridian.
+    Latitude is its first axis where ``swapped``. Raises InputError where it would reach over a
+    pole, around the Earth or over the 180th meridian.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)
+    beyond = ""
     if abs(city.lat) + up > 90 or across > 180:
+        beyond = "a pole or around the Earth"
+    elif abs(city.lon) + across > 180:  # records on the other side have longitudes far away
+        beyond = "the 180th meridian, where longitudes start again"
+    if beyond:
         raise InputError(
-            f"width = {width:g} km around {shown(city.name)} reaches over a pole or around the "
-            "Earth: choose a smaller width."
-        )
-    if abs(city.lon) + across > 180:  # records on the other side have longitudes far away
-        raise InputError(
-            f"width = {width:g} km around {shown(city.name)} reaches over the 180th meridian, "
-            "where longitudes start again: choose a smaller width."
+            f"width = {width:g} km around {shown(city.name)} reaches over {beyond}: choose a "
+            "smaller width."
         )
     lon, lat = (
         (round(at - half, 3), round(at + half, 3))

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,8 @@ _ROWS = 2**18
 class Classes:
     """Known classes of records. Scores compare clusters with them; no private run reads them.
 
-    Parameters
-    ----------
-    column
-        Name of the column that they come from.
-    names
-        Class names, none twice.
-    codes
-        Class of each record as a position in ``names``, shape (n,).
+    ``names`` are those of the classes, none twice; ``codes`` (n,) is the position there of each
+    record's; ``column`` is where they come from.
     """
 
     column: str
@@ -40,58 +35,26 @@ class Classes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Points of n records in d columns, or counts per cell of a grid.
+    """Points of n records in d columns, or counts per cell of a grid: exactly one of both."""
 
-    Exactly one of ``points`` and ``counts`` is given.
-
-    Parameters
-    ----------
-    name
-        What to call the data on the screen.
-    points
-        Float array (n, d), all values finite.
-    counts
-        Non-negative whole numbers, one axis per column: records per cell.
-    columns
-        Column names, one per axis.
-    domain
-        Public bounds, if somebody declared them; for counts the box that the grid
-        covers.
-    units
-        Identifier of the person behind each record, shape (n,), if there is one.
-    classes
-        Known classes of the records, if there are any; only for points.
-    dropped
-        Records left out on reading because a value was missing or infinite.
-    notes
-        Sentences about changes made on reading, for the screen.
-    doubtful
-        Columns whose name may be a value of a first record that was read as names; such a name
-        must not be published.
-    unit
-        Name of the column that ``units`` come from, if it has one.
-    origins
-        Files that were read; none of an upload or of an object in memory.
-    unread
-        Those of the dropped records that hold something else than a number, where a person left
-        them out.
-    aside
-        Columns that were left aside where nobody named the columns; None where somebody did.
-    """
-
-    name: str
-    points: NDArray[np.float64] | None = None
-    counts: NDArray[np.int64] | None = None
-    columns: tuple[str, ...] = ()
-    domain: Domain | None = None
-    units: NDArray[np.generic] | None = None
-    classes: Classes | None = None
-    dropped: int = 0
-    notes: tuple[str, ...] = ()
+    name: str  # for the screen
+    points: NDArray[np.float64] | None = None  # (n, d), all values finite
+    counts: NDArray[np.int64] | None = None  # records per cell, one axis per column
+    columns: tuple[str, ...] = ()  # names, one per axis
+    domain: Domain | None = None  # declared, so public; the box that counts cover
+    units: NDArray[np.generic] | None = None  # identifiers of the persons behind records (n,)
+    classes: Classes | None = None  # of points alone
+    dropped: int = 0  # records left out on reading, with a missing or infinite value
+    notes: tuple[str, ...] = ()  # sentences on changes made on reading, for the screen
+    #: Columns whose name may be a value of a first record that was read as names; such a name must
+    #: not be published.
     doubtful: tuple[str, ...] = ()
-    unit: str | None = None
-    origins: tuple[Origin, ...] = ()
+    unit: str | None = None  # column of ``units``
+    origins: tuple[Origin, ...] = ()  # files; none of an upload or of an object in memory
+    #: Those of the dropped records that hold something else than a number, where a person left them
+    #: out.
     unread: NamedRows | None = None
+    #: Columns left aside where nobody named the columns; None where somebody did.
     aside: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -110,20 +73,25 @@ class Dataset:
             object.__setattr__(self, "columns", names)
 
     @property
+    def _content(self) -> NDArray[Any]:
+        content = self.points if self.counts is None else self.counts
+        assert content is not None  # noqa: S101 - __post_init__ made sure
+        return content
+
+    @property
     def ndim(self) -> int:
         """Number of columns."""
-        return self.counts.ndim if self.points is None else self.points.shape[1]  # type: ignore[union-attr]
+        return self._content.shape[1] if self.counts is None else self.counts.ndim
 
     @cached_property
     def n(self) -> int:
         """Number of records."""
-        return int(self.counts.sum()) if self.points is None else len(self.points)  # type: ignore[union-attr]
+        return len(self._content) if self.counts is None else int(self.counts.sum())
 
     @cached_property
     def digest(self) -> str:
         """Hash of all values, as a cache key: one more record changes it."""
-        content = self.points if self.counts is None else self.counts
-        assert content is not None  # noqa: S101 - __post_init__ made sure
+        content = self._content
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
         hasher.update(np.ascontiguousarray(content).data)
         if self.units is not None:
@@ -135,31 +103,20 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
-        """Domain of a run on these data.
+        """Domain of a run on these data, not private where it is their range.
 
-        Parameters
-        ----------
-        domain
-            Bounds (of counts: the box that they cover); None takes the declared ones, or else the
-            range of the points (not private), and for counts the numbers of the cells.
-        from_data
-            Whether points without ``domain`` take their range even where bounds are declared.
-
-        Raises
-        ------
-        InputError
-            If domain and data have different numbers of axes.
+        Without ``domain`` it is the declared one, or else the range of the points or the numbers of
+        the cells of a grid; with ``from_data`` points take their range in any case. Raises
+        InputError if domain and data have different numbers of axes.
         """
-        box = domain or self.domain
-        if self.points is not None and (box is None or (from_data and domain is None)):
-            box = Domain.from_data(self.points)
-        elif box is None:
-            assert self.counts is not None  # noqa: S101 - __post_init__ made sure
-            box = Domain(tuple((0.0, float(side)) for side in self.counts.shape))
         if self.counts is not None:
+            sides = tuple((0.0, float(side)) for side in self.counts.shape)
+            box = domain or self.domain or Domain(sides)
             box.check_ndim(self.ndim, "dimension", "the grid of counts")
-        else:
-            box.check_ndim(self.ndim, "column", "the data")
+            return box
+        declared = domain or (None if from_data else self.domain)
+        box = declared or Domain.from_data(self._content)
+        box.check_ndim(self.ndim, "column", "the data")
         return box
 
     def check_some_inside(self, domain: Domain, n_outside: int) -> None:
@@ -184,10 +141,7 @@ class Dataset:
     def select(self, columns: Sequence[str | int]) -> Dataset:
         """Return the data with only some columns, by name or by position from 1.
 
-        Raises
-        ------
-        InputError
-            Where a column is unknown or the data is a grid of counts.
+        Raises InputError where a column is unknown or the data is a grid of counts.
         """
         if self.points is None:
             raise InputError(
@@ -208,10 +162,7 @@ class Dataset:
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
     """Position, from 0, of a column given by its name or its number from 1.
 
-    Raises
-    ------
-    InputError
-        If this place has no such column.
+    Raises InputError if this place has no such column.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:

@@ -24,25 +24,19 @@ Bounds = Sequence[Sequence[float]]
 _LON, _LAT = map(frozenset, PAIRS[0])
 
 #: Words that also mean length and width: they need a partner, and no other word but these.
-_LENGTH = frozenset(
-    (
-        *("länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság"),
-        *("μήκος", "طول", "الطول", "אורך"),
-    )
-)
-_WIDTH = frozenset(
-    (
-        *("breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség"),
-        *("πλάτος", "عرض", "العرض", "רוחב"),
-    )
-)
-_QUALIFIERS = frozenset(
-    (
-        *("geo", "gps", "wgs", "84", "grad", "dezimal", "geographische", "geografische"),
-        *("geograficzna", "zeměpisná", "földrajzi", "γεωγραφικό", "geografisch", "geografisk"),
-        *("خط", "دائرة", "جغرافیایی", "קו", "גאוגרפי"),
-    )
-)
+_LENGTH = frozenset((
+    "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
+    "طول", "الطول", "אורך",
+))  # fmt: skip
+_WIDTH = frozenset((
+    "breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség", "πλάτος", "عرض",
+    "العرض", "רוחב",
+))  # fmt: skip
+_QUALIFIERS = frozenset((
+    "geo", "gps", "wgs", "84", "grad", "dezimal", "geographische", "geografische", "geograficzna",
+    "zeměpisná", "földrajzi", "γεωγραφικό", "geografisch", "geografisk", "خط", "دائرة", "جغرافیایی",
+    "קו", "גאוגרפי",
+))  # fmt: skip
 
 #: Words for the axes of a plane, and what stands before or after x or y in one word.
 _PLANE = (
@@ -53,17 +47,16 @@ _PLANE = (
     (("x",), ("y",)),
     (("e",), ("n",)),
 )
-_GLUED_TO = (
+_NEAR_AXIS = (
     r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
 )
-_AXIS = re.compile(rf"([xy])({_GLUED_TO})|({_GLUED_TO})([xy])")
+_AXIS = re.compile(rf"([xy])({_NEAR_AXIS})|({_NEAR_AXIS})([xy])")
 
 #: Words that are found inside others, too: pickuplon, XLAT.
 _GLUED = tuple(
     [one for one in axis if one.isascii() and one.startswith(first)]
     for axis, first in zip(PAIRS[0], ("l", "lat"), strict=True)
 )
-
 
 _WORDS = re.compile("|".join(map(re.escape, sorted(_LON | _LAT | _LENGTH | _WIDTH))))
 
@@ -76,12 +69,12 @@ def may_be_placed(column: str) -> bool:
 
 def placed(columns: Sequence[str]) -> Placed:
     """Return the order of two columns that are longitude and latitude by their names."""
-    if len(columns) != 2:
-        return ""
-    for lon, lat, order in ((0, 1, "lonlat"), (1, 0, "latlon")):
-        pair = columns[lon], columns[lat]
-        if _are_named(*pair) or _are_length_and_width(*pair):
-            return order  # type: ignore[return-value]
+    if len(columns) == 2:
+        first, second = columns
+        if _are_lon_and_lat(first, second):
+            return "lonlat"
+        if _are_lon_and_lat(second, first):
+            return "latlon"
     return ""
 
 
@@ -102,13 +95,8 @@ def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
     pair = list(columns[:2])
     if len(pair) < 2 or _are_across_and_up(*pair):
         return (0, 1)
-    is_turned = _are_across_and_up(*pair[::-1]) or (
-        len(bounds) == 2
-        and _within(bounds[0], 90)
-        and _within(bounds[1], 360)
-        and not _within(bounds[1], 90)
-    )
-    return (1, 0) if is_turned else (0, 1)
+    only_first_is_lat = len(bounds) == 2 and within(bounds[0], 90) and _beyond_90(bounds[1])
+    return (1, 0) if only_first_is_lat or _are_across_and_up(*pair[::-1]) else (0, 1)
 
 
 def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
@@ -117,7 +105,7 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
     if not order or len(bounds) != 2:
         return False
     lon, lat = bounds if order == "lonlat" else bounds[::-1]
-    return _within(lon, 360) and _within(lat, 90)
+    return within(lon, 360) and within(lat, 90)
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
@@ -129,20 +117,14 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
         return ""
     for lon, lat in permutations(range(domain.ndim), 2):
         across, up = domain.bounds[lon], domain.bounds[lat]
-        if (
-            not _within(up, 90)
-            and _within(up, 360)
-            and _within(across, 360)
-            and _are_named(columns[lon], columns[lat])
-        ):
+        if _beyond_90(up) and within(across, 360) and _are_named(columns[lon], columns[lat]):
             bounds = list(domain.bounds)
-            bounds[lon], bounds[lat] = (up, across) if _within(across, 90) else (across, (-90, 90))
-            order = ",".join(map(shown, columns))
+            bounds[lon], bounds[lat] = (up, across) if within(across, 90) else (across, (-90, 90))
             return (
                 f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, and a latitude ends at "
                 "-90 and 90: bounds stand in the order of the columns, for "
-                f'{order} for example "{Domain(tuple(bounds))}"; or rename a column that is no '
-                "latitude."
+                f'{",".join(map(shown, columns))} for example "{Domain(tuple(bounds))}"; or rename '
+                "a column that is no latitude."
             )
     return ""
 
@@ -174,13 +156,19 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
     )
 
 
-def _within(bounds: Sequence[float], most: float) -> bool:
+def within(bounds: Sequence[float], most: float) -> bool:
+    """Whether bounds are between a number below 0 and above it."""
     return -most <= bounds[0] and bounds[1] <= most
+
+
+def _beyond_90(bounds: Sequence[float]) -> bool:
+    """Whether bounds are of degrees, but not of a latitude."""
+    return not within(bounds, 90) and within(bounds, 360)
 
 
 def _are_across_and_up(across: str, up: str) -> bool:
     """Whether two names are those of the axis across and of the one upwards, in this order."""
-    if placed((across, up)) == "lonlat":
+    if _are_lon_and_lat(across, up):
         return True
     words = _axis_words(across), _axis_words(up)
     rests = [tuple(map(without, words, axes)) for axes in _PLANE]
@@ -191,35 +179,28 @@ def _axis_words(name: str) -> tuple[str, ...]:
     """Words of a name, where xcoord and coordx are two: x and coord."""
     found: list[str] = []
     for word in words_of(name):
-        glued = _AXIS.fullmatch(word)
-        found += [one for one in glued.groups() if one] if glued else [word]
+        near = _AXIS.fullmatch(word)
+        found += filter(None, near.groups()) if near else [word]
     return tuple(found)
+
+
+def _are_lon_and_lat(lon: str, lat: str) -> bool:
+    """Whether two names say so, also by words of length and width with nothing but their place."""
+    across, up = set(words_of(lon)), set(words_of(lat))
+    lengths, widths = across & _LENGTH, up & _WIDTH
+    others = (across - lengths) | (up - widths)
+    return _are_named(lon, lat) or (len(lengths) == len(widths) == 1 and others <= _QUALIFIERS)
 
 
 def _are_named(lon: str, lat: str) -> bool:
     """Whether one name says longitude and the other latitude, whatever else they say."""
-    across, up = set(words_of(lon)), set(words_of(lat))
-    if across & _LON and up & _LAT and not across & _LAT and not up & _LON:
+    across, up = words_of(lon), words_of(lat)
+    if _LON & {*across} and _LAT & {*up} and not _LAT & {*across} and not _LON & {*up}:
         return True
-    return _are_glued("".join(words_of(lon)), "".join(words_of(lat)))
-
-
-def _are_glued(lon: str, lat: str) -> bool:
-    """Whether two names differ in one part alone, which is longitude in one, latitude in other."""
-    for across, up in product(*_GLUED):
-        at = lon.find(across)
-        while at >= 0:
-            if lat == lon[:at] + up + lon[at + len(across) :]:
-                return True
-            at = lon.find(across, at + 1)
-    return False
-
-
-def _are_length_and_width(lon: str, lat: str) -> bool:
-    """Whether two names are such words, with nothing else than what says where they are."""
-    across, up = set(words_of(lon)), set(words_of(lat))
-    return (
-        len(across & _LENGTH) == len(up & _WIDTH) == 1
-        and across - _LENGTH <= _QUALIFIERS
-        and up - _WIDTH <= _QUALIFIERS
+    # Or both are the same but for a part of them: pickuplon and pickuplat.
+    first, second = "".join(across), "".join(up)
+    return any(
+        second == first[: at.start(1)] + one_up + first[at.end(1) :]
+        for one_across, one_up in product(*_GLUED)
+        for at in re.finditer(f"(?=({one_across}))", first)
     )

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,54 +24,24 @@ if not SAMPLE_DIR.is_dir():
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample set without its points.
+    """A sample set without its points."""
 
-    Parameters
-    ----------
-    name
-        Short key, as in links and on the command line.
-    file
-        File name inside ``sample_data``.
-    title
-        Name of the set on the screen.
-    description
-        What it is, and what to look for.
-    columns
-        Column names, one per axis.
-    classes
-        Column of the file with the known class of each point, where there is one.
-    n
-        Number of records.
-    domain
-        Declared bounds, in the units of the columns.
-    grid
-        Cells per axis with which WaveCluster shows the clusters well.
-    density
-        The matching p, between 0 and 1.
-    clusters
-        Number of clusters that WaveCluster without noise finds with these two.
-    licence
-        SPDX identifier.
-    credit
-        Where the set, or the idea of it, comes from.
-    person
-        Position from 0 of the one record that joins two clusters, where there is one.
-    """
-
-    name: str
-    file: str
+    name: str  # short key, as in links and on the command line
+    file: str  # inside of ``sample_data``
     title: str
     description: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # one per axis
     n: int
-    domain: Domain
+    domain: Domain  # in the units of the columns
+    #: Cells per axis, and p between 0 and 1, with which WaveCluster shows the clusters well; and
+    #: the number of clusters that it finds with these two, without noise.
     grid: int
     density: float
     clusters: int
-    licence: str
-    credit: str
-    classes: str | None = None
-    person: int | None = None
+    licence: str  # SPDX identifier
+    credit: str  # where the set, or the idea of it, comes from
+    classes: str | None = None  # column of the file with the known class of each point
+    person: int | None = None  # position from 0 of the one record that joins two clusters
 
 
 def sample_names() -> tuple[str, ...]:
@@ -81,29 +50,18 @@ def sample_names() -> tuple[str, ...]:
 
 
 def sample(name: str) -> Sample:
-    """Describe the sample set of a name.
-
-    Raises
-    ------
-    InputError
-        Where there is no such set.
-    """
-    try:
-        return _index()[name]
-    except KeyError:
-        known = ", ".join(sample_names())
+    """Describe the sample set of a name; InputError where there is no such set."""
+    if name not in _index():
         raise InputError(
-            f'sample set "{shown(name)}" does not exist: choose from {known}.'
-        ) from None
+            f'sample set "{shown(name)}" does not exist: choose from {", ".join(sample_names())}.'
+        )
+    return _index()[name]
 
 
 def load_sample(name: str) -> Dataset:
     """Read the points (n, 2) of a sample set, with columns, declared domain and known classes.
 
-    Raises
-    ------
-    InputError
-        Where there is no such set.
+    Raises InputError where there is no such set.
     """
     described = sample(name)
     path = SAMPLE_DIR / described.file
@@ -120,7 +78,6 @@ def load_sample(name: str) -> Dataset:
 
 
 def _classes(column: str | None, table: pa.Table) -> Classes | None:
-    """Known classes of the records, where there is a column of them."""
     if column is None:
         return None
     found = table[column].combine_chunks().dictionary_encode()
@@ -130,18 +87,20 @@ def _classes(column: str | None, table: pa.Table) -> Classes | None:
 
 @cache
 def _index() -> dict[str, Sample]:
-    """Read the index once; the samples by name."""
+    """The samples by name."""
     try:
         text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
             f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz anew."
         ) from None
-    return {entry["name"]: _parse(entry) for entry in json.loads(text)["samples"]}
-
-
-def _parse(entry: dict[str, Any]) -> Sample:
-    """Turn an entry of the index into a sample."""
-    bounds = tuple((lo, hi) for lo, hi in entry["domain"])
-    typed = {"columns": tuple(entry["columns"]), "domain": Domain(bounds)}
-    return Sample(**(entry | typed))
+    return {
+        entry["name"]: Sample(
+            **entry
+            | {
+                "columns": tuple(entry["columns"]),
+                "domain": Domain(tuple((low, high) for low, high in entry["domain"])),
+            }
+        )
+        for entry in json.loads(text)["samples"]
+    }

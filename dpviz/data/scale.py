@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dpviz.data.geographic import Placed, placed
+from dpviz.data.geographic import Placed, placed, within
 from dpviz.data.reading.proposal import PAIRS, without, words_of
 from dpviz.grid.domain import Domain
 
@@ -40,24 +40,12 @@ _HIGHEST = 89.0
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How lengths on two axes compare.
+    """How lengths on two axes compare."""
 
-    Parameters
-    ----------
-    ratio
-        Length of one unit of the second axis, in units of the first; None: no common unit.
-    metres
-        Metres of one unit of the first axis, where they are known.
-    degrees
-        ``"lonlat"`` or ``"latlon"`` where the axes are longitude and latitude, in this order.
-    reason
-        Why, in a few words.
-    """
-
-    ratio: float | None
-    metres: float | None = None
-    degrees: Placed = ""
-    reason: str = ""
+    ratio: float | None  # length of a unit of the second axis in those of the first, if comparable
+    metres: float | None = None  # of one unit of the first axis, where they are known
+    degrees: Placed = ""  # whether the axes are longitude and latitude, in this order
+    reason: str = ""  # why, in a few words
 
     def panel(self, domain: Domain) -> float | None:
         """Height of a map of the domain in widths; None where the axes share no unit."""
@@ -80,33 +68,25 @@ def length(metres: float) -> str:
 
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
-    """Return how the two axes of a map compare.
+    """Return how the two axes of a map compare, by their names and bounds.
 
     Unless a person says it (``axes``), the names decide: longitude and latitude within their
     range, the same unit at the end of both names, or a pair such as x and y, easting and northing.
     Else axes of similar extent share their unit, and all others do not.
-
-    Parameters
-    ----------
-    columns, domain
-        Names and bounds of the two axes.
-    axes
-        ``"auto"``, or what a person knows of the axes.
     """
-    spans = [hi - lo for lo, hi in domain.bounds]
+    spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)
     order = placed(columns)
-    swapped = order == "latlon" and axes != "lonlat"
     degrees = axes == "lonlat" or (order and axes != "equal")
-    found = _lonlat(domain, swapped) if degrees else None
+    swapped = order == "latlon" and axes != "lonlat"
+    found = _lonlat(domain, swapped=swapped) if degrees else None
     if axes == "free":
-        named = found.degrees if found else ""
-        return Scale(ratio=None, degrees=named, reason="chosen by hand")
+        return Scale(ratio=None, degrees=found.degrees if found else "", reason="chosen by hand")
     if found:
         return found
-    units = [words_of(name)[-1:] for name in columns]
-    known = units[0] == units[1] and units[0] and units[0][0] in UNITS
-    unit = units[0][0] if known else ""
+    words = [words_of(name) for name in columns]
+    ends = {name[-1] if name else "" for name in words}
+    unit = ends.pop() if len(ends) == 1 and ends <= UNITS.keys() else ""
     metres = UNITS.get(unit)
     if axes in ("equal", "lonlat"):
         reason = "chosen by hand" if axes == "equal" else "bounds are no longitude and latitude"
@@ -115,35 +95,29 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
         return Scale(ratio=None, reason=f"one extent is {apart:,.0f} times the other")
     if unit:
         return Scale(ratio=1.0, metres=metres, reason=f"both columns are in {unit}")
-    if any(_places(columns, pair, reverse=reverse) for pair in (1, 2) for reverse in (False, True)):
+    rests = [[*map(without, two, pair)] for two in (words, words[::-1]) for pair in PAIRS[1:]]
+    if any(first is not None and first == second for first, second in rests):
         return Scale(ratio=1.0, reason="their names share a unit")
     if apart < _SIMILAR:
         return Scale(ratio=1.0, reason="both columns have similar extents")
     return Scale(ratio=None, reason=f"one extent is {apart:.1f} times the other")
 
 
-def _places(columns: Sequence[str], pair: int, *, reverse: bool = False) -> bool:
-    """Whether the names are those of a pair of places, with the same other words."""
-    first, second = reversed(columns) if reverse else columns
-    rest = [without(words_of(name), axis) for name, axis in zip((first, second), PAIRS[pair],
-                                                                  strict=True)]  # fmt: skip
-    return rest[0] is not None and rest[0] == rest[1]
-
-
-def _lonlat(domain: Domain, swapped: bool) -> Scale | None:
+def _lonlat(domain: Domain, *, swapped: bool) -> Scale | None:
     """Scale of degrees at the middle latitude, or None where the bounds are no degrees."""
     lon, lat = domain.bounds[::-1] if swapped else domain.bounds
-    if not (lon[0] >= -360 and lon[1] <= 360 and lat[0] >= -90 and lat[1] <= 90):
+    if not (within(lon, 360) and within(lat, 90)):
         return None
     order: Placed = "latlon" if swapped else "lonlat"
     middle = min(abs(lat[0] + lat[1]) / 2, _HIGHEST)
     shrunk = math.cos(math.radians(middle))
-    ratio = shrunk if swapped else 1 / shrunk
-    of_first = METRES_PER_DEGREE * (1 if swapped else shrunk)
-    apart = ratio * (domain.bounds[1][1] - domain.bounds[1][0])
-    apart /= domain.bounds[0][1] - domain.bounds[0][0]
-    if not 1 / _LONGEST <= apart <= _LONGEST:
-        return Scale(ratio=None, degrees=order, reason="the map would be a narrow strip")
     at = f"{middle:.0f}° {'N' if lat[0] + lat[1] >= 0 else 'S'}" if middle >= 0.5 else "the equator"
-    reason = f"longitude and latitude, true at {at}"
-    return Scale(ratio=ratio, metres=of_first, degrees=order, reason=reason)
+    found = Scale(
+        ratio=shrunk if swapped else 1 / shrunk,
+        metres=METRES_PER_DEGREE * (1 if swapped else shrunk),
+        degrees=order,
+        reason=f"longitude and latitude, true at {at}",
+    )
+    if not 1 / _LONGEST <= (found.panel(domain) or 0.0) <= _LONGEST:
+        return Scale(ratio=None, degrees=order, reason="the map would be a narrow strip")
+    return found

@@ -31,10 +31,7 @@ _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORE
 def local_path(named: str) -> str:
     """Path that the address of a file of this computer stands for; anything else as it is.
 
-    Raises
-    ------
-    InputError
-        If such an address has more in it than a path, or an address is none of a known store.
+    Raises InputError for such an address with more than a path, and for those of unknown stores.
     """
     start = ADDRESS.match(named)
     if not start or start[1].lower() in STORES:
@@ -65,17 +62,10 @@ def is_nameless(named: str) -> bool:
 
 
 def store_origin(address: str, inner: str) -> Origin:
-    """Origin in a store: its options, and who asks, are no part of it.
+    """Origin of an ``address`` as typed; ``inner`` is its path in the file system of the store.
 
-    It is the same for all spellings of an address, and may be for different places: these then
-    share a budget, which is the safe side.
-
-    Parameters
-    ----------
-    address
-        As it was typed.
-    inner
-        Path inside the store, as its file system has it.
+    Options of the store, and who asks, are no part of it. It is the same for all spellings of an
+    address, and may be for different places: these then share a budget, which is the safe side.
     """
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
@@ -87,14 +77,10 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Files without further names of the same one, by hard or symbolic links.
+    """Each file by its first name, what tells the files apart, and a note on the other names.
 
-    Their records would count twice, and so would what one of them changes.
-
-    Returns
-    -------
-    tuple
-        The first name of each file, what tells the files apart, and a note on the others.
+    Records of a file with several hard or symbolic links would count twice, and so would what one
+    of them changes.
     """
     kept: dict[str, tuple[str, Origin]] = {}
     others = []
@@ -103,12 +89,12 @@ def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tupl
         first, _ = kept.setdefault(origin.number or origin.path, (path, origin))
         if first != path:
             others.append((path, first))
-    notes: tuple[str, ...] = ()
-    if others:
-        path, first = others[0]
-        more = f", and {len(others) - 1:,} more names are" if len(others) > 1 else " is"
-        notes = (
-            f"{shown(os.path.basename(path))}{more} left out: another name of "
-            f"{shown(os.path.basename(first))}, whose records count once.",
-        )
-    return [path for path, _ in kept.values()], tuple(one for _, one in kept.values()), notes
+    files, apart = zip(*kept.values(), strict=True) if kept else ((), ())
+    if not others:
+        return [*files], apart, ()
+    path, first = map(os.path.basename, others[0])
+    more = f", and {len(others) - 1:,} more names are" if len(others) > 1 else " is"
+    note = (
+        f"{shown(path)}{more} left out: another name of {shown(first)}, whose records count once."
+    )
+    return [*files], apart, (note,)

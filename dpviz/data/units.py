@@ -62,49 +62,35 @@ ROUNDED = (
 
 
 def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
-    """Keep at most ``cap`` records of each person.
+    """Keep at most ``cap`` records of each person, of points with ``units``.
 
-    The selection depends only on that person's rows and a key of the run: the rows with
-    the smallest keyed hashes remain. A shuffle over all rows would change the selection
-    for everybody when one person joins.
+    The choice depends on that person's rows and a key of the run alone: the rows with the smallest
+    keyed hashes remain. A shuffle over all rows would change it for everybody when one person
+    joins. Exploring always uses the key of one ``seed``, so that screen and command line show the
+    same records; a release uses a secret one.
 
-    Parameters
-    ----------
-    dataset
-        Points with ``units``.
-    cap
-        Maximum number of records of one person, at least 1.
-    seed
-        Source of the key. Exploring always uses one key, so that screen and command line show
-        the same records; a release uses a secret key.
-
-    Raises
-    ------
-    InputError
-        Where the data has no unit column or ``cap`` is below 1.
+    Raises InputError where the data has no unit column or ``cap`` is below 1.
     """
     if dataset.units is None or dataset.points is None:
         raise InputError("cap needs a unit column: name the column that tells persons apart.")
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
-    points, units, alone = dataset.points, dataset.units, 0
+    points, units = dataset.points, dataset.units
 
-    def pick(rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Of some rows at most so many of each person; counts the rows with a person."""
-        nonlocal alone
+    def pick(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], int]:
+        """Of some rows at most so many of each person, and how many rows have a person."""
         persons = identified(units[rows])
         known = persons.codes >= 0
         rows, persons = rows[known], persons[known]
-        alone += len(rows)
-        return rows[smallest_hashes(points[rows], persons, cap, seed)]
+        return rows[smallest_hashes(points[rows], persons, cap, seed)], len(rows)
 
     # What all rows leave is among what some leave: no person fills the memory.
-    starts = range(0, len(units), _ROWS)
-    chosen = _joined([pick(np.arange(one, min(one + _ROWS, len(units)))) for one in starts])
-    if len(starts) > 1:
-        found = alone
-        places = _few_persons(units[chosen])
-        chosen, alone = np.sort(_joined([pick(chosen[rows]) for rows in places])), found
+    some = [pick(np.arange(rows.start, rows.stop)) for rows in _batches(len(units))]
+    chosen = np.concatenate([rows for rows, _ in some])
+    if len(some) > 1:
+        few = [pick(chosen[rows])[0] for rows in _few_persons(units[chosen])]
+        chosen = np.sort(np.concatenate(few))
+    alone = sum(known for _, known in some)
     notes = {
         f"nobody is named, or {ROUNDED}": dataset.n - alone,
         f"at most {cap} of each person are kept": alone - len(chosen),
@@ -113,17 +99,18 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset
 
 
-def _joined(parts: list[NDArray[np.intp]]) -> NDArray[np.intp]:
-    return np.concatenate([np.empty(0, dtype=np.intp), *parts])
+def _batches(rows: int) -> list[slice]:
+    """Some rows at a time; one batch, though there may be no row."""
+    return [slice(start, min(start + _ROWS, rows)) for start in range(0, max(rows, 1), _ROWS)]
 
 
 def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
     """Places of the rows of some persons at a time, in their order: all at once may be too many."""
-    parts = -(-len(units) // _ROWS)
+    batches = _batches(len(units))
     part = np.empty(len(units), dtype=np.uint16)
-    for start in range(0, len(units), _ROWS):
-        part[start : start + _ROWS] = hash_places(identified(units[start : start + _ROWS]), parts)
-    for number in range(parts):
+    for rows in batches:
+        part[rows] = hash_places(identified(units[rows]), len(batches))
+    for number in range(len(batches)):
         yield np.flatnonzero(part == number)
 
 
@@ -133,9 +120,8 @@ def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
 
     names = persons.categories.to_numpy()
     found = pd.util.hash_array(names, hash_key=_KEY) % np.uint64(places)
-    # The last place is also that of the rows without a person.
-    whole = np.append(found, np.uint64(0)).astype(np.intp)
-    return np.asarray(whole[persons.codes])
+    # The last one is of the rows without a person, whose code is -1.
+    return np.asarray(np.append(found, np.uint64(0)).astype(np.intp)[persons.codes])
 
 
 def smallest_hashes(
@@ -159,13 +145,11 @@ def smallest_hashes(
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
-    One unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0 and
-    007 are always one person; otherwise that identifier would change the selection of everybody's
-    records. The documentation says so to owners.
-
-    There is none (code -1) where the cell names nobody, or where rounding may have made the
-    identifiers of several persons equal, unless ``rounded`` ones are wanted, as of classes. A
-    refusal would reveal one record.
+    One unusual identifier can turn a column of whole numbers into decimals or text, so 7, 7.0 and
+    007 are always one person: else that identifier would change the choice of everybody's records.
+    There is none (code -1) where the cell names nobody, or where rounding may have made those of
+    several persons equal, unless ``rounded`` ones are wanted, as of classes. A refusal would reveal
+    one record.
     """
     import pandas as pd
 
@@ -205,8 +189,7 @@ def plain_text(text: str) -> str | None:
 def is_rounded(text: str) -> bool:
     """Tell whether an identifier may be what rounding left of several ones.
 
-    That is a number with an exponent or an infinite one, and a whole one of at least 2**53 that is
-    written as a float is.
+    So may a number with an exponent, an infinite one, and a whole float of at least 2**53.
     """
     whole = _FLOAT.fullmatch(text)
     return _EXPONENT.fullmatch(text) is not None or (
