@@ -50,7 +50,7 @@ _PLANE = (
 _NEAR_AXIS = (
     r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
 )
-_AXIS = re.compile(rf"([xy])({_NEAR_AXIS})|({_NEAR_AXIS})([xy])")
+_AXIS = re.compile(rf"\b(?:([xy])({_NEAR_AXIS})|({_NEAR_AXIS})([xy]))\b")
 
 #: Words that are found inside others, too: pickuplon, XLAT.
 _GLUED = tuple(
@@ -69,13 +69,11 @@ def may_be_placed(column: str) -> bool:
 
 def placed(columns: Sequence[str]) -> Placed:
     """Return the order of two columns that are longitude and latitude by their names."""
-    if len(columns) == 2:
-        first, second = columns
-        if _are_lon_and_lat(first, second):
-            return "lonlat"
-        if _are_lon_and_lat(second, first):
-            return "latlon"
-    return ""
+    if len(columns) != 2:
+        return ""
+    if _are_lon_and_lat(*columns):
+        return "lonlat"
+    return "latlon" if _are_lon_and_lat(*columns[::-1]) else ""
 
 
 def lon_first(columns: Sequence[str]) -> list[str]:
@@ -177,11 +175,7 @@ def _are_across_and_up(across: str, up: str) -> bool:
 
 def _axis_words(name: str) -> tuple[str, ...]:
     """Words of a name, where xcoord and coordx are two: x and coord."""
-    found: list[str] = []
-    for word in words_of(name):
-        near = _AXIS.fullmatch(word)
-        found += filter(None, near.groups()) if near else [word]
-    return tuple(found)
+    return tuple(_AXIS.sub(r"\1\3 \2\4", " ".join(words_of(name))).split())
 
 
 def _are_lon_and_lat(lon: str, lat: str) -> bool:

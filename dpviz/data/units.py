@@ -192,9 +192,7 @@ def is_rounded(text: str) -> bool:
     So may a number with an exponent, an infinite one, and a whole float of at least 2**53.
     """
     whole = _FLOAT.fullmatch(text)
-    return _EXPONENT.fullmatch(text) is not None or (
-        whole is not None and (len(whole[1]) > 16 or int(whole[1]) >= MAX_EXACT)
-    )
+    return float(whole[1]) >= MAX_EXACT if whole else _EXPONENT.fullmatch(text) is not None
 
 
 def _canonical(text: str) -> str:

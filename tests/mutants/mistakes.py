@@ -281,7 +281,7 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "data/geographic.py",
         "data/test_geographic.py",
-        a_latitude_may_be_180=("not within(up, 90)", "not within(up, 180)"),
+        a_latitude_may_be_180=("return not within(bounds, 90)", "return not within(bounds, 180)"),
         a_plane_has_no_order=("rest[0] is not None and", "False and"),
     ),
     **_of(

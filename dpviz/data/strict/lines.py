@@ -159,23 +159,26 @@ def _fields(lines: pa.Array, mark: str) -> pa.Array:
     if not pc.any(pc.match_substring(lines, '"')).as_py():
         return pc.split_pattern(lines, mark)
     # Line breaks, which no line holds, come between the fields. Quotation marks around whole fields
-    # go; lines with separators or further marks inside of them are read by Python.
+    # go; those around separators and further marks need more care.
     plain = f'[^"{mark}]*'
-    is_hard = pc.invert(_consist_of(lines, f'"{plain}"|{plain}', mark))
+    is_other = pc.invert(_consist_of(lines, f'"{plain}"|{plain}', mark))
     texts = pc.replace_substring(pc.replace_substring(lines, '"', ""), mark, "\n")
-    hard = lines.filter(is_hard)
-    # Of these, one reader takes those that end all their quotation marks, which is faster.
-    is_whole = pc.and_(
-        _consist_of(hard, f'"([^"]|"")*"|{plain}', mark),
-        pc.less(pc.binary_length(hard), csv.field_size_limit()),
-    )
-    whole = csv.reader(hard.filter(is_whole).to_pylist(), delimiter=mark, strict=True)
-    rows = (
-        next(whole) if in_order else fields_of(line, mark)
-        for line, in_order in zip(hard.to_pylist(), is_whole.to_pylist(), strict=True)
-    )
-    separated = pa.array(map("\n".join, rows), lines.type)
-    return pc.split_pattern(pc.replace_with_mask(texts, is_hard, separated), "\n")
+    texts = pc.replace_with_mask(texts, is_other, _separated(lines.filter(is_other), mark))
+    return pc.split_pattern(texts, "\n")
+
+
+def _separated(lines: pa.Array, mark: str) -> pa.Array:
+    """Lines with a line break in place of every separator outside of quotation marks."""
+    quoted, plain = '"((?:[^"]|"")*)"', f'([^"{mark}]*)'
+    first, end = (pa.scalar(text, lines.type) for text in (mark, ""))
+    begun = pc.binary_join_element_wise(first, lines, end)
+    field = f"{re.escape(mark)}(?:{quoted}|{plain})"
+    texts = pc.replace_substring_regex(begun, field, "\n\\1\\2")
+    texts = pc.replace_substring(pc.utf8_slice_codeunits(texts, 1), '""', '"')
+    # Where such marks are not around whole fields, or one is open, Python reads the line.
+    is_odd = pc.invert(_consist_of(lines, f"{quoted}|{plain}", mark))
+    odd = ["\n".join(fields_of(line, mark)) for line in lines.filter(is_odd).to_pylist()]
+    return pc.replace_with_mask(texts, is_odd, pa.array(odd, lines.type))
 
 
 def _consist_of(lines: pa.Array, field: str, mark: str) -> pa.Array:

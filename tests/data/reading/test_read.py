@@ -1107,6 +1107,11 @@ def test_a_byte_that_is_no_utf8_leaves_the_other_rows_alone():
         assert each(others + row).points.tolist()[:2] == [[1, 1], [2, 2]]
 
 
+def test_a_field_in_quotation_marks_may_be_long_and_hold_separators():
+    lines = f'x,y,c\n1,1,"{"z," * 2**17}"\n2,2,"a ""b"", c"\n'
+    assert each(lines.encode()).points.tolist()[:2] == [[1, 1], [2, 2]]
+
+
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(['"', '""', ",", "a", "é", "1", " ", "\ufffd"]), max_size=9)),
