@@ -31,7 +31,7 @@ def count_cells(
     outside: Outside,
     engine: Engine,
 ) -> Counted:
-    """Count the records of all parts in every cell of a grid, as :func:`dpviz.grid.counts.quantize`.
+    """Count the records of all parts in every cell, as :func:`dpviz.grid.counts.quantize` does.
 
     Raises InputError where the grid does not fit the domain or the memory, or a part can't be read.
     """

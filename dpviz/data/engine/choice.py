@@ -38,7 +38,7 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Engine of a name in ``ENGINES``; see :class:`~dpviz.data.engine.local.Local` for the callbacks.
+    """Engine of a name in ``ENGINES``; its callbacks are those of ``Local``.
 
     Raises InputError where name and address of a scheduler don't fit together, Dask is not
     installed, or no scheduler with a worker answers.

@@ -44,8 +44,8 @@ class Cluster(AbstractContextManager["Cluster"]):
     """Workers of a Dask scheduler; a context manager, which closes the connection.
 
     ``scheduler`` is its address, as ``dask scheduler`` prints it: "tcp://10.0.0.1:8786"; for the
-    callbacks see :class:`~dpviz.data.engine.local.Local`. Raises InputError where Dask is not installed,
-    or no scheduler answers or has a worker.
+    callbacks see :class:`~dpviz.data.engine.local.Local`. Raises InputError where Dask is not
+    installed, or no scheduler answers or has a worker.
     """
 
     scheduler: str
