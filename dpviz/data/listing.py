@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.fs
 
-from dpviz.base.errors import InputError, shown
-from dpviz.data.source import ADDRESS, PATTERN, store_origin
+from dpviz.base.errors import InputError, listed, shown
+from dpviz.data.source import ADDRESS, PATTERN, each_once, store_origin
 from dpviz.privacy.origin import Origin, origins
 
 #: Endings of files in a folder; others are left alone.
@@ -21,42 +21,74 @@ ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".tx
 
 PARQUET = (".parquet", ".pq")
 
+#: How names of what programs make for themselves begin.
+_HIDDEN = (".", "_")
 
-def paths_of(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
-    """Folder that is named, if one is, files to read by their names, and folders beside them."""
-    if ADDRESS.match(source):
-        return _remote_paths(source)
+
+def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
+    """Files to read, in the order of their names; where they and their folder are; and notes."""
+    is_far = bool(ADDRESS.match(source))
+    entries = _entries(source) if is_far or os.path.isdir(source) else None
     folder: tuple[Origin, ...] = ()
-    inner: list[str] = []
-    if os.path.isdir(source):
-        with no_traceback(source, "can't be listed"):
-            names = os.listdir(source)
-        paths = {name: os.path.join(source, name) for name in sorted(names)}
-        found = [path for name, path in paths.items() if _is_data(name) and os.path.isfile(path)]
-        inner = [
-            name for name, path in paths.items() if not _is_hidden(name) and os.path.isdir(path)
-        ]
-        folder, what = origins(source), "folder"
-    elif os.path.exists(source):
-        return (), [_absolute(source)], []
-    else:
-        found, what = sorted(filter(os.path.isfile, glob.glob(source, recursive=True))), "pattern"
+    found, inner = [source], []
+    if entries is not None:
+        folder = (_far_origin(source),) if is_far else origins(source)
+        entries = sorted(one for one in entries if not one[0].startswith(_HIDDEN))
+        found = [path for _, path, kind in entries if kind == "file" and _is_data(path)]
+        inner = [name for name, _, kind in entries if kind == "folder"]
+    elif not is_far and not os.path.exists(source):
         if not PATTERN.search(source):
             raise InputError(f'"{shown(source, 120)}" does not exist: check the path.')
+        found = sorted(filter(os.path.isfile, glob.glob(source, recursive=True)))
+    pattern = shown(f"{glob.escape(source.rstrip('/'))}/**/*.parquet", 160)
+    way = f'read them by a pattern for their files, such as "{pattern}"'
+    way = "name each folder by itself to read it" if is_far else way
     if not found:
+        more = f", or {way}" if inner else ""
+        if is_far:
+            more = "; files in its folders are not read, and stores have no patterns"
         raise InputError(
-            f'the {what} "{shown(source, 120)}" has no file to read: give Parquet or CSV files '
-            f"({', '.join(ENDINGS[:5])}){f', or {way_into(source)}' * bool(inner)}."
+            f'"{shown(source, 120)}" has no file to read: give Parquet or CSV files '
+            f"({', '.join(ENDINGS[:5])}){more}."
         )
-    return folder, list(map(_absolute, found)), inner
+    notes: tuple[str, ...] = ()
+    if is_far:
+        files = tuple(map(_far_origin, found))
+    else:
+        found, files, notes = each_once(list(map(_absolute, found)))
+    if inner:
+        many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
+        left = f"{many} left out ({listed(inner)})"
+        notes += (f"Of {shown(source, 120)} the files are read, and {left}: {way}.",)
+    return found, (*folder, *files), notes
 
 
-def way_into(source: str) -> str:
-    """How the folders in a folder are read: stores have no patterns."""
-    if ADDRESS.match(source):
-        return "name each folder by itself to read it"
-    pattern = f"{glob.escape(source.rstrip('/'))}/**/*.parquet"
-    return f'read them by a pattern for their files, such as "{shown(pattern, 160)}"'
+def _entries(folder: str) -> list[tuple[str, str, str]] | None:
+    """Name, path and kind of what is in a folder; None where it is a file of a store."""
+    with no_traceback(folder, "can't be listed"):
+        if not ADDRESS.match(folder):
+            places = ((name, os.path.join(folder, name)) for name in os.listdir(folder))
+            return [
+                (name, path, "file" if os.path.isfile(path) else "folder" * os.path.isdir(path))
+                for name, path in places
+            ]
+        system, place = _system(folder)
+        named = {pyarrow.fs.FileType.File: "file", pyarrow.fs.FileType.Directory: "folder"}
+        kind = named.get(system.get_file_info(place).type)
+        some = system.get_file_info(pyarrow.fs.FileSelector(place)) if kind == "folder" else []
+        scheme = folder[: folder.index("://") + 3]
+        found = [
+            (one.base_name, scheme + one.path.lstrip("/"), named.get(one.type, "")) for one in some
+        ]
+        return None if kind == "file" else found
+
+
+def _far_origin(address: str) -> Origin:
+    return store_origin(address, _system(address)[1])
+
+
+def _is_data(path: str) -> bool:
+    return path.lower().endswith(ENDINGS)
 
 
 def _absolute(path: str) -> str:
@@ -65,64 +97,20 @@ def _absolute(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _is_data(name: str) -> bool:
-    """Tell whether a file of a folder has records, by its name; programs hide files of theirs."""
-    return name.lower().endswith(ENDINGS) and not _is_hidden(name)
-
-
-def _is_hidden(name: str) -> bool:
-    """Tell whether a program has made a file or folder for itself."""
-    return name.startswith((".", "_"))
-
-
-def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
-    """Folder of a store that is named, if one is, files to read, and folders beside them."""
-    system, place = _system(source)
-    scheme = source[: source.index("://") + 3]
-    with no_traceback(source, "can't be listed"):
-        facts = system.get_file_info(place)
-        if facts.type == pyarrow.fs.FileType.File:
-            return (), [source], []
-        if facts.type == pyarrow.fs.FileType.Directory:
-            listed_ = system.get_file_info(pyarrow.fs.FileSelector(place))
-            found = sorted(
-                one.path for one in listed_
-                if one.is_file and _is_data(one.base_name)
-            )  # fmt: skip
-            inner = sorted(
-                one.base_name for one in listed_
-                if one.type == pyarrow.fs.FileType.Directory and not _is_hidden(one.base_name)
-            )  # fmt: skip
-            if found:
-                files = [scheme + path.lstrip("/") for path in found]
-                return (remote_origin(source),), files, inner
-    raise InputError(
-        f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
-        "them; files in its folders are not read, and stores have no patterns."
-    )
-
-
-def remote_origin(address: str) -> Origin:
-    """Origin in a store."""
-    return store_origin(address, _system(address)[1])
-
-
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
     """Bytes of a file, unpacked where its name ends in .gz."""
     packing = "gzip" if path.lower().endswith(".gz") else None
-    if ADDRESS.match(path):
-        system, inner = _system(path)
-        # Parquet jumps to its footer.
-        is_parquet = path.lower().endswith(PARQUET)
-        file: Any = (
-            system.open_input_file(inner)
-            if is_parquet
-            else system.open_input_stream(inner, compression=packing)
-        )
-    else:
+    file: Any
+    if not ADDRESS.match(path):
         os.stat(path)  # its error is in plain words
         file = pa.input_stream(path, compression=packing) if packing else pa.OSFile(path)
+    else:
+        system, inner = _system(path)
+        if path.lower().endswith(PARQUET):  # which jumps to its footer
+            file = system.open_input_file(inner)
+        else:
+            file = system.open_input_stream(inner, compression=packing)
     with file:
         yield file
 
@@ -181,22 +169,17 @@ def no_traceback(path: str, problem: str) -> Iterator[None]:
     """Turn an error of a reader into a sentence that names the file."""
     try:
         yield
-    except OSError as error:
-        if not error.strerror:  # of the decoder, not of the disk
-            raise InputError(_with_reason(path, problem, error)) from None
+    except InputError:
+        raise
+    except (OSError, pa.ArrowException, ValueError, EOFError) as error:
+        if isinstance(error, OSError) and error.strerror:  # of the disk, not of the decoder
+            raise InputError(
+                f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines "
+                "that read need it at the same path."
+            ) from error
+        said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+        if "pickle" in said:  # NumPy goes on with advice that is not safe
+            said = "it holds objects of Python, which are never loaded"
         raise InputError(
-            f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines that "
-            "read need it at the same path."
-        ) from error
-    except (pa.ArrowException, ValueError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(_with_reason(path, problem, error)) from None
-
-
-def _with_reason(path: str, problem: str, error: Exception) -> str:
-    """Sentence on a file, with the first line of what the reader said."""
-    said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
-    if "pickle" in said:  # NumPy goes on with advice that is not safe
-        said = "it holds objects of Python, which are never loaded"
-    return f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
+            f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
+        ) from None

@@ -1,8 +1,8 @@
 """Records that stay where they are stored: files that every pass reads anew, part by part.
 
 A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
-pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes
-depends on the tables alone, not on the number of records.
+pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes depends
+on the tables alone, not on the number of records.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,26 +27,17 @@ from dpviz.base.numbers import counted
 from dpviz.data.dataset import position_of
 from dpviz.data.engine.tables import Part
 from dpviz.data.geographic import check_bounds
-from dpviz.data.listing import (
-    ENDINGS,
-    PARQUET,
-    mark_of,
-    no_traceback,
-    opened,
-    paths_of,
-    remote_origin,
-    way_into,
-)
+from dpviz.data.listing import ENDINGS, PARQUET, mark_of, no_traceback, opened, paths_of
 from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.kinds import LARGEST, holds_numbers, plain, readable
-from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path
+from dpviz.data.source import ADDRESS, PATTERN, local_path
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin, origins
 
 # Parquet files are counted without what reading text takes.
 if TYPE_CHECKING:
     from dpviz.data.explore.rows import Options
-    from dpviz.data.explore.text import Form
+    from dpviz.data.explore.text import Batch, Form
     from dpviz.data.reading.cells import Style
     from dpviz.data.reading.table import Table
 
@@ -158,7 +150,6 @@ def stored(
     leave_out
         Whether rows of text count as missing where a cell is no number, or fields are too many or
         too few: for exploring.
-
     options
         What a person says about text files.
 
@@ -190,29 +181,37 @@ def stored(
     return replace(found, domain=domain)
 
 
+class _Rows:
+    """What all parts have."""
+
+    def rows(self) -> Iterator[Floats]:
+        """All records (m, d) chunk by chunk, NaN where a number is missing."""
+        raise NotImplementedError
+
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        return map(_finite, self.rows())
+
+    def check(self) -> None:
+        """Raise InputError where a file has changed; of arrays nobody can tell."""
+
+
 # -- files -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilePart:
-    """A file, as it was when it was opened.
+class FilePart(_Rows):
+    """A file as it was when it was opened, by a path that is the same on every machine that reads.
 
-    Parameters
-    ----------
-    path
-        Path or address, the same on every machine that reads.
-    columns
-        Names of the chosen columns.
-    mark
-        Size and time of the last change.
-    names
-        All columns of the file.
+    ``names`` are all its columns, ``columns`` the chosen ones, and ``mark`` its size and the time
+    of its last change.
     """
 
     path: str
     columns: tuple[str, ...]
     mark: tuple[int, int]
     names: tuple[str, ...]
+    rows_at_most: int
 
     @property
     def title(self) -> str:
@@ -220,11 +219,7 @@ class FilePart:
         return self.path
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Cells of some columns, rows by rows."""
-        raise NotImplementedError
-
-    def rows_at_most(self) -> int:
-        """Upper limit to the number of rows, without reading them."""
+        """Cells of some columns, rows by rows: numbers of the chosen ones."""
         raise NotImplementedError
 
     def head(self) -> Table:
@@ -236,10 +231,6 @@ class FilePart:
         first = next(part.batches(self.columns), [pa.nulls(0, pa.float64()) for _ in self.columns])
         cells = TableCells([pa.chunked_array([plain(one)]) for one in first])
         return named_table(self.title, self.columns, cells)
-
-    def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        return map(_finite, self.rows())
 
     def rows(self) -> Iterator[Floats]:
         """All records (m, d) chunk by chunk, NaN where a number is missing."""
@@ -256,22 +247,9 @@ class FilePart:
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetPart(FilePart):
-    """A Parquet file, or some of its row groups.
+    """Some row groups of a Parquet file, by their numbers."""
 
-    Parameters
-    ----------
-    groups
-        Numbers of the row groups; None for all.
-    """
-
-    groups: tuple[int, ...] | None = None
-
-    def rows_at_most(self) -> int:
-        """Number of rows, as the footer tells."""
-        with no_traceback(self.path, _DAMAGED), opened(self.path) as file:
-            facts = pq.read_metadata(file)
-        groups = range(facts.num_row_groups) if self.groups is None else self.groups
-        return sum(facts.row_group(group).num_rows for group in groups)
+    groups: tuple[int, ...]
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows."""
@@ -282,9 +260,8 @@ class ParquetPart(FilePart):
             # A small buffer takes a quarter of the memory of whole column chunks.
             pq.ParquetFile(file, buffer_size=size, pre_buffer=False) as table,
         ):
-            groups = range(table.num_row_groups) if self.groups is None else self.groups
             for batch in table.iter_batches(
-                CHUNK, row_groups=list(groups), columns=list(columns), use_threads=False
+                CHUNK, row_groups=list(self.groups), columns=list(columns), use_threads=False
             ):
                 yield [batch[column] for column in columns]
 
@@ -293,18 +270,9 @@ class ParquetPart(FilePart):
 class TextPart(FilePart):
     """A text file, parsed block by block.
 
-    Parameters
-    ----------
-    form
-        How its rows are written, and the line of the first record.
-    encoding
-        Name of its encoding.
-    readings
-        For each column the style of its numbers, and whether they are tidied before.
-    missing
-        Cells that stand for no value, besides the usual ones.
-    leave_out
-        Whether what can't be read counts as missing.
+    ``form`` is how its rows are written, from the line of the first record on; ``readings`` has for
+    each column the style of its numbers, and whether they are tidied before; cells that are
+    ``missing`` stand for no value, and so does what can't be read, if it is to be left out.
     """
 
     form: Form
@@ -313,21 +281,16 @@ class TextPart(FilePart):
     missing: tuple[str, ...] = ()
     leave_out: bool = False
 
-    def rows_at_most(self) -> int:
-        """A field and a line break take two bytes; packed text is a tenth as large, about."""
-        return self.mark[0] * (10 if self.path.lower().endswith(".gz") else 1) // 2 + 1
-
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
-        from dpviz.data.explore.cells import marks_of
         from dpviz.data.explore.text import parsed
 
         axes = [self.names.index(column) for column in columns]
-        missing = marks_of(self.missing)
+        chosen = [self.names.index(column) for column in columns if column in self.columns]
         ragged = 0
         with no_traceback(self.path, "can't be read as rows of numbers"), opened(self.path) as file:
             lines = _lines(file, self.encoding, self.form.line)
-            for batch in parsed(lines, self.form, axes, self._floats(columns)):
+            for batch in parsed(lines, self.form, axes, self.floats(chosen)):
                 if batch.wrong and not self.leave_out:
                     line, _, many = batch.wrong[0]
                     raise InputError(
@@ -339,39 +302,28 @@ class TextPart(FilePart):
                 for begin in range(0, len(batch.rows), CHUNK):
                     few = batch.rows.slice(begin, CHUNK).columns
                     yield [
-                        self._numbers(column, axis, cells, missing, batch.numbers, begin)
-                        if column in self.columns
-                        else cells
-                        for column, axis, cells in zip(columns, axes, few, strict=True)
+                        self._numbers(axis, cells, batch, begin) if axis in chosen else cells
+                        for axis, cells in zip(axes, few, strict=True)
                     ]
         if ragged:
-            kinds = [pa.float64() if one in self.columns else pa.string() for one in columns]
+            kinds = [pa.float64() if axis in chosen else pa.string() for axis in axes]
             yield [pa.nulls(ragged, kind) for kind in kinds]
 
-    def _floats(self, columns: Sequence[str]) -> dict[int, str]:
-        """Decimal mark of each chosen column, where all have the same and nothing else to tidy."""
-        axes = [self.names.index(column) for column in columns if column in self.columns]
+    def floats(self, axes: Sequence[int]) -> dict[int, str]:
+        """Decimal mark of each column, where all have the same and nothing else to tidy."""
         marks = {("point", False): ".", ("comma", False): ","}
         found = {axis: marks.get(self.readings[axis], "") for axis in axes}
-        one = len({*found.values()}) == 1 and "" not in found.values()
-        return found if one and not self.missing else {}
+        alike = len({*found.values()}) == 1 and "" not in found.values()
+        return found if alike and not self.missing else {}
 
-    def _numbers(
-        self,
-        column: str,
-        axis: int,
-        cells: pa.Array,
-        missing: pa.Array,
-        numbers: Callable[[], NDArray[np.int64]],
-        begin: int,
-    ) -> pa.Array:
-        """Cells as numbers, NaN where one holds none."""
-        from dpviz.data.explore.cells import tidied
+    def _numbers(self, axis: int, cells: pa.Array, batch: Batch, begin: int) -> pa.Array:
+        """Cells of rows of a batch as numbers, NaN where one holds none."""
+        from dpviz.data.explore.cells import marks_of, tidied
         from dpviz.data.reading.cells import as_numbers
 
         if pa.types.is_floating(cells.type):
             return cells
-        style, tidy = self.readings[axis]
+        (style, tidy), missing = self.readings[axis], marks_of(self.missing)
         cells = tidied(cells, missing) if tidy or self.missing else cells
         values, wrong = as_numbers(cells, style)
         if wrong.any() and not tidy:  # a mark for no value that the first rows lack
@@ -379,10 +331,10 @@ class TextPart(FilePart):
         if wrong.any() and not self.leave_out:
             at = int(wrong.argmax())
             raise InputError(
-                f"row {numbers()[begin + at]} of {shown(self.path, 120)} has a cell that is no "
-                f'number, "{shown(cells[at].as_py())}", in column "{shown(column)}": choose other '
-                "columns, correct the cell, or leave such rows out (--leave-out on the command "
-                "line)."
+                f"row {batch.numbers()[begin + at]} of {shown(self.path, 120)} has a cell that is "
+                f'no number, "{shown(cells[at].as_py())}", in column "{shown(self.names[axis])}": '
+                "choose other columns, correct the cell, or leave such rows out (--leave-out on "
+                "the command line)."
             )
         return pa.array(values)
 
@@ -392,31 +344,28 @@ def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
     from dpviz.data.explore.text import newlines
 
     decode = codecs.getincrementaldecoder(encoding)("replace").decode
-    rest, skip, first = b"", line - 1, True
-    while True:
-        block = file.read(_BLOCK)
-        more = decode(block, not block).encode() if encoding != "utf-8" else block
-        text = rest + (more.removeprefix(codecs.BOM_UTF8) if first else more)
-        first = False
-        if block and text.endswith(b"\r"):  # half of a line break, perhaps
-            text, rest = text[:-1], b"\r"
-        else:
-            rest = b""
-        text = newlines(text)
-        end = text.rfind(b"\n") + 1 if block else len(text)
-        text, rest = text[:end], text[end:] + rest
-        while skip and text:
-            at = text.find(b"\n") + 1 or len(text)
-            text, skip = text[at:], skip - 1
+    rest, skip = b"", line - 1
+    for number, block in enumerate(chain(iter(lambda: file.read(_BLOCK), b""), [b""])):
+        text = rest + (block if encoding == "utf-8" else decode(block, not block).encode())
+        if not number:
+            text = text.removeprefix(codecs.BOM_UTF8)
+        # The last sign may be half of a line break.
+        end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if block else len(text)
+        text, rest = newlines(text[:end]), text[end:]
+        if skip:
+            *gone, text = text.split(b"\n", skip)
+            skip -= len(gone)
+            text = b"" if skip else text
         if not block:
             text = text.rstrip(b"\x1a")
         if text:
             yield text
-        if not block:
-            return
 
 
 # -- finding files -----------------------------------------------------------------------------
+
+#: Bytes above the records of texts, with their parts and columns of numbers.
+_Known: TypeAlias = "dict[bytes, tuple[TextPart, tuple[str, ...]]]"
 
 
 def _of_files(
@@ -427,22 +376,12 @@ def _of_files(
     options: Options | None,
 ) -> Stored:
     """Parts of a file, a folder or a pattern."""
-    folder, paths, inner = paths_of(source)
-    notes: tuple[str, ...] = ()
-    if ADDRESS.match(source):
-        files = tuple(map(remote_origin, paths))
-    else:
-        paths, files, notes = each_once(paths)
-    if inner:
-        many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
-        notes += (
-            f"Of {shown(source, 120)} the files are read, and {many} left out ({listed(inner)}): "
-            f"{way_into(source)}.",
-        )
-    first, *others = (_opened_part(path, options) for path in paths)
-    known = first[1]
+    paths, files, notes = paths_of(source)
+    texts: _Known = {}
+    found = [_opened_parts(path, options, texts) for path in paths]
+    known = found[0][0][0].names
     # A file without rows doesn't tell which columns hold numbers.
-    numeric = next((one[2] for one in (first, *others) if one[2] is not None), known)
+    numeric = next((one for _, one in found if one is not None), known)
     chosen = (
         [known.index(one) for one in numeric if one in known]
         if columns is None
@@ -457,35 +396,35 @@ def _of_files(
     if len(set(names)) != len(names):
         raise InputError(f"columns = {listed(names)}: name each column once.")
     parts: list[Part] = []
-    for path, (part, there, numbers) in zip(paths, [first, *others], strict=True):
-        if leave_out and isinstance(part, TextPart):
-            part, numbers = replace(part, leave_out=True), None
-        for column in names:
-            if column not in there:
-                other = Path(paths[0]).name
-                raise InputError(
-                    f'{shown(path, 120)} has no column "{shown(column)}", which {shown(other)} '
-                    "has: give files with the same columns."
-                )
-            if numbers is not None and column not in numbers:
-                text = isinstance(part, TextPart)
-                way_out = ", or leave out rows without one (--leave-out)" if text else ""
+    for path, (some, numbers) in zip(paths, found, strict=True):
+        is_text = isinstance(some[0], TextPart)
+        if lacking := next((one for one in names if one not in some[0].names), None):
+            raise InputError(
+                f'{shown(path, 120)} has no column "{shown(lacking)}", which '
+                f"{shown(Path(paths[0]).name)} has: give files with the same columns."
+            )
+        if numbers is not None and not (is_text and leave_out):
+            for column in (one for one in names if one not in numbers):
+                way_out = ", or leave out rows without one (--leave-out)" if is_text else ""
                 choose = f"choose from {listed(numbers)}" if numbers else "give another file"
                 raise InputError(
                     f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: '
                     f"{choose}{way_out}."
                 )
-        parts += _split(replace(part, columns=names))
+        parts += [
+            replace(one, columns=names, leave_out=leave_out)
+            if isinstance(one, TextPart)
+            else replace(one, columns=names)
+            for one in some
+        ]
     title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
-    return Stored(
-        name=title, columns=names, parts=tuple(parts), notes=notes, origins=(*folder, *files)
-    )
+    return Stored(name=title, columns=names, parts=tuple(parts), notes=notes, origins=files)
 
 
-def _opened_part(
-    path: str, options: Options | None
-) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...] | None]:
-    """A part for a whole file, the names of its columns, and of those that may hold numbers.
+def _opened_parts(
+    path: str, options: Options | None, known: _Known
+) -> tuple[Sequence[ParquetPart | TextPart], tuple[str, ...] | None]:
+    """Parts of a file, in the order of its rows, and the names of columns that may hold numbers.
 
     The latter are None for a text without rows.
     """
@@ -496,36 +435,53 @@ def _opened_part(
         )
     with no_traceback(path, "can't be opened"):
         mark = mark_of(path)
-    if path.lower().endswith(PARQUET):
-        with (
-            no_traceback(path, _DAMAGED),
-            opened(path) as file,
-        ):
-            schema = pq.read_schema(file)
-        names = tuple(schema.names)
-        if len(set(names)) < len(names):
-            twice = next(one for one in names if names.count(one) > 1)
-            raise InputError(
-                f'{shown(path, 120)} has several columns "{shown(twice)}": write it with other '
-                "names."
-            )
-        numeric = tuple(
-            one.name for one in schema
-            if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
-        )  # fmt: skip
-        return ParquetPart(path=path, columns=names, mark=mark, names=names), names, numeric
-    return _opened_text(path, mark, options)
+    if not path.lower().endswith(PARQUET):
+        part, numeric = _opened_text(path, mark, options, known)
+        return [part], numeric
+    with no_traceback(path, _DAMAGED), opened(path) as file:
+        facts = pq.read_metadata(file)
+        schema = facts.schema.to_arrow_schema()
+    names = tuple(schema.names)
+    if len(set(names)) < len(names):
+        twice = next(one for one in names if names.count(one) > 1)
+        raise InputError(
+            f'{shown(path, 120)} has several columns "{shown(twice)}": write it with other names.'
+        )
+    numeric = tuple(
+        one.name for one in schema
+        if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
+    )  # fmt: skip
+    sizes = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
+    parts = [
+        ParquetPart(
+            path=path, columns=names, mark=mark, names=names, groups=tuple(groups),
+            rows_at_most=sum(sizes[group] for group in groups),
+        )
+        for groups in _bundles(sizes)
+    ]  # fmt: skip
+    return parts, numeric
+
+
+def _bundles(sizes: Sequence[int]) -> Iterator[range]:
+    """Successive row groups that have enough rows together."""
+    begin = rows = 0
+    for end, size in enumerate(sizes, 1):
+        rows += size
+        if rows >= PART_ROWS and end < len(sizes):
+            yield range(begin, end)
+            begin, rows = end, 0
+    yield range(begin, len(sizes))
 
 
 def _opened_text(
-    path: str, mark: tuple[int, int], options: Options | None
-) -> tuple[TextPart, tuple[str, ...], tuple[str, ...] | None]:
-    """The same of a text."""
+    path: str, mark: tuple[int, int], options: Options | None, known: _Known
+) -> tuple[TextPart, tuple[str, ...] | None]:
+    """The same of a text; one that begins like a known text and goes on alike is read alike."""
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
     from dpviz.data.explore.tables import degrees_of
-    from dpviz.data.explore.text import decoded, encoding_of, form_of, read_text
+    from dpviz.data.explore.text import decoded, encoding_of, form_of, rows_of
     from dpviz.data.reading.table import unique_names
 
     options = options or Options()
@@ -537,8 +493,15 @@ def _opened_text(
     encoding = options.encoding or encoding_of(head, title)
     if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # whole lines only
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
-    form = form_of(decoded(head, title, encoding)[0], title, options)
-    rows, heading = headed(read_text(head, title, options), options)
+    # A field and a line break take two bytes; packed text is a tenth as large, about.
+    most = mark[0] * (10 if path.lower().endswith(".gz") else 1) // 2 + 1
+    for above, (other, numeric) in known.items():
+        is_alike = encoding == "utf-8" and head.startswith(above)
+        if is_alike and _goes_on_like(other, numeric, head[len(above) :]):
+            return replace(other, path=path, mark=mark, rows_at_most=most), numeric
+    text, _ = decoded(head, title, encoding)
+    form = form_of(text, title, options)
+    rows, heading = headed(rows_of(text, form), options)
     names = tuple(unique_names(heading.names))
     cells = ArrowCells(
         rows.columns,
@@ -547,43 +510,42 @@ def _opened_text(
         commas=rows.commas,
         degrees=degrees_of(names),
     )
-    kinds = [cells.kind(axis) for axis in range(len(names))]
-    numeric = tuple(
-        name for name, kind in zip(names, kinds, strict=True)
-        if kind not in ("text", "unclear", *(() if options.header is False else ("nothing",)))
-    )  # fmt: skip
-    part = TextPart(
-        path=path, columns=names, mark=mark, names=names, encoding=encoding,
-        form=replace(form, line=cells.row(0) if rows.rows else form.line + heading.above),
-        readings=tuple(map(cells.reading, range(len(names)))), missing=options.missing,
-    )  # fmt: skip
-    unclear = [name for name, kind in zip(names, kinds, strict=True) if kind == "unclear"]
-    if unclear:
+    kinds = dict(zip(names, map(cells.kind, range(len(names))), strict=True))
+    if unclear := [name for name, kind in kinds.items() if kind == "unclear"]:
         raise InputError(
             f'column "{shown(unclear[0])}" of {shown(path, 120)} holds numbers whose point or '
             "comma may be a decimal mark, or set thousands apart: write them with decimal points."
         )
-    return part, names, numeric if rows.rows else None
+    others = {"text"} if options.header is False else {"text", "nothing"}
+    numeric = tuple(name for name, kind in kinds.items() if kind not in others)
+    line = cells.row(0) if rows.rows else form.line + heading.above
+    part = TextPart(
+        path=path, columns=names, mark=mark, names=names, rows_at_most=most,
+        form=replace(form, line=line), encoding=encoding,
+        readings=tuple(map(cells.reading, range(len(names)))), missing=options.missing,
+    )  # fmt: skip
+    if not rows.rows:
+        return part, None
+    known.setdefault(b"".join(head.splitlines(keepends=True)[: line - 1]), (part, numeric))
+    return part, numeric
 
 
-def _split(part: ParquetPart | TextPart) -> Iterator[Part]:
-    """Parts of a file: several of a large Parquet file, in the order of its rows."""
-    if not isinstance(part, ParquetPart):
-        yield part
-        return
-    with no_traceback(part.path, _DAMAGED):
-        with opened(part.path) as file:
-            facts = pq.read_metadata(file)
-        sizes = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
-    groups: list[int] = []
-    rows = 0
-    for group, size in enumerate(sizes):
-        groups.append(group)
-        rows += size
-        if rows >= PART_ROWS and group + 1 < len(sizes):
-            yield replace(part, groups=tuple(groups))
-            groups, rows = [], 0
-    yield replace(part, groups=tuple(groups) if len(groups) < len(sizes) else None)
+def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
+    """Tell whether all cells in columns of numbers are numbers as in a known text.
+
+    Then they need no closer look. Numbers with other marks get one: these may mean something else.
+    """
+    from dpviz.data.explore.text import newlines, parsed
+
+    floats = part.floats([part.names.index(one) for one in numeric])
+    if {*floats.values()} != {"."}:
+        return False
+    batches = list(parsed([newlines(text)], part.form, [*floats], floats))
+    return not any(one.wrong for one in batches) and all(
+        pa.types.is_floating(cells.type) and cells.null_count < len(cells)
+        for one in batches
+        for cells in one.rows.columns
+    )
 
 
 def as_points(columns: Sequence[pa.Array]) -> Floats:
@@ -612,7 +574,6 @@ def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
 
 
 def _finite(points: Floats) -> tuple[Floats, int]:
-    """Rows with a finite number in each column, and how many have none."""
     known = whole_rows(points)
     return (points, 0) if known is None else (points[known], int((~known).sum()))
 
@@ -621,23 +582,11 @@ def _finite(points: Floats) -> tuple[Floats, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayPart:
-    """Records in memory.
-
-    Parameters
-    ----------
-    title
-        Name for messages.
-    points
-        Shape (n, d), of any type of numbers.
-    """
+class ArrayPart(_Rows):
+    """Records in memory, ``points`` (n, d) of any type of numbers."""
 
     title: str
     points: NDArray[np.generic]
-
-    def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        return map(_finite, self.rows())
 
     def rows(self) -> Iterator[Floats]:
         """All records (m, d) chunk by chunk."""
@@ -645,38 +594,20 @@ class ArrayPart:
             few = self.points[begin : begin + CHUNK]
             yield np.ascontiguousarray(few, dtype=np.float64)
 
-    def check(self) -> None:
-        """Nothing can have changed."""
-
 
 @dataclass(eq=False)
-class IteratorPart:
-    """Arrays that come one after the other.
+class IteratorPart(_Rows):
+    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass.
 
-    Parameters
-    ----------
-    title
-        Name for messages.
-    begin
-        Returns the arrays, anew for every pass.
-    axes
-        Chosen columns by position; None for all.
-    ndim
-        Number of columns of every array.
-    passes
-        Most passes; None for any number.
+    ``axes`` are the chosen columns by position; ``passes`` is None where there may be any number.
     """
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]
-    axes: tuple[int, ...] | None
+    axes: list[int]
     ndim: int
-    passes: int | None = None
+    passes: int | None
     _begun: int = field(default=0, init=False)
-
-    def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        return map(_finite, self.rows())
 
     def rows(self) -> Iterator[Floats]:
         """All records (m, d) chunk by chunk."""
@@ -687,68 +618,42 @@ class IteratorPart:
             )
         self._begun += 1
         for number, values in enumerate(self.begin(), 1):
-            points = _points(values, f"array {number:,} of {self.title}")
-            if points.shape[1] != self.ndim:
-                raise InputError(
-                    f"array {number:,} of {shown(self.title)} has {points.shape[1]} columns and "
-                    f"the first one {self.ndim}: give arrays with the same columns."
-                )
-            chosen = points if self.axes is None else points[:, self.axes]
-            yield from ArrayPart(self.title, chosen).rows()
-
-    def check(self) -> None:
-        """Nobody can tell."""
+            points = _points(values, f"array {number:,} of {self.title}", self.ndim)
+            yield from ArrayPart(self.title, _chosen(points, self.axes)).rows()
 
 
 def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> Stored:
-    """Parts of arrays or of an iterator."""
-    if callable(source) or isinstance(source, Iterator):
-        return _of_iterator(source, columns, name)
-    if not isinstance(source, np.ndarray | Sequence):
+    """Parts of arrays, or one of an iterator, whose first array tells the columns."""
+    arrays, passes = source, None
+    begin: Callable[[], Iterable[ArrayLike]] | None = None
+    if callable(source):
+        arrays, begin = [*islice(source(), 1)], source
+    elif isinstance(source, Iterator):
+        arrays = [*islice(source, 1)]
+        begin, passes = lambda: chain(arrays, source), 1
+    elif isinstance(source, np.ndarray):
+        arrays = [source]
+    elif not isinstance(source, Sequence):
         raise InputError(
             f"source is of type {type(source).__name__}: give a path, an array (n, d), a list of "
             "arrays, or a function that returns an iterator of them."
         )
-    many = [source] if isinstance(source, np.ndarray) else list(source)
-    tables = [_points(one, name) for one in many]
-    if not tables:
+    if not len(arrays):
         raise InputError(f"{shown(name)} has no array: give at least one.")
-    if len({table.shape[1] for table in tables}) > 1:
-        raise InputError(
-            f"{shown(name)} has arrays of different columns: give arrays with the same columns."
-        )
-    axes, names = _axes(tables[0].shape[1], columns, name)
-    parts = tuple(
-        ArrayPart(
-            name if len(tables) == 1 else f"array {number:,} of {name}",
-            table if axes == list(range(table.shape[1])) else table[:, axes],
-        )
-        for number, table in enumerate(tables, 1)
-    )
-    return Stored(name=name, columns=names, parts=parts)
+    ndim = _points(arrays[0], name).shape[1]
+    known = tuple(f"column {axis + 1}" for axis in range(ndim))
+    axes = [position_of(one, known, name) for one in (known if columns is None else columns)]
+    titles = [f"array {number:,} of {name}" for number in range(1, len(arrays) + 1)]
+    parts: list[Part] = [
+        ArrayPart(title, _chosen(_points(one, title, ndim), axes))
+        for title, one in zip(titles if len(arrays) > 1 else [name], arrays, strict=True)
+    ]
+    if begin is not None:
+        parts = [IteratorPart(name, begin, axes, ndim, passes)]
+    return Stored(name=name, columns=tuple(known[axis] for axis in axes), parts=tuple(parts))
 
 
-def _of_iterator(source: Any, columns: Sequence[str | int] | None, name: str) -> Stored:
-    """One part, whose columns the first array tells."""
-    if callable(source):
-        first, begin, passes = next(iter(source()), None), source, None
-    else:
-        first, passes = next(source, None), 1
-
-        def begin() -> Iterator[ArrayLike]:
-            assert first is not None  # noqa: S101 - refused below
-            yield first
-            yield from source
-
-    if first is None:
-        raise InputError(f"{shown(name)} has no array: give at least one.")
-    ndim = _points(first, name).shape[1]
-    axes, names = _axes(ndim, columns, name)
-    part = IteratorPart(name, begin, None if len(axes) == ndim else tuple(axes), ndim, passes)
-    return Stored(name=name, columns=names, parts=(part,))
-
-
-def _points(values: ArrayLike, name: str) -> NDArray[np.generic]:
+def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np.generic]:
     """Array of records (n, d), or InputError; numbers keep their type until they are read."""
     points: NDArray[np.generic]
     if isinstance(values, np.ma.MaskedArray):
@@ -764,15 +669,14 @@ def _points(values: ArrayLike, name: str) -> NDArray[np.generic]:
             f"{shown(name)} has shape {points.shape}: give one row per record and one column per "
             "axis."
         )
+    if ndim not in (None, points.shape[1]):
+        raise InputError(
+            f"{shown(name)} has {points.shape[1]} columns and the first one {ndim}: give arrays "
+            "with the same columns."
+        )
     return points
 
 
-def _axes(
-    ndim: int, columns: Sequence[str | int] | None, name: str
-) -> tuple[list[int], tuple[str, ...]]:
-    """Chosen columns of arrays, by position from 0, and their names."""
-    known = tuple(f"column {axis + 1}" for axis in range(ndim))
-    if columns is None:
-        return list(range(ndim)), known
-    axes = [position_of(one, known, name) for one in columns]
-    return axes, tuple(known[axis] for axis in axes)
+def _chosen(points: NDArray[np.generic], axes: list[int]) -> NDArray[np.generic]:
+    """Some columns; all of them without a copy."""
+    return points if axes == list(range(points.shape[1])) else points[:, axes]

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
@@ -30,16 +27,7 @@ from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.explore.rows import Options
 from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
-from dpviz.data.stored import (
-    CHUNK,
-    FilePart,
-    Floats,
-    Stored,
-    Where,
-    as_points,
-    stored,
-    whole_rows,
-)
+from dpviz.data.stored import CHUNK, FilePart, Stored, Where, as_points, stored, whole_rows
 from dpviz.data.units import ROUNDED, cap_records, hash_places, identified, smallest_hashes
 
 #: Rows of a file of persons, about: they are capped in memory.
@@ -94,27 +82,23 @@ def capped(
             "cluster: choose others."
         )
     with tempfile.TemporaryDirectory(prefix="dpviz-persons-") as name:
-        folder = Path(name)
-        rows = sum(part.rows_at_most() for part in parts)
-        files = min(max(math.ceil(rows / ROWS), 1), MOST)
-        steps = Work(len(parts) + files, "parts", progress, cancelled)
-        pick = partial(smallest_hashes, cap=cap, seed=seed)
-        dropped, rounded, left = _deal(parts, owner, source.columns, folder, files, pick, steps)
-        for number in range(files):
+        rows = sum(part.rows_at_most for part in parts)
+        many = min(max(math.ceil(rows / ROWS), 1), MOST)
+        files = [Path(name) / f"{number:03}.parquet" for number in range(many)]
+        steps = Work(len(parts) + many, "parts", progress, cancelled)
+        dropped, rounded, left = _deal(parts, owner, source.columns, files, cap, seed, steps)
+        for file in files:
             steps.check()
-            left += _cap(folder / f"{number:03}.parquet", source.columns, cap, seed)
+            left += _cap(file, source.columns, cap, seed)
             steps.advance()
-        notes = {
-            "without a person or a finite number": dropped - rounded,
-            ROUNDED: rounded,
-            f"beyond {cap} of a person": left,
-        }
-        said = tuple(
-            f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many
+        notes = (
+            ("without a person or a finite number", dropped - rounded),
+            (ROUNDED, rounded),
+            (f"beyond {cap} of a person", left),
         )
-        found = stored(folder, source.columns, name=source.name, domain=source.domain)
+        said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes if many]
         yield replace(
-            found,
+            stored(name, source.columns, name=source.name, domain=source.domain),
             dropped=source.dropped + dropped,
             notes=(*source.notes, *said),
             unit=owner,
@@ -145,7 +129,6 @@ def _owner(part: FilePart, unit: str | int) -> str:
 
 
 def _file(part: object, source: Stored) -> FilePart:
-    """Part that is a file, or InputError."""
     if isinstance(part, FilePart):
         return part
     raise InputError(
@@ -157,71 +140,60 @@ def _deal(
     parts: Sequence[FilePart],
     owner: str,
     columns: Sequence[str],
-    folder: Path,
-    files: int,
-    pick: Callable[[Floats, pd.Categorical], NDArray[np.intp]],
+    files: Sequence[Path],
+    cap: int,
+    seed: int,
     steps: Work,
 ) -> tuple[int, int, int]:
-    """Write rows to the files of their persons, those that a batch picks.
+    """Write rows to the files of their persons, at most ``cap`` of each of every batch.
 
     Returns the number of rows without a person or a finite number, of those among them with a
-    rounded identifier, and of those not picked.
+    rounded identifier, and of those beyond the cap.
     """
-    names = [f"{axis}" for axis in range(len(columns))]
-    schema = pa.schema([*((name, pa.float64()) for name in names), ("person", pa.large_string())])
+    axes = range(len(columns))
+    fields = [(str(axis), pa.float64()) for axis in axes]
+    schema = pa.schema([*fields, ("person", pa.large_string())])
     dropped = rounded = left = 0
     with ExitStack() as stack:
         writers = [
-            stack.enter_context(
-                pq.ParquetWriter(folder / f"{number:03}.parquet", schema, compression="none")
-            )
-            for number in range(files)
+            stack.enter_context(pq.ParquetWriter(file, schema, compression="none"))
+            for file in files
         ]
         for part in parts:
             steps.check()
             for cells in part.batches([*columns, owner]):
-                points, persons, gone, shared = _known(cells)
-                dropped += gone
-                rounded += shared
-                picked = pick(points, persons)
+                points = as_points(cells[:-1])
+                persons, known, doubtful, _ = identifiers(exact(cells[-1]))
+                if (finite := whole_rows(points)) is not None:
+                    known &= finite
+                rounded += int(np.count_nonzero(known & doubtful))
+                known &= ~doubtful
+                points, named = points[known], identified(persons[known])
+                picked = smallest_hashes(points, named, cap, seed)
+                dropped += len(known) - len(points)
                 left += len(points) - len(picked)
-                points, persons = points[picked], persons[picked]
-                place = hash_places(persons, files)
+                points, named = points[picked], named[picked]
+                place = hash_places(named, len(files))
+                texts = pa.array(named.categories, pa.large_string())
                 order = np.argsort(place, kind="stable")
-                ends = np.searchsorted(place[order], np.arange(files + 1))
-                text = pa.array(persons.categories, pa.large_string())
-                for number in np.flatnonzero(np.diff(ends)):
-                    few = order[ends[number] : ends[number + 1]]
-                    own = [pa.array(points[few, axis]) for axis in range(len(columns))]
-                    person = text.take(pa.array(persons.codes[few]))
+                numbers, begins = np.unique(place[order], return_index=True)
+                groups = np.split(order, begins[1:])
+                for number, few in zip(numbers.tolist(), groups, strict=False):
+                    person = texts.take(pa.array(named.codes[few]))
+                    own = [pa.array(points[few, axis]) for axis in axes]
                     writers[number].write_batch(pa.record_batch([*own, person], schema=schema))
             part.check()
             steps.advance()
     return dropped, rounded, left
 
 
-def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int, int]:
-    """Records (m, d) with their persons, how many rows lack either, and how many a clear person."""
-    points = as_points(cells[:-1])
-    persons, known, rounded, _ = identifiers(exact(cells[-1]))
-    finite = whole_rows(points)
-    if finite is not None:
-        known &= finite
-    shared = int(np.count_nonzero(known & rounded))
-    known &= ~rounded
-    return points[known], identified(persons[known]), int((~known).sum()), shared
-
-
 def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:
     """Cap the records of the persons in a file; return how many are left out."""
     table = pq.read_table(path)
-    if not len(table):
-        points: Floats = np.empty((0, len(columns)))
-        kept = points
-    else:
-        points = as_points([one.combine_chunks() for one in table.columns[:-1]])
-        persons: NDArray[np.generic] = table["person"].to_numpy()
-        found = cap_records(Dataset(name="", points=points, units=persons), cap, seed).points
+    kept = points = as_points([one.combine_chunks() for one in table.columns[:-1]])
+    if len(table):
+        dataset = Dataset(name="", points=points, units=table["person"].to_numpy())
+        found = cap_records(dataset, cap, seed).points
         assert found is not None  # noqa: S101 - a data set of points
         kept = found
     chosen = {name: kept[:, axis] for axis, name in enumerate(columns)}

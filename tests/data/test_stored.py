@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
 from dpviz.data import stored as module
 from dpviz.data.counted import counted
 from dpviz.data.engine.local import Local
+from dpviz.data.explore.rows import Options
 from dpviz.data.reading.read import read_table
 from dpviz.data.source import STORES, store_origin
 from dpviz.data.stored import Stored, is_stored, stored
@@ -544,3 +545,45 @@ def test_a_folder_of_text_without_numbers_offers_none(tmp_path):
 
 def points_of(found: Stored) -> np.ndarray:
     return np.concatenate([chunk for part in found.parts for chunk, _ in part.chunks()])
+
+
+CELLS = ("1", "2.5", "1,5", "1.234", "1,234", "n.v.", "-", "", '"6"', "7 %")
+
+#: Rows of one or two different cells.
+ALIKE = st.lists(st.sampled_from(CELLS), min_size=1, max_size=2).flatmap(
+    lambda some: st.lists(st.tuples(st.sampled_from(some), st.sampled_from(some)), max_size=3)
+)
+
+
+@settings(deadline=None, max_examples=60)  # files are written
+@example(files=[[], [("1,234", "2")]], mark=";", first="3,5", header=True, leave_out=False)
+@example(files=[[], [("", "2")]], mark=",", first="3.5", header=True, leave_out=False)
+@given(
+    files=st.lists(ALIKE, min_size=2, max_size=3),
+    mark=st.sampled_from([",", ";"]),
+    first=st.sampled_from(["3.5", "3,5"]),
+    header=st.booleans(),
+    leave_out=st.booleans(),
+)
+def test_files_that_begin_alike_are_read_as_each_by_itself(
+    tmp_path_factory, files, mark, first, header, leave_out
+):
+    place = tmp_path_factory.mktemp("alike")
+    for number, rows in enumerate(files):
+        lines = ["x,y,note".replace(",", mark)] * header
+        rows = rows if number else [(first, first), *rows]
+        rows = [[cell.replace(mark, ".") for cell in row] for row in rows]
+        lines += [f"{a}{mark}{b}{mark}some" for a, b in rows]
+        (place / f"{number}.csv").write_text("\n".join(lines))
+
+    def read(source):
+        try:
+            options = Options(header=header)
+            found = stored(source, [1, 2], leave_out=leave_out, options=options).parts
+            return [row for part in found for some, _ in part.chunks() for row in some.tolist()]
+        except InputError:
+            return None
+
+    apart = [read(path) for path in sorted(place.iterdir())]
+    found = read(place)
+    assert found == (None if None in apart else [row for some in apart for row in some])

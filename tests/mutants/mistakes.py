@@ -199,6 +199,11 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
+        "data/stored.py",
+        "data/test_stored.py",
+        files_of_other_marks_are_like_the_first=('{*floats.values()} != {"."}', "not floats"),
+    ),
+    **_of(
         "data/source.py",
         "data/test_stored.py",
         links_count_twice=("origin.number or origin.path", "path"),
