@@ -47,10 +47,11 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
         ) from None
     if made.unread.rows:
         list_rows("left out", made.unread)
-    notes, names = [*table.notes, *made.notes], made.columns.column_names
+    names, rows = made.columns.column_names, made.columns.num_rows
+    notes = [*table.notes, *made.notes]
     report = {
         "name": table.name,
-        "rows": made.columns.num_rows,
+        "rows": rows,
         "columns": names,
         "dropped": made.unread.rows,
         "out": given.out,
@@ -59,15 +60,11 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
     }
     first = ", ".join(shown(name, 30) for name in names[:_NAMED])
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    columns = "column" if len(names) == 1 else "columns"
-    return report, "\n".join(
-        [
-            f"{table.name}: {columns} {first}{more}; {counted(made.columns.num_rows, 'row')} of "
-            f"{counted(len(names), 'column')} written to {given.out}",
-            *(f"note     {note}" for note in notes),
-            PROMISE,
-        ]
+    said = (
+        f"{table.name}: column{'s' * (len(names) > 1)} {first}{more}; {counted(rows, 'row')} of "
+        f"{counted(len(names), 'column')} written to {given.out}"
     )
+    return report, "\n".join([said, *(f"note     {note}" for note in notes), PROMISE])
 
 
 def _same(source: str, out: str) -> bool:

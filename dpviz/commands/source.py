@@ -27,9 +27,8 @@ from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import NAMED, NamedRows, UnreadableError
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
-from dpviz.data.stored import FilePart, Stored, is_stored
+from dpviz.data.stored import FilePart, Stored, is_stored, stored
 from dpviz.data.stored_units import capped as capped_parts
-from dpviz.data.stored_units import opened
 from dpviz.data.units import cap_records
 from dpviz.family.claim import EXPLORATION, MADE_UP
 from dpviz.family.comparison import Report
@@ -135,7 +134,9 @@ def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
     )
 
     def open_(columns: Sequence[str] | None) -> Stored:
-        return opened(given.data, columns, given.unit, leave_out=given.leave_out, options=options)
+        return stored(
+            given.data, columns, unit=given.unit, leave_out=given.leave_out, options=options
+        )
 
     source = open_(given.columns)
     part = source.parts[0]

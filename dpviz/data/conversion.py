@@ -18,7 +18,7 @@ from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS, PACKINGS
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
-from dpviz.data.reading.cells import Cells, Kind, Style, as_numbers, float_text, text_cells
+from dpviz.data.reading.cells import Style, as_numbers, float_text, text_cells
 from dpviz.data.reading.far import longitude, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes
 from dpviz.data.reading.kinds import holds_numbers
@@ -40,14 +40,8 @@ _BREAKS = "\r\n|[\r\n\\x00]"
 class Converted:
     """Columns as exploring shows them: numbers, and text that is kept.
 
-    Parameters
-    ----------
-    columns
-        The columns: text, integers or floats, null where a value is missing.
-    unread
-        Rows that were left out.
-    notes
-        Sentences about what became of cells.
+    ``columns`` are text, integers or floats, null where a value is missing; rows ``unread`` were
+    left out; ``notes`` are sentences about what became of cells.
     """
 
     columns: pa.Table
@@ -60,12 +54,9 @@ class Converted:
     ) -> Converted:
         """Decode columns of a table that was read for exploring; by default all of them.
 
-        Parameters
-        ----------
-        leave_out
-            Whether few rows of another number of fields are left out, and few with something else
-            than a number in a column of numbers; by default the former stop the conversion, and
-            the cells of the latter stay text.
+        Few rows of another number of fields, and few with something else than a number in a column
+        of numbers, may be left out; by default the former stop the conversion, and the cells of the
+        latter stay text.
 
         Raises
         ------
@@ -73,19 +64,32 @@ class Converted:
             If a column is unknown, or such rows are not few; an :class:`UnreadableError` where
             they are, and are not to be left out.
         """
-        names = table.columns if columns is None else columns
-        axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in names))
+        wanted = table.columns if columns is None else columns
+        axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
         if table.ragged.rows and not leave_out:
             row, _, cell = table.ragged.first[0]
             raise UnreadableError(f"row {row} has {cell}: correct the row.", table.ragged)
+        names = [table.columns[axis] for axis in axes]
         across = _across(table)
-        found = [_Column.of(table, axis, turn=axis == across) for axis in axes]
-        wrong = np.stack([one.wrong for one in found], axis=1)
-        unread, notes = table.ragged, [_breaks(found)] if any(one.breaks for one in found) else []
-        made = pa.table([one.cells for one in found], names=[one.name for one in found])
+        found = [_decoded(table, axis, turn=axis == across) for axis in axes]
+        wrong = np.stack([one for _, one, _ in found], axis=1)
+        made = pa.table([cells for cells, _, _ in found], names=names)
+        unread, notes = table.ragged, []
+        if breaks := {name: many for name, (_, _, many) in zip(names, found, strict=True) if many}:
+            notes.append(
+                f"Line breaks in {counted(sum(breaks.values()), 'cell')} of {listed(breaks)} are "
+                "written as spaces: a release reads each line by itself."
+            )
         if leave_out:
-            unread |= _named(table, axes, found, wrong)
             keep = ~wrong.any(axis=1)
+            places = np.flatnonzero(~keep).tolist()
+            first = []
+            for row, place in zip(
+                table.cells.row_numbers(places[:NAMED]), places[:NAMED], strict=True
+            ):
+                at = int(wrong[place].argmax())
+                first.append((row, names[at], shown(made.column(at)[place].as_py())))
+            unread |= NamedRows(rows=len(places), first=tuple(first))
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
@@ -94,18 +98,24 @@ class Converted:
                 )
             made = made.filter(pa.array(keep))
         else:
-            notes += [one.note for one in found if one.note]
+            for name, many in zip(names, wrong.sum(axis=0).tolist(), strict=True):
+                if many:
+                    are, numbers = ("is", "number") if many == 1 else ("are", "numbers")
+                    notes.append(
+                        f'{counted(many, "cell")} of "{shown(name)}" {are} no {numbers}, and kept '
+                        "as text: a release reads such cells as missing."
+                    )
         return cls(columns=made, unread=unread, notes=tuple(notes))
 
     def write_csv(self, file: BinaryIO) -> None:
         """Write UTF-8 with commas and decimal points; a missing value is an empty field."""
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        names = self.columns.column_names
         # In quotes, a mark in a name separates nothing.
-        quoted = any(set(name) & set(',;\t|"') for name in self.columns.column_names)
-        names = csv.writer(
+        quoted = bool(set("".join(names)) & set(',;\t|"'))
+        csv.writer(
             text, lineterminator="\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
-        )
-        names.writerow(self.columns.column_names)
+        ).writerow(names)
         rows = csv.writer(text, lineterminator="\n")
         for batch in self.columns.to_batches(max_chunksize=2**16):
             cells = [one.cast(pa.large_string()).to_pylist() for one in batch.columns]
@@ -119,53 +129,36 @@ class Converted:
         pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Column:
-    """One column, where it holds something else than a number, and cells with line breaks."""
+def _decoded(
+    table: Table, axis: int, *, turn: bool
+) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
+    """Cells of a column, where one is no number, and how many line breaks became spaces.
 
-    name: str
-    cells: pa.ChunkedArray
-    wrong: NDArray[np.bool_]
-    breaks: int = 0
-
-    @classmethod
-    def of(cls, table: Table, axis: int, *, turn: bool = False) -> _Column:
-        """Decode a column of a table, a longitude perhaps one turn further."""
-        kind, name = table.cells.kind(axis), table.columns[axis]
-        is_text = kind in ("text", "unclear")
-        if is_text and name not in table.nearly_numeric:
-            texts = [text_cells(_whole(one)) for one in table.cells.written(axis)]
-            wrong = [np.zeros(table.rows, dtype=bool)]
-        else:
-            style = _style(table.cells, kind)
-            first = next(table.cells.blocks([axis]), [])
-            # Whole numbers of a program keep all their digits.
-            typed = any(holds_numbers(one.type) for one in first)
-            cells = table.cells.written(axis) if typed else map(_first, table.cells.blocks([axis]))
-            read = [_numbers(_whole(one), style) for one in cells]
-            texts, wrong = [one for one, _ in read], [one for _, one in read]
-            texts = [_turned(one, style) for one in texts] if turn else texts
-        breaks = 0
-        for at, one in enumerate(texts):
-            if pa.types.is_large_string(one.type):
-                breaks += pc.sum(pc.match_substring_regex(one, _BREAKS)).as_py() or 0
-                texts[at] = pc.replace_substring_regex(one, _BREAKS, " ")
-        if len({one.type for one in texts}) > 1:
-            texts = [one.cast(pa.large_string()) for one in texts]
-        made = pa.chunked_array(texts) if texts else pa.chunked_array([], pa.large_string())
-        return cls(name=name, cells=made, wrong=np.concatenate(wrong), breaks=breaks)
-
-    @property
-    def note(self) -> str:
-        """Sentence on cells that are no numbers."""
-        many = int(np.count_nonzero(self.wrong))
-        if not many:
-            return ""
-        return (
-            f'{counted(many, "cell")} of "{shown(self.name)}" {"is" if many == 1 else "are"} no '
-            f"number{'' if many == 1 else 's'}, and kept as text: a release reads such cells as "
-            "missing."
-        )
+    A longitude may be shown one turn further.
+    """
+    cells = table.cells
+    if cells.kind(axis) in ("text", "unclear") and table.columns[axis] not in table.nearly_numeric:
+        texts = [text_cells(_whole(one)) for one in cells.written(axis)]
+        wrong = [np.zeros(table.rows, dtype=bool)]
+    else:
+        (style,) = table.styles([axis])
+        # Whole numbers of a program keep all their digits.
+        typed = any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
+        blocks = cells.written(axis) if typed else (one for (one,) in cells.blocks([axis]))
+        texts, wrong = [], []
+        for one in blocks:
+            numbers, others = _numbers(_whole(one), style)
+            texts.append(_turned(numbers, style) if turn else numbers)
+            wrong.append(others)
+    breaks = 0
+    for at, one in enumerate(texts):
+        if pa.types.is_large_string(one.type):
+            breaks += pc.sum(pc.match_substring_regex(one, _BREAKS)).as_py() or 0
+            texts[at] = pc.replace_substring_regex(one, _BREAKS, " ")
+    if len({one.type for one in texts}) != 1:
+        texts = [one.cast(pa.large_string()) for one in texts]
+    made = pa.chunked_array(texts, None if texts else pa.large_string())
+    return made, np.concatenate(wrong), breaks
 
 
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
@@ -217,17 +210,6 @@ def _turned(texts: pa.Array, style: Style) -> pa.Array:
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
 
 
-def _first(columns: list[pa.Array]) -> pa.Array:
-    return columns[0]
-
-
-def _style(cells: Cells, kind: Kind) -> Style:
-    """How a column writes numbers; a mixed one is read cell by cell."""
-    if kind == "text" or kind == "unclear":
-        return cells.style
-    return "point" if kind == "nothing" else kind
-
-
 def _whole(cells: pa.Array) -> pa.Array:
     """The same cells without a dictionary."""
     return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
@@ -239,16 +221,16 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if pa.types.is_integer(cells.type):
         return cells, wrong
     made = pa.array(values, mask=np.isnan(values))
-    large = np.abs(values) >= MAX_EXACT
-    if holds_numbers(cells.type) and not large.any():
-        return made, wrong
-    if holds_numbers(cells.type):  # as text such an identifier would name somebody
+    if holds_numbers(cells.type):
+        if not (np.abs(values) >= MAX_EXACT).any():
+            return made, wrong
+        # As text such an identifier would name somebody.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
     # Long identifiers keep all their digits.
     texts = text_cells(cells)
-    marked = style not in ("point", "comma", "either")
-    same = pc.match_substring_regex(texts, _WHOLE if marked else _PLAIN).fill_null(False)
+    pattern = _PLAIN if style in ("point", "comma", "either") else _WHOLE
+    same = pc.match_substring_regex(texts, pattern).fill_null(False)
     kept = pc.or_(same, pa.array(wrong))
     return pc.if_else(kept, texts, made.cast(pa.large_string())), wrong
 
@@ -267,32 +249,6 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if matches(_PLAIN) and not matches(_LONG, some=True):
         return column.cast(pa.float64())
     return column
-
-
-def _named(
-    table: Table, axes: Sequence[int], found: Sequence[_Column], wrong: NDArray[np.bool_]
-) -> NamedRows:
-    """Rows with something else than a number, by their numbers in the source."""
-    places = np.flatnonzero(wrong.any(axis=1))
-    if not len(places):
-        return NO_ROWS
-    first = []
-    for place, row in zip(
-        places[:NAMED].tolist(), table.cells.row_numbers(places[:NAMED].tolist()), strict=True
-    ):
-        one = found[int(wrong[place].argmax())]
-        first.append((row, one.name, shown(one.cells[place].as_py())))
-    return NamedRows(rows=len(places), first=tuple(first))
-
-
-def _breaks(found: Sequence[_Column]) -> str:
-    """Sentence on line breaks in cells."""
-    many = sum(one.breaks for one in found)
-    names = listed(one.name for one in found if one.breaks)
-    return (
-        f"Line breaks in {counted(many, 'cell')} of {names} are written as spaces: a release reads "
-        "each line by itself."
-    )
 
 
 def free_name(name: str, taken: Collection[str] = ()) -> str:

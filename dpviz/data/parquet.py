@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise, starmap
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -35,28 +35,10 @@ def refusing_damage(name: str) -> Iterator[None]:
 
 
 class ParquetCells(Cells):
-    """Columns of a Parquet file that are not nested.
+    """Columns that are not nested, of a whole Parquet file in memory.
 
-    Parameters
-    ----------
-    data
-        The whole file.
-    name
-        What to call it in messages.
-
-    Attributes
-    ----------
-    names
-        Of all columns of the table.
-    schema
-        Names and types of all columns.
-    flat
-        Positions, among these, of the columns that hold numbers or text.
-
-    Raises
-    ------
-    InputError
-        If it is not Parquet, or has too many columns.
+    ``names`` and ``schema`` are those of all columns, and ``flat`` are the positions among these of
+    the columns that hold numbers or text. InputError if it is no Parquet, or has too many columns.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -77,10 +59,9 @@ class ParquetCells(Cells):
         check_width(len(self.schema), name)
         self.names: list[str] = self.schema.names
         self.flat = [axis for axis, one in enumerate(self.schema) if readable(one.type)]
-        many = [_leaves(one.type) for one in self.schema]
-        #: Numbers of each column among all that the file numbers, also those inside of others.
-        ends = np.cumsum(many).tolist()
-        self._leaves = [range(end - one, end) for end, one in zip(ends, many, strict=True)]
+        # Numbers of each column among all that the file numbers, also those inside of others.
+        ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
+        self._leaves = list(starmap(range, pairwise(ends)))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""

@@ -42,15 +42,12 @@ def read(
         By name, or by number from 1. By default two are proposed: a pair that is named as a place
         is, or else the two that look most continuous; never one that numbers the rows. A source
         with a single column of numbers gives that one.
-    unit
-        Column that identifies the person of a row; rows without one are left out.
-    classes
-        Column of known classes, for scores alone.
-    header
-        Whether the first row holds names; by default it does unless its fields are like those
-        below.
-    skip
-        Lines above the names that are left out; by default those before the table begins.
+    unit, classes
+        Columns of the persons, without one of whom a row is left out, and of known classes, for
+        scores alone.
+    header, skip
+        Whether the first row holds names, and how many lines above it are left out; by default it
+        does unless its fields are like those below, and the table begins where it looks so.
     encoding
         Of text, as Python names it; by default UTF-8, or what the text looks like.
     missing
@@ -114,25 +111,14 @@ def select_points(
     unreadable: Unreadable = "leave out" if leave_out else "refuse"
     if columns is not None:
         return table.select(columns, unit=unit, classes=classes, unreadable=unreadable)
-    others = {
-        table.columns[position_of(one, table.columns, table.name)]
-        for one in (unit, classes)
-        if one is not None
-    }
-    taken = _taken(table, others)
+    named = [one for one in (unit, classes) if one is not None]
+    others = {table.columns[position_of(one, table.columns, table.name)] for one in named}
+    found = {*table.numeric_columns, *table.nearly_numeric} - others
+    taken: tuple[str, ...] | None = tuple(found) or None  # without one the table says why
+    if len(found) > 1:
+        taken = proposed(table, table.numeric_columns, table.nearly_numeric, others)
+    elif len(table.columns) > 1 and any(numbers_rows(table, name) for name in found):
+        raise no_two(table, found)
     data = table.select(taken, unit=unit, classes=classes, unreadable=unreadable)
     aside = (name for name in table.columns if name not in {*data.columns, *others})
     return replace(data, aside=tuple(aside))
-
-
-def _taken(table: Table, others: set[str]) -> tuple[str, ...] | None:
-    """Two plausible columns, or the only one of numbers; None where there is none.
-
-    The table then says why.
-    """
-    found = {*table.numeric_columns, *table.nearly_numeric} - others
-    if len(found) > 1:
-        return proposed(table, table.numeric_columns, table.nearly_numeric, others)
-    if len(table.columns) > 1 and any(numbers_rows(table, name) for name in found):
-        raise no_two(table, found)
-    return tuple(found) or None

@@ -69,18 +69,14 @@ class Stored:
 
     Parameters
     ----------
-    name
-        What to call the data on the screen.
-    columns
-        Names of the chosen columns, one per axis.
+    name, columns
+        What to call the data on the screen, and the chosen columns, one per axis.
     parts
         Where the records are, in the order in which sums are added.
     domain
         Public bounds, if somebody declared them.
-    dropped
-        Rows left out before there were parts, for lack of a person or a number.
-    notes
-        Sentences about changes made on the way, for the screen.
+    dropped, notes
+        Rows left out before there were parts, and sentences about what was done so far.
     unit
         Column of the persons of whom each has few records, if they were capped.
     origins
@@ -127,6 +123,7 @@ def stored(
     *,
     name: str | None = None,
     domain: Domain | None = None,
+    unit: str | None = None,
     leave_out: bool = False,
     options: Options | None = None,
 ) -> Stored:
@@ -147,6 +144,8 @@ def stored(
         What to call the data, by default the name of the file or folder.
     domain
         Declared bounds of the chosen columns, in their order.
+    unit
+        Column of persons, which is none of the default columns.
     leave_out
         Whether rows of text count as missing where a cell is no number, or fields are too many or
         too few: for exploring.
@@ -172,7 +171,7 @@ def stored(
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
     elif isinstance(source, str):
-        found = _of_files(source, columns, name, leave_out, options)
+        found = _of_files(source, columns, name, unit, leave_out, options)
     else:
         found = _of_arrays(source, columns, name or "data")
     if domain is not None:
@@ -204,7 +203,7 @@ class FilePart(_Rows):
     """A file as it was when it was opened, by a path that is the same on every machine that reads.
 
     ``names`` are all its columns, ``columns`` the chosen ones, and ``mark`` its size and the time
-    of its last change.
+    of its last change. Of text, what can't be read counts as missing if it is to be left out.
     """
 
     path: str
@@ -212,6 +211,7 @@ class FilePart(_Rows):
     mark: tuple[int, int]
     names: tuple[str, ...]
     rows_at_most: int
+    leave_out: bool = False
 
     @property
     def title(self) -> str:
@@ -227,8 +227,8 @@ class FilePart(_Rows):
         from dpviz.data.reading.cells import TableCells
         from dpviz.data.reading.table import named_table
 
-        part: Any = replace(self, leave_out=True) if isinstance(self, TextPart) else self
-        first = next(part.batches(self.columns), [pa.nulls(0, pa.float64()) for _ in self.columns])
+        batches = replace(self, leave_out=True).batches(self.columns)
+        first = next(batches, [pa.nulls(0, pa.float64()) for _ in self.columns])
         cells = TableCells([pa.chunked_array([plain(one)]) for one in first])
         return named_table(self.title, self.columns, cells)
 
@@ -271,15 +271,13 @@ class TextPart(FilePart):
     """A text file, parsed block by block.
 
     ``form`` is how its rows are written, from the line of the first record on; ``readings`` has for
-    each column the style of its numbers, and whether they are tidied before; cells that are
-    ``missing`` stand for no value, and so does what can't be read, if it is to be left out.
+    each column the style of its numbers, and whether they are tidied before.
     """
 
     form: Form
     encoding: str
     readings: tuple[tuple[Style, bool], ...]
     missing: tuple[str, ...] = ()
-    leave_out: bool = False
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
@@ -293,11 +291,8 @@ class TextPart(FilePart):
             for batch in parsed(lines, self.form, axes, self.floats(chosen)):
                 if batch.wrong and not self.leave_out:
                     line, _, many = batch.wrong[0]
-                    raise InputError(
-                        f"row {line} of {shown(self.path, 120)} has {counted(many, 'field')} where "
-                        f"others have {self.form.width:,}: correct it, or leave such rows out "
-                        "(--leave-out on the command line)."
-                    )
+                    usual = f"where others have {self.form.width:,}: correct it"
+                    raise self._refusal(line, f"{counted(many, 'field')} {usual}")
                 ragged += len(batch.wrong)
                 for begin in range(0, len(batch.rows), CHUNK):
                     few = batch.rows.slice(begin, CHUNK).columns
@@ -330,13 +325,17 @@ class TextPart(FilePart):
             values, wrong = as_numbers(tidied(cells, missing), style)
         if wrong.any() and not self.leave_out:
             at = int(wrong.argmax())
-            raise InputError(
-                f"row {batch.numbers()[begin + at]} of {shown(self.path, 120)} has a cell that is "
-                f'no number, "{shown(cells[at].as_py())}", in column "{shown(self.names[axis])}": '
-                "choose other columns, correct the cell, or leave such rows out (--leave-out on "
-                "the command line)."
+            cell, column = shown(cells[at].as_py()), shown(self.names[axis])
+            raise self._refusal(
+                batch.numbers()[begin + at],
+                f'a cell that is no number, "{cell}", in column "{column}": choose other columns, '
+                "correct the cell",
             )
         return pa.array(values)
+
+    def _refusal(self, row: int, what: str) -> InputError:
+        way_out = "or leave such rows out (--leave-out on the command line)"
+        return InputError(f"row {row} of {shown(self.path, 120)} has {what}, {way_out}.")
 
 
 def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
@@ -372,6 +371,7 @@ def _of_files(
     source: str,
     columns: Sequence[str | int] | None,
     name: str | None,
+    unit: str | None,
     leave_out: bool,
     options: Options | None,
 ) -> Stored:
@@ -382,41 +382,35 @@ def _of_files(
     known = found[0][0][0].names
     # A file without rows doesn't tell which columns hold numbers.
     numeric = next((one for _, one in found if one is not None), known)
-    chosen = (
-        [known.index(one) for one in numeric if one in known]
-        if columns is None
-        else [position_of(one, known, paths[0]) for one in columns]
-    )
-    if not chosen:
+    owner = None if unit is None else known[position_of(unit, known, paths[0])]
+    default = [one for one in numeric if one in known and one != owner]
+    wanted = default if columns is None else columns
+    names = tuple(known[position_of(one, known, paths[0])] for one in wanted)
+    if not names:
         raise InputError(
             f"{shown(paths[0], 120)} has no column of numbers: name the columns to read, or give "
             "another file."
         )
-    names = tuple(known[axis] for axis in chosen)
     if len(set(names)) != len(names):
         raise InputError(f"columns = {listed(names)}: name each column once.")
     parts: list[Part] = []
     for path, (some, numbers) in zip(paths, found, strict=True):
-        is_text = isinstance(some[0], TextPart)
-        if lacking := next((one for one in names if one not in some[0].names), None):
+        lacking = [one for one in names if one not in some[0].names]
+        if lacking:
             raise InputError(
-                f'{shown(path, 120)} has no column "{shown(lacking)}", which '
+                f'{shown(path, 120)} has no column "{shown(lacking[0])}", which '
                 f"{shown(Path(paths[0]).name)} has: give files with the same columns."
             )
-        if numbers is not None and not (is_text and leave_out):
-            for column in (one for one in names if one not in numbers):
-                way_out = ", or leave out rows without one (--leave-out)" if is_text else ""
-                choose = f"choose from {listed(numbers)}" if numbers else "give another file"
-                raise InputError(
-                    f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: '
-                    f"{choose}{way_out}."
-                )
-        parts += [
-            replace(one, columns=names, leave_out=leave_out)
-            if isinstance(one, TextPart)
-            else replace(one, columns=names)
-            for one in some
-        ]
+        is_text = isinstance(some[0], TextPart)
+        wrong = [one for one in names if numbers is not None and one not in numbers]
+        if wrong and not (is_text and leave_out):
+            choose = f"choose from {listed(numbers)}" if numbers else "give another file"
+            way_out = ", or leave out rows without one (--leave-out)" if is_text else ""
+            raise InputError(
+                f'column "{shown(wrong[0])}" of {shown(path, 120)} holds no numbers: '
+                f"{choose}{way_out}."
+            )
+        parts += [replace(one, columns=names, leave_out=leave_out) for one in some]
     title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
     return Stored(name=title, columns=names, parts=tuple(parts), notes=notes, origins=files)
 

@@ -24,10 +24,9 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.dataset import Dataset, position_of
-from dpviz.data.explore.rows import Options
 from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
-from dpviz.data.stored import CHUNK, FilePart, Stored, Where, as_points, stored, whole_rows
+from dpviz.data.stored import CHUNK, FilePart, Stored, as_points, stored, whole_rows
 from dpviz.data.units import ROUNDED, cap_records, hash_places, identified, smallest_hashes
 
 #: Rows of a file of persons, about: they are capped in memory.
@@ -74,8 +73,12 @@ def capped(
     """
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
-    parts = [_file(part, source) for part in source.parts]
-    owner = _owner(parts[0], unit)
+    parts = [part for part in source.parts if isinstance(part, FilePart)]
+    if len(parts) < len(source.parts):
+        raise InputError(
+            f"{shown(source.name)} has no column of persons: give files, in which one can be named."
+        )
+    owner = parts[0].names[position_of(unit, parts[0].names, parts[0].title)]
     if owner in source.columns:
         raise InputError(
             f'column "{shown(owner)}" tells persons apart, so it can\'t be one of the columns to '
@@ -104,36 +107,6 @@ def capped(
             unit=owner,
             origins=source.origins,
         )
-
-
-def opened(
-    source: Where,
-    columns: Sequence[str | int] | None,
-    unit: str | None,
-    *,
-    leave_out: bool = False,
-    options: Options | None = None,
-) -> Stored:
-    """Open records; by default all columns of numbers but that of the persons."""
-    found = stored(source, columns, leave_out=leave_out, options=options)
-    if columns is not None or unit is None:
-        return found
-    owner = _owner(_file(found.parts[0], found), unit)
-    others = [one for one in found.columns if one != owner]
-    return stored(source, others, leave_out=leave_out, options=options)
-
-
-def _owner(part: FilePart, unit: str | int) -> str:
-    """Name of the column of persons."""
-    return part.names[position_of(unit, part.names, part.title)]
-
-
-def _file(part: object, source: Stored) -> FilePart:
-    if isinstance(part, FilePart):
-        return part
-    raise InputError(
-        f"{shown(source.name)} has no column of persons: give files, in which one can be named."
-    )
 
 
 def _deal(

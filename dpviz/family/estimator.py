@@ -18,7 +18,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.engine.local import Local
 from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import Stored, stored, whole_rows
-from dpviz.data.stored_units import capped, opened
+from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
@@ -88,7 +88,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         if units is not None and not isinstance(units, str):
             raise InputError("units of stored records are a column: give its name.")
         cap = _cap(self, units is not None)
-        source = X if isinstance(X, Stored) else opened(X, None, units)
+        source = X if isinstance(X, Stored) else stored(X, unit=units)
         domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
         check_bounds(source.columns, domain)
         with nullcontext(source) if units is None else capped(source, units, cap) as taken:
