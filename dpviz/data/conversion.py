@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -136,25 +137,22 @@ def _decoded(
 
     A longitude may be shown one turn further.
     """
-    cells = table.cells
-    if cells.kind(axis) in ("text", "unclear") and table.columns[axis] not in table.nearly_numeric:
-        texts = [text_cells(_whole(one)) for one in cells.written(axis)]
-        wrong = [np.zeros(table.rows, dtype=bool)]
-    else:
-        (style,) = table.styles([axis])
-        # Whole numbers of a program keep all their digits.
-        typed = any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
-        blocks = cells.written(axis) if typed else (one for (one,) in cells.blocks([axis]))
-        texts, wrong = [], []
-        for one in blocks:
-            numbers, others = _numbers(_whole(one), style)
-            texts.append(_turned(numbers, style) if turn else numbers)
-            wrong.append(others)
-    breaks = 0
-    for at, one in enumerate(texts):
-        if pa.types.is_large_string(one.type):
-            breaks += pc.sum(pc.match_substring_regex(one, _BREAKS)).as_py() or 0
-            texts[at] = pc.replace_substring_regex(one, _BREAKS, " ")
+    cells, (style,) = table.cells, table.styles([axis])
+    is_mixed = cells.kind(axis) in ("text", "unclear")
+    is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
+    # Whole numbers of a program keep all their digits.
+    typed = is_text or any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
+    texts, wrong, breaks = [], [], 0
+    for one in cells.written(axis) if typed else chain.from_iterable(cells.blocks([axis])):
+        one = one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one
+        nothing = np.zeros(len(one), dtype=bool)
+        found, others = (text_cells(one), nothing) if is_text else _numbers(one, style)
+        found = _turned(found, style) if turn else found
+        if pa.types.is_large_string(found.type):
+            breaks += pc.sum(pc.match_substring_regex(found, _BREAKS)).as_py() or 0
+            found = pc.replace_substring_regex(found, _BREAKS, " ")
+        texts.append(found)
+        wrong.append(others)
     if len({one.type for one in texts}) != 1:
         texts = [one.cast(pa.large_string()) for one in texts]
     made = pa.chunked_array(texts, None if texts else pa.large_string())
@@ -208,11 +206,6 @@ def _turned(texts: pa.Array, style: Style) -> pa.Array:
     values = as_numbers(texts, "point" if style != "either" else style)[0]
     found = pa.array(turned(values)).cast(pa.large_string())
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
-
-
-def _whole(cells: pa.Array) -> pa.Array:
-    """The same cells without a dictionary."""
-    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
 
 
 def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]]:

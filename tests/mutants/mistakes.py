@@ -679,7 +679,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/conversion.py",
         "commands/test_convert.py",
         long_identifiers_are_rounded=(" and not matches(_LONG, some=True)", ""),
-        line_breaks_stay=('pc.replace_substring_regex(one, _BREAKS, " ")', "one"),
+        line_breaks_stay=('pc.replace_substring_regex(found, _BREAKS, " ")', "found"),
     ),
     **_of(
         "data/reading/proposal.py",
