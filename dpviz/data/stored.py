@@ -1,8 +1,8 @@
 """Records that stay where they are stored: files that every pass reads anew, part by part.
 
 A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
-pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes depends
-on the tables alone, not on the number of records.
+pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes
+depends on the tables alone, not on the number of records.
 """
 
 from __future__ import annotations
