@@ -12,37 +12,22 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, too_large
 
-#: Most files in an archive: the list of them is held in memory.
-_FILES = 20_000
-
-#: An archive may unpack to a multiple of its size, plus a constant: tables shrink to a tenth or so,
-#: and archives made to fill the memory to a thousandth.
-_TIMES, _MORE = 40, 2**26
+#: Most files in an archive, whose list is held in memory. It may unpack to a multiple of its size,
+#: plus a constant: tables shrink to a tenth or so, and archives made as bombs to a thousandth.
+_FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of tables that are archives themselves.
 _PACKED = (".xlsx", ".xlsm", ".xlsb", ".ods", ".npz", ".kmz", ".shz")
 
 
 def members(data: bytes, name: str) -> tuple[str, ...]:
-    """Names of the files in an archive, without folders.
-
-    Raises
-    ------
-    InputError
-        If it is no whole archive, or has too many files.
-    """
+    """Names of the files in an archive, without folders."""
     with _opened(data, name) as (_, entries):
         return tuple(entries)
 
 
 def member(data: bytes, name: str, which: str) -> bytes:
-    """All bytes of one file of an archive.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is damaged, encrypted, an archive itself, or too large.
-    """
+    """All bytes of one file of an archive, which is none itself."""
     most = _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:

@@ -17,18 +17,7 @@ from dpviz.data.reading.unread import NO_ROWS, NamedRows
 class Options:
     """What a person says about a file; None leaves it to the reader, who says what it takes.
 
-    Parameters
-    ----------
-    skip
-        Lines above the names (or the first record) that are left out.
-    header
-        Whether there is a line of names.
-    encoding
-        Of text, as Python names it.
-    missing
-        Cells that stand for no value, besides those of :data:`~dpviz.data.reading.kinds.MISSING`.
-    part
-        Name of the sheet, layer, array or member of an archive to read.
+    See :func:`~dpviz.data.reading.read.read_table`.
     """
 
     skip: int | None = None
@@ -49,11 +38,8 @@ class Rows:
 
     Parameters
     ----------
-    columns
-        The columns, all of the same length.
     names
-        Names of the columns where the format has them, or stands apart from the rows; None where
-        the first rows may hold them.
+        Names of the columns; None where the first rows may hold them.
     numbers
         Returns the number in the source, from 1, of each row (n,).
     notes

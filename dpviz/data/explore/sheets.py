@@ -7,16 +7,12 @@ last one, waits for the end of damaged parts, and may end its process: that is o
 from __future__ import annotations
 
 import io
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,9 +25,10 @@ from dpviz.base.numbers import counted
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.heading import kind_of
 from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.reading import apart
+from dpviz.data.reading.apart import Upload, stored
 from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP
-from dpviz.data.reading.limits import PATIENCE, SECONDS, is_limited, limit_memory, limit_time
 from dpviz.data.reading.watch import passed
 
 #: Most cells of an .xlsx sheet from A1 to its last one, besides one for each byte of the file.
@@ -43,8 +40,6 @@ Answer: TypeAlias = tuple[list[pa.ChunkedArray], list[str]]
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _NUMBERS = {float, int}
 _SHEET = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
-_ROOT = str(Path(__file__).parents[3])
-_START = f"import sys; sys.path.insert(0, {_ROOT!r}); import {__name__} as sheets; sheets.main()"
 
 #: A cell with something in it, and one whose formula has no result.
 _FULL = re.compile(rb'<c r=["\']([A-Z]{1,3})(\d{1,7})["\'][^<>]*(?<!/)>(?!</c>)')
@@ -52,64 +47,26 @@ _UNRESOLVED = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f>[^<]*</f>(?:<v></v>|<v 
 
 
 def sheet_names(data: bytes, name: str) -> tuple[str, ...]:
-    """Names of the sheets that hold cells, without hidden ones; errors as of :func:`read_sheet`."""
-    return tuple(_asked(data, name=name, only_names=True)[1])
+    """Names of the sheets that hold cells, without hidden ones."""
+    return tuple(_asked(data, name, only_names=True)[1])
 
 
 def read_sheet(data: bytes, name: str, options: Options) -> Rows:
-    """Read the rows of one sheet: the only one that holds cells, or ``options.part``.
-
-    Raises
-    ------
-    InputError
-        If it is no workbook that can be read here, or the sheet has to be named.
-    """
-    found, notes = _asked(data, name=name, part=options.part, skip=options.skip or 0)
-    *columns, numbers = found
+    """Read the rows of one sheet: the only one that holds cells, or ``options.part``."""
+    columns, notes = _asked(data, name, part=options.part, skip=options.skip or 0)
+    numbers = columns.pop()
     return Rows(columns=columns, numbers=numbers.to_numpy, notes=tuple(notes), written=True)
 
 
-def _asked(data: bytes, **asked: Any) -> Answer:
-    """Answer of a process with limits: of this one, if it has some."""
-    if is_limited():
-        return _answer(data, **asked)
-    head = json.dumps([SECONDS, asked]).encode() + b"\n"
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _START], input=head + data, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=PATIENCE, check=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
-        table = pa.ipc.open_stream(done.stdout).read_all()
-        table.validate(full=True)
-        notes, error = json.loads((table.schema.metadata or {})[b"said"])
-    except (subprocess.SubprocessError, pa.ArrowException, OSError, ValueError, LookupError):
-        error = (
-            f"{shown(asked['name'])} takes more than {SECONDS:g} s of a processor or more memory "
-            "than is free to read, or is damaged: save it as CSV or Parquet."
-        )
-    if error:
-        raise InputError(str(error))
-    return table.columns, notes
+def _asked(data: bytes, name: str, **asked: Any) -> Answer:
+    """Answer of a process with limits: of this one, if it has any."""
+    if apart.limited:
+        return sheet_answer(data, name, **asked)
+    with closing(Upload(name, len(data), lambda: data, 0)) as upload:
+        return upload.ask(lambda _, arrays: stored(arrays[0]), "sheet", **asked)
 
 
-def main() -> None:
-    """Read a question and a workbook from standard input; write the answer as Arrow."""
-    seconds, asked = json.loads(sys.stdin.buffer.readline())
-    data = sys.stdin.buffer.read()
-    limit_memory(len(data))
-    limit_time(seconds)
-    try:
-        (columns, notes), error = _answer(data, **asked), ""
-    except InputError as refusal:
-        columns, notes, error = [], [], str(refusal)
-    names, said = [*map(str, range(len(columns)))], json.dumps([notes, error])
-    table = pa.table(columns, names=names, metadata={"said": said})
-    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
-        stream.write_table(table)
-
-
-def _answer(
+def sheet_answer(
     data: bytes, name: str, part: str | None = None, skip: int = 0, *, only_names: bool = False
 ) -> Answer:
     """Columns of a sheet as text, numbers of its rows, and sentences; or only names of sheets."""
@@ -134,7 +91,7 @@ def _answer(
                 f"{shown(name)} has no sheet with data: give one row of numbers for each record."
             )
         check_width(sheet.width, name)
-        columns, apart = _columns(sheet, skip)
+        columns, left = _columns(sheet, skip)
     except BaseException as error:
         # A panic of the library is no Exception.
         if not isinstance(error, calamine.CalamineError) and "Panic" not in type(error).__name__:
@@ -150,7 +107,7 @@ def _answer(
         ) from None
     if merged := len(sheet.merged_cell_ranges or ()):
         notes += (f"{counted(merged, 'merged area')}: only the first cell of each is filled.",)
-    return columns, [*notes, *apart]
+    return columns, [*notes, *left]
 
 
 def _looked_at(data: bytes, name: str) -> tuple[str, ...]:

@@ -15,71 +15,69 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Semaphore, Timer
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.threads import processors
 from dpviz.base.work import Cancelled
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.reading.files import megabytes
-from dpviz.data.reading.limits import PATIENCE, SECONDS
-from dpviz.data.reading.reader import TYPES, pieces, unpacked
-from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
+from dpviz.grid.domain import Domain
 
 T = TypeVar("T")
 
+Arrays = list[NDArray[Any]]
+
 _LOG = logging.getLogger(__name__)
 
-#: Seconds after which a reader ends that nobody asks.
-IDLE = 5.0
+#: Seconds of a processor for one answer, and seconds that it may take in all.
+SECONDS, PATIENCE = 30.0, 180.0
 
-#: Seconds after which the next reader is started: not while the first one is at work.
-_LATER = 1.5
+#: Seconds after which a reader ends that nobody asks, after which the next one is started (not
+#: while the first one is at work), and that one which has said nonsense has to end by itself.
+IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
-#: An answer is at most so many times as large as the file, and so many bytes more.
+#: The arrays of an answer are at most so many times as large as the file, and so many bytes more.
 _TIMES, _MORE = 4, 2**30
 
-#: Seconds for a reader that has said nonsense to end by itself.
-_LAST = 1.0
+#: Longest line of an answer (names of many columns), and longest sentence in it.
+_LINE, _LONGEST = 2**24, 2_000
 
-#: Longest line of an answer: names of many columns.
-_LINE = 2**24
-
-_ROOT = str(Path(__file__).parents[3])
+#: Types of arrays in an answer, and bytes of them that are sent together.
+TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
 #: A picture that somebody moves comes first: on Unix the reader is nice from its first line on.
 #: Ctrl-C reaches it, too, and is for the program alone, which ends it.
 _START = (
-    f"import os, signal, sys; sys.path.insert(0, {_ROOT!r}); "
+    f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "
     "from dpviz.data.reading.reader import main; main()"
 )
 
-#: Longest sentence of a reader.
-_LONGEST = 2_000
-
 #: Readers that work at the same time.
 _WORKING = Semaphore(max(2, processors()))
 
-
-#: All processes that were started and are still referenced.
+#: All processes that were started and are still referenced, and the one that waits for a file.
 _READERS: WeakSet[_Reader] = WeakSet()
+_WAITING: deque[_Reader] = deque()
+_LOCK = Lock()
 
-
-class _EndedError(Exception):
-    """The reader has ended without an answer."""
+#: Whether this process is a reader, whose end takes nothing with it.
+limited = False
 
 
 class _Reader:
@@ -92,175 +90,161 @@ class _Reader:
             stdout=subprocess.PIPE,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
-        assert self._process.stdin is not None  # noqa: S101 - a pipe
-        assert self._process.stdout is not None  # noqa: S101 - a pipe
-        self._to: IO[bytes] = self._process.stdin
-        self._from: IO[bytes] = self._process.stdout
-        self._most = 0
+        self._to: Any = self._process.stdin
+        self._from: Any = self._process.stdout
+        self.most = 0
+        self.pid, self.kill = self._process.pid, self._process.kill
         _READERS.add(self)
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended yet."""
         return self._process.poll() is None
 
-    @property
-    def pid(self) -> int:
-        """Number of the process."""
-        return self._process.pid
-
-    def open(self, name: str, data: bytes | memoryview) -> None:
-        """Hand the file over."""
-        self._most = _TIMES * len(data) + _MORE
-        head = json.dumps({"name": name, "size": len(data), "seconds": SECONDS})
+    def say(self, line: Any, data: bytes | memoryview = b"") -> None:
+        """Write a line of JSON, and bytes."""
         with suppress(BrokenPipeError):  # the answer will not come
-            self._to.write(head.encode() + b"\n")
+            self._to.write(json.dumps(line).encode() + b"\n")
             self._to.write(data)
             self._to.flush()
 
-    def ask(self, question: Sequence[Any]) -> tuple[Any, list[NDArray[Any]]]:
-        """Return an answer: plain values and arrays; report progress meanwhile.
+    def ask(self, question: Sequence[Any]) -> tuple[Any, Arrays]:
+        """Return an answer, plain values and arrays, and report progress meanwhile.
 
-        Raises
-        ------
-        InputError
-            With the reader's sentence.
-        _EndedError
-            If it has ended, by itself or at a limit.
-        Cancelled
-            If whoever watches the reading stops it.
+        Any exception but an InputError, with the reader's sentence, and Cancelled means that it
+        has ended, by itself or at a limit, or has said nonsense.
         """
-        clock = Timer(PATIENCE, self._process.kill)
-        clock.daemon = True
-        clock.start()
+        clock = _later(PATIENCE, self.kill)
         try:
-            with suppress(BrokenPipeError):
-                self._to.write(json.dumps(question).encode() + b"\n")
-                self._to.flush()
+            self.say(question)
             while True:
-                head, arrays = self._message()
-                if "done" in head:
-                    passed(head["done"], head["total"])
-                elif "error" in head:
+                line = self._from.readline(_LINE)
+                if not line.endswith(b"\n"):
+                    raise EOFError
+                head, shapes = _with_tuples(json.loads(line))
+                arrays = [self._array(*shape) for shape in shapes]
+                if "answer" in head:
+                    return head["answer"], arrays
+                if "error" in head:
                     said = str(head["error"])[:_LONGEST]
                     if "rows" in head:
                         raise UnreadableError(said, NamedRows.of(head["rows"]))
                     raise InputError(said)
-                else:
-                    return head["answer"], arrays
+                passed(head["done"], head["total"])
         finally:
             clock.cancel()
 
-    def _message(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-        """Read one message; what does not look like one counts as the reader's end."""
-        line = self._from.readline(_LINE)
-        if not line.endswith(b"\n"):
-            raise _EndedError
-        head, shapes = json.loads(line)
-        arrays = []
-        for kind, shape in shapes:
-            size = 8 * math.prod(shape)
-            if kind not in TYPES or min(shape, default=0) < 0 or size > self._most:
-                raise _EndedError
-            array = np.empty(shape, np.dtype(kind))
-            whole = array.reshape(-1).view(np.uint8).data
-            for start, end in pieces(array.nbytes):
-                view = whole[start:end]
-                while len(view):
-                    got = self._from.readinto(view)  # type: ignore[attr-defined]
-                    if not got:
-                        raise _EndedError
-                    view = view[got:]
-            arrays.append(array)
-        return head, arrays
+    def _array(self, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+        if kind not in TYPES or min(shape, default=0) < 0 or 8 * math.prod(shape) > self.most:
+            raise ValueError
+        array = np.empty(shape, kind)
+        whole = array.reshape(-1).view(np.uint8).data
+        for start, end in pieces(array.nbytes):
+            if self._from.readinto(whole[start:end]) < end - start:
+                raise EOFError
+        return array
 
-    def kill(self) -> None:
-        """End the process; any thread may call this, also while another one asks."""
-        self._process.kill()
-        self._process.wait()
-
-    def end(self) -> None:
-        """End the process, which has no more to do."""
-        self.kill()
-        self._close()
-
-    def status(self) -> int:
-        """End the process after an answer that was none; return how it ended by itself, else 0."""
+    def end(self, seconds: float = 0) -> int:
+        """End the process; return how it ended by itself within some seconds, else 0."""
         try:
-            status = self._process.wait(_LAST)
+            status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             status = 0  # killed here, which says nothing of a limit
             self.kill()
-        self._close()
-        return status
-
-    def _close(self) -> None:
-        """Close both pipes, and let the system forget the process."""
+            self._process.wait()
         for pipe in (self._to, self._from):
             with suppress(OSError):
                 pipe.close()
-        self._process.wait()
+        return status
+
+
+def pieces(size: int) -> Iterator[tuple[int, int]]:
+    """Where the pieces of an array of ``size`` bytes start and end, in the order of a message."""
+    for start in reversed(range(0, size, _PIECE)):
+        yield start, min(start + _PIECE, size)
+
+
+def _with_tuples(value: Any) -> Any:
+    """Values of JSON with tuples in place of its lists."""
+    if isinstance(value, dict):
+        return {name: _with_tuples(one) for name, one in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+
+
+def _later(seconds: float, what: Callable[[], None]) -> Timer:
+    timer = Timer(seconds, what)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 # -- the reader that waits ---------------------------------------------------------------
 
-_LOCK = Lock()
-_waiting: _Reader | None = None
-
 
 def prepare() -> None:
     """Start the reader that waits, if there is none and the system has room for it."""
-    global _waiting
-    with _LOCK, suppress(OSError):
-        if _waiting is not None and not _waiting.alive:
-            _waiting.end()
-            _waiting = None
-        if _waiting is None:
-            _waiting = _Reader()
+    with _LOCK, suppress(OSError, IndexError):  # another thread may take it meanwhile
+        if not _WAITING or not _WAITING[0].alive:
+            dismiss()
+            _WAITING.append(_Reader())
 
 
 def dismiss() -> None:
     """End the reader that waits: nobody is there who could give it a file."""
-    global _waiting
-    with _LOCK:
-        waiting, _waiting = _waiting, None
-    if waiting:
-        waiting.end()
+    with suppress(IndexError):
+        while True:
+            _WAITING.pop().end()
 
 
 @atexit.register
 def _end_all() -> None:
-    """End all readers with the program."""
     for reader in tuple(_READERS):
         reader.end()
 
 
 def _take() -> _Reader:
-    """Return the reader that waits, or a new one."""
-    global _waiting
-    with _LOCK:
-        taken, _waiting = _waiting, None
-    later = Timer(_LATER, prepare)
-    later.daemon = True
-    later.start()
-    if taken is not None and taken.alive:
-        return taken
-    if taken is not None:
+    """Return the reader that waits, in whose place another one comes, or a new one."""
+    with suppress(IndexError):
+        taken = _WAITING.pop()
+        _later(_LATER, prepare)
+        if taken.alive:
+            return taken
         taken.end()
     return _Reader()
+
+
+# -- files -------------------------------------------------------------------------------
+
+
+def data_set(value: Any, arrays: Arrays) -> Dataset:
+    """Data set of an answer."""
+
+    def get(place: Any) -> Any:
+        if isinstance(place, tuple):  # text: of each row, the position of its text
+            codes, texts = map(get, place)
+            return stored(texts)[0][0].to_numpy()[codes]
+        return None if place is None else arrays[place]
+
+    classes, domain, unread = (value[name] for name in ("classes", "domain", "unread"))
+    made = {
+        **{name: get(value[name]) for name in ("points", "counts", "units")},
+        "classes": classes and Classes(**{**classes, "codes": get(classes["codes"])}),
+        "domain": domain and Domain(**domain),
+        "unread": unread and NamedRows.of(unread),
+    }
+    return Dataset(**{**value, **made})
+
+
+def stored(data: NDArray[Any]) -> tuple[list[pa.ChunkedArray], list[str]]:
+    """Columns and sentences from their bytes, of which nothing is believed."""
+    table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
+    table.validate(full=True)
+    return table.columns, json.loads(table.schema.metadata[b"said"])
 
 
 class Upload:
     """A file whose content only a process of its own looks at.
 
-    Parameters
-    ----------
-    name, size
-        Name, and number of bytes.
-    data
-        Returns the bytes.
-    most
-        Most bytes.
+    It has ``size`` bytes, which ``data`` returns; of ``most`` bytes at most it is read.
     """
 
     def __init__(
@@ -274,66 +258,30 @@ class Upload:
 
     def parts(self) -> tuple[str, ...]:
         """As :func:`dpviz.data.reading.read.parts`."""
-        return tuple(self._ask("parts", max_bytes=self.most))
+        return self.ask(lambda names, _: tuple(map(str, names)), "parts", max_bytes=self.most)
 
     def counts(self, **how: Any) -> Dataset:
         """As :func:`dpviz.data.reading.read.read_counts`."""
-        return self._dataset("counts", max_bytes=self.most, **how)
+        return self.ask(data_set, "counts", max_bytes=self.most, **how)
 
     def table(self, **how: Any) -> UploadedTable:
         """As :func:`dpviz.data.reading.read.read_table`."""
         how = {"max_bytes": self.most, **how}
-        facts = self._ask("table", **how)
-        return UploadedTable(
-            name=facts["name"],
-            columns=tuple(facts["columns"]),
-            rows=facts["rows"],
-            notes=tuple(facts["notes"]),
-            guessed=bool(facts["guessed"]),
-            upload=self,
-            how=how,
+        return self.ask(
+            lambda facts, _: UploadedTable(**facts, upload=self, how=how), "table", **how
         )
 
-    def _dataset(self, *question: Any, **named: Any) -> Dataset:
-        answer, arrays = self._answer(question, named)
-        try:
-            return unpacked(answer, arrays)
-        except (KeyError, TypeError, ValueError, StopIteration):
-            raise self._failed(0) from None
-
-    def _checked(self, make: Callable[[Any], T], *question: Any) -> T:
-        """Make something of an answer; one of another form counts as the reader's end."""
-        answer = self._ask(*question)
-        try:
-            return make(answer)
-        except (KeyError, TypeError, ValueError):
-            raise self._failed(0) from None
-
-    def _ask(self, *question: Any, **named: Any) -> Any:
-        return self._answer(question, named)[0]
-
-    def _answer(
-        self, question: Sequence[Any], named: dict[str, Any]
-    ) -> tuple[Any, list[NDArray[Any]]]:
-        """Ask the reader; start one if there is none."""
+    def ask(self, make: Callable[[Any, Arrays], T], question: str, *given: Any, **named: Any) -> T:
+        """Ask a reader, perhaps a new one, and make something of its answer."""
         with self._lock, _WORKING:
             if self._idle:
                 self._idle.cancel()
-            if self._reader is not None and not self._reader.alive:
-                self._reader.end()
-                self._reader = None
-            if self._reader is None:
-                try:
-                    self._reader = _take()
-                except OSError as error:
-                    raise InputError(
-                        f"{shown(self.name)} is not read, since no further program can be started "
-                        f"here now ({reason(error)}): try again in a minute."
-                    ) from None
-                self._reader.open(self.name, self._data())
+            if self._reader is None or not self._reader.alive:
+                if self._reader:
+                    self._reader.end()
+                self._reader = self._started()
             try:
-                name, *given = question
-                return self._reader.ask((name, given, named))
+                return make(*self._reader.ask((question, given, named)))
             except InputError:
                 raise
             except Cancelled:
@@ -341,17 +289,28 @@ class Upload:
                 self._reader = None
                 raise
             except Exception:  # no end, no form and no size of an answer is ruled out
-                status, self._reader = self._reader.status(), None
+                status, self._reader = self._reader.end(_LAST), None
                 raise self._failed(status) from None
             finally:
-                self._idle = Timer(IDLE, self.close)
-                self._idle.daemon = True
-                self._idle.start()
+                self._idle = _later(IDLE, self.close)
+
+    def _started(self) -> _Reader:
+        """A reader that has the file."""
+        try:
+            reader = _take()
+        except OSError as error:
+            raise InputError(
+                f"{shown(self.name)} is not read, since no further program can be started here now "
+                f"({reason(error)}): try again in a minute."
+            ) from None
+        data = self._data()
+        reader.most = _TIMES * len(data) + _MORE
+        reader.say({"name": self.name, "size": len(data), "seconds": SECONDS}, data)
+        return reader
 
     def stop(self) -> None:
         """End the reader at once, also in the middle of an answer, which then fails."""
-        reader = self._reader
-        if reader:
+        if reader := self._reader:
             reader.kill()
 
     def close(self) -> None:
@@ -377,15 +336,7 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UploadedTable:
-    """A table that was read in a process of its own; what is chosen of it comes from there, too.
-
-    Parameters
-    ----------
-    name, columns, rows, notes, guessed
-        As of :class:`dpviz.data.reading.table.Table`.
-    upload, how
-        The file, and how it is read.
-    """
+    """A :class:`~dpviz.data.reading.table.Table` that is kept by the process which read it."""
 
     name: str
     columns: tuple[str, ...]
@@ -395,7 +346,7 @@ class UploadedTable:
     upload: Upload
     how: dict[str, Any] = field(repr=False)
 
-    @cached_property
+    @property
     def numeric_columns(self) -> tuple[str, ...]:
         """Names of the columns that hold numbers throughout."""
         return self._numeric[0]
@@ -407,46 +358,30 @@ class UploadedTable:
 
     @cached_property
     def _numeric(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        def both(answer: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-            throughout, nearly = answer
-            return tuple(throughout), tuple(nearly)
-
-        return self.upload._checked(both, "numeric", self.how)
+        return self.upload.ask(_pair, "numeric", self.how)
 
     def select(
-        self,
-        columns: Sequence[str] | None = None,
-        unit: str | None = None,
-        *,
-        classes: str | None = None,
-        least: int = 1,
-        unreadable: Unreadable = "refuse",
-        turn: bool = True,
+        self, columns: Sequence[str] | None = None, unit: str | None = None, **chosen: Any
     ) -> Dataset:
         """As :meth:`dpviz.data.reading.table.Table.select`."""
-        chosen = {
-            "columns": None if columns is None else list(columns),
-            "unit": unit,
-            "classes": classes,
-            "least": least,
-            "unreadable": unreadable,
-            "turn": turn,
-        }
-        return self.upload._dataset("select", self.how, chosen)
+        chosen |= {"columns": columns, "unit": unit}
+        return self.upload.ask(data_set, "select", self.how, chosen)
 
     def first_columns(self, numeric: Sequence[str], but: Sequence[str] = ()) -> tuple[str, str]:
         """As :func:`dpviz.data.reading.proposal.first_columns`."""
-        across, up = self.upload._ask("first", self.how, list(numeric), list(but))
-        return across, up
+        return self.upload.ask(_pair, "first", self.how, numeric, but)
 
     def csv(self, most: int) -> bytes:
         """As :func:`dpviz.data.conversion.as_csv`."""
-        _, arrays = self.upload._answer(("csv", self.how, most), {})
-        if len(arrays) != 1 or arrays[0].dtype != np.uint8:
-            raise self.upload._failed(0)
-        return arrays[0].tobytes()
+        return self.upload.ask(lambda _, arrays: arrays[0].tobytes(), "csv", self.how, most)
 
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
         """As :meth:`dpviz.data.reading.table.Table.outside`."""
-        question = ("outside", self.how, list(columns), list(bounds))
-        return self.upload._checked(NamedRows.of, *question)
+        return self.upload.ask(
+            lambda rows, _: NamedRows.of(rows), "outside", self.how, columns, bounds
+        )
+
+
+def _pair(answer: Any, _: Arrays) -> tuple[Any, Any]:
+    one, other = answer
+    return one, other

@@ -43,39 +43,32 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Box of round numbers around all points but a few that are far away; None where none are.
+    """Box of round numbers around all points (n, d) but a few far ones; None where none are far.
 
     Far are: a longitude beyond 360 or latitude beyond 90, by the names of the columns, or both 0
     where no other is near; nines such as -9999 far from all other numbers, which stand for no
     value; and at most 20 rows, and 1% of all (or 3), without which a column's range is less than a
     twentieth.
-
-    Parameters
-    ----------
-    points
-        Shape (n, d).
-    columns
-        Names of the columns.
     """
     if len(points) < _ROWS:
         return None
     degrees = _degrees(columns)
     keep = np.ones(len(points), dtype=bool)
-    for axis, most in enumerate(degrees):
-        if most:
-            keep &= np.abs(points[:, axis]) <= most
+    for axis, most in degrees.items():
+        keep &= np.abs(points[:, axis]) <= most
     if not _are_few(~keep):  # these are no degrees
-        degrees = [0.0] * len(degrees)
+        degrees = {}
         keep[:] = True
-    for axis in range(points.shape[1]):
-        keep &= _without_nines(points[:, axis], keep)
-    keep &= _without_zeros(points, degrees, keep)
-    for axis in range(points.shape[1]):
-        keep &= _without_few(points[:, axis], keep)
+    for values in points.T:
+        keep &= _without_nines(values, keep)
+    keep &= _without_zeros(points[:, [*degrees]], keep)
+    for values in points.T:
+        keep &= _without_few(values, keep)
     if keep.all() or not _are_few(~keep):
         return None
     bounds = Domain.from_data(points[keep]).bounds
-    return Domain(tuple(_round(*pair, most) for pair, most in zip(bounds, degrees, strict=True)))
+    wide = (_round(*pair, degrees.get(axis, math.inf)) for axis, pair in enumerate(bounds))
+    return Domain(tuple(wide))
 
 
 def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
@@ -92,9 +85,9 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
     """Sentences on a number that many rows hold in place of a longitude or latitude."""
     said = []
-    for axis, most in enumerate(_degrees(columns)):
-        beyond = points[np.abs(points[:, axis]) > most, axis] if most else points[:0, axis]
-        values, many = np.unique(beyond, return_counts=True)
+    for axis, most in sorted(_degrees(columns).items()):
+        beyond = np.abs(points[:, axis]) > most
+        values, many = np.unique(points[beyond, axis], return_counts=True)
         if len(many) and many.max() > max(FEW * len(points), 1):
             value = f"{values[many.argmax()]:.15g}"
             kind = "latitude" if most == _DEGREES[1] else "longitude"
@@ -107,22 +100,15 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 
 
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
-    """Position of the longitude of points that lie together around 180 degrees; else None.
+    """Position of the longitude of points (n, d) that lie together around 180 degrees; else None.
 
     They do where all are beyond 90 degrees, on both sides, and more than half of the Earth lies
     empty between them: one turn more for those in the west brings all together.
-
-    Parameters
-    ----------
-    points
-        Shape (n, d).
-    columns
-        Names of the columns: two of them are longitude and latitude.
     """
     degrees = _degrees(columns)
-    if not any(degrees):
+    if not degrees:
         return None
-    lon, lat = degrees.index(_DEGREES[0]), degrees.index(_DEGREES[1])
+    lon, lat = degrees
     # What is no place, or stands for none, decides nothing.
     fine = (np.abs(points[:, lon]) <= _DEGREES[0]) & (np.abs(points[:, lat]) <= _DEGREES[1])
     places = points[fine & (points[:, [lon, lat]] != 0).any(axis=1), lon]
@@ -135,8 +121,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
 
 def longitude(columns: Sequence[str]) -> int | None:
     """Position of the longitude where two columns are longitude and latitude; else None."""
-    degrees = _degrees(columns)
-    return degrees.index(_DEGREES[0]) if any(degrees) else None
+    return next(iter(_degrees(columns)), None)
 
 
 def turned(values: Floats) -> Floats:
@@ -152,16 +137,14 @@ def turned_sentence(column: str) -> str:
     )
 
 
-def _degrees(columns: Sequence[str]) -> list[float]:
-    """Largest values of longitude and latitude where two columns are these; 0 for all others."""
-    most = [0.0] * len(columns)
+def _degrees(columns: Sequence[str]) -> dict[int, float]:
+    """Largest value by the positions of longitude and latitude where two columns are these."""
     # Of thousands of columns few have such words.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
     for lon, lat in permutations(some, 2):
         if placed((columns[lon], columns[lat])) == "lonlat":
-            most[lon], most[lat] = _DEGREES
-            break
-    return most
+            return dict(zip((lon, lat), _DEGREES, strict=True))
+    return {}
 
 
 def _are_few(rows: Mask) -> bool:
@@ -170,48 +153,41 @@ def _are_few(rows: Mask) -> bool:
 
 
 def _range(values: Floats) -> tuple[float, float]:
-    """Smallest and largest value."""
     return float(values.min()), float(values.max())
 
 
 def _without_nines(values: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without an extreme value of nines that is farther away than all others are wide."""
-    for _ in range(4):
-        kept = values[keep]
-        for nines in _range(kept) if kept.size else ():
-            digits = f"{abs(nines):.15g}".replace(".", "")
-            others = keep & (values != nines)
-            if len(digits) < 3 or {*digits} != {"9"} or not others.any() or not _are_few(~others):
-                continue
+    """Mask (n,) without extreme values of nines that are farther away than all others are wide."""
+    if not keep.any():
+        return keep
+    for nines in _range(values[keep]):
+        digits = f"{abs(nines):.15g}".replace(".", "")
+        if len(digits) < 3 or {*digits} != {"9"}:
+            continue
+        others = keep & (values != nines)
+        if others.any() and _are_few(~others):
             lo, hi = _range(values[others])
             if max(lo - nines, nines - hi) > hi - lo:
-                keep = others
-                break
-        else:
-            break
+                return _without_nines(values, others)
     return keep
 
 
-def _without_zeros(points: Floats, degrees: list[float], keep: Mask) -> Mask:
+def _without_zeros(places: Floats, keep: Mask) -> Mask:
     """Mask (n,) without places at 0, 0, unless others are near: they stand for no place."""
-    places = points[:, np.array(degrees) > 0]
-    if not places.size:
-        return keep
     others: Mask = keep & (places != 0).any(axis=1)
-    if not others.any() or not _are_few(keep & ~others):
-        return keep
-    for column in places.T:
-        lo, hi = _range(column[others])
-        if max(lo, -hi) > (hi - lo) / 2:
-            return others
+    if places.size and others.any() and _are_few(keep & ~others):
+        for column in places.T:
+            lo, hi = _range(column[others])
+            if max(lo, -hi) > (hi - lo) / 2:
+                return others
     return keep
 
 
 def _without_few(values: Floats, keep: Mask) -> Mask:
     """Mask (n,) without a few values that stretch the range."""
-    kept = values[keep]
-    if not kept.size:
+    if not keep.any():
         return keep
+    kept = values[keep]
     lo, hi = np.quantile(kept[:: max(len(kept) // _LOOKED_AT, 1)], _QUANTILES)
     width = hi - lo
     near = keep & (values >= lo - _NEAR * width) & (values <= hi + _NEAR * width)
@@ -228,6 +204,4 @@ def _round(lo: float, hi: float, most: float) -> tuple[float, float]:
     step = 10.0 ** (math.floor(math.log10(hi - lo)) - 2)
     digits = max(-round(math.log10(step)), 0)
     lo, hi = math.floor(lo / step) * step, math.ceil(hi / step) * step
-    if most:
-        lo, hi = max(lo, -most), min(hi, most)
-    return round(lo, digits), round(hi, digits)
+    return round(max(lo, -most), digits), round(min(hi, most), digits)

@@ -21,15 +21,13 @@ from dpviz.base.formats import FORMATS, Format
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30
 
-#: Memory limit for reading a file: a multiple of its size, plus a constant. A small file may unpack
-#: to any size, and no real table needs more than this.
-_TIMES, _MORE = 4, 2**30
+#: Memory limit for reading a file: a multiple of its size, plus a constant, of which a part is for
+#: the current block. A small file may unpack to any size, and no real table needs more than this.
+_TIMES, _MORE, _WORKING = 4, 2**30, 2**27
 
-#: Part of that for the current block and other temporary data.
-_WORKING = 2**27
-
-#: First bytes of the formats.
+#: First bytes of the formats, and the mark that programs write in front of UTF-8.
 NPY, PARQUET, ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+BOM = b"\xef\xbb\xbf"
 _STARTS: tuple[tuple[bytes, Format], ...] = (
     (NPY, "npy"), (PARQUET, "parquet"), (ZIP, "zip"), (b"ARROW1\0\0", "feather"),
     (b"FEA1", "feather"), (b"SQLite format 3\0", "layer"), (b"fgb\x03fgb", "layer"),
@@ -38,13 +36,10 @@ _STARTS: tuple[tuple[bytes, Format], ...] = (
 
 #: First bytes of packed files, with their endings and names, and what unpacks them.
 _PACKED: tuple[tuple[bytes, str, str, Callable[..., Any]], ...] = (
-    (b"\x1f\x8b", ".gz", "gzip", gzip.GzipFile),
-    (b"BZh", ".bz2", "bzip2", bz2.BZ2File),
-    (b"\xfd7zXZ\0", ".xz", "xz", lzma.LZMAFile),
+    (b"\x1f\x8b", ".gz", "gzip", gzip.open),
+    (b"BZh", ".bz2", "bzip2", bz2.open),
+    (b"\xfd7zXZ\0", ".xz", "xz", lzma.open),
 )
-
-#: Mark that programs write in front of UTF-8.
-BOM = b"\xef\xbb\xbf"
 
 #: How JSON starts, as far as that tells it from other text, and places in XML.
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\x1e\s*)?(\{\s*"|\[\s*\{\s*")')
@@ -105,7 +100,17 @@ def load(
                 "again, or remove the ending."
             )
         if data.startswith(start) and (ending == packing or not headerless):
-            data = _unpacked(data, name, min(limit, memory // 2), word, unpack)
+            most = min(limit, memory // 2)
+            try:
+                with unpack(io.BytesIO(data)) as file:
+                    data = _at_most(file.read, most)
+            except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
+                raise InputError(
+                    f"{shown(name)} is a damaged {word} file, perhaps cut off: transfer or pack it "
+                    "again."
+                ) from None
+            if len(data) > most:
+                raise too_large(name, most)
             if ending == packing:
                 ending = os.path.splitext(stem)[1]
             break
@@ -131,32 +136,34 @@ def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
             return kind
     if form == "sheet" and not head.startswith((ZIP, _STARTS[-1][0])):
         form = "text"  # of programs that call CSV so
+    if form != "text":
+        return form
     for pattern, what, way_out in _OTHERS:
-        if form == "text" and re.match(pattern, head, re.IGNORECASE | re.DOTALL):
+        if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
             raise InputError(f"{shown(name)} is {what}, and no table: {way_out}.")
-    if form == "text" and _XML.match(head):
+    if _XML.match(head):
         if not _PLACES.search(data, 0, 4096):
             raise InputError(
                 f"{shown(name)} is an XML file of unknown form: save its table as CSV."
             )
         return "layer"
-    return "json" if form == "text" and not is_named and _JSON.match(head) else form
+    return "json" if not is_named and _JSON.match(head) else "text"
 
 
 def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
     """File name, if there is one, and the stored bytes."""
+    own_name = None
     if isinstance(source, bytes | bytearray | memoryview):
-        own_name, data = None, bytes(source)
+        data = bytes(source)
     elif isinstance(source, str | os.PathLike):
-        own_name, size = Path(source).name, 0
+        own_name = Path(source).name
         with _unreadable(str(source)), Path(source).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            data = _at_most(file.read, limit) if size <= limit else b""
-        if size > limit:
-            raise _too_large(own_name, "", limit)
+            if os.fstat(file.fileno()).st_size > limit:
+                raise too_large(own_name, limit, "")
+            data = _at_most(file.read, limit)
     elif hasattr(source, "read"):
-        own_name = getattr(source, "name", None)
-        own_name = Path(own_name).name if isinstance(own_name, str) else None
+        path = getattr(source, "name", None)
+        own_name = Path(path).name if isinstance(path, str) else None
         # An upload may have been read before: rewind it.
         whole = getattr(source, "getvalue", None)
         with _unreadable(own_name or "data"):
@@ -171,7 +178,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
             "a binary file, a DataFrame, a pyarrow table or an array."
         )
     if len(data) > limit:
-        raise _too_large(own_name or "data", "", limit)
+        raise too_large(own_name or "data", limit, "")
     return own_name, data
 
 
@@ -190,44 +197,25 @@ def _unreadable(name: str) -> Iterator[None]:
     """Raise InputError, in one sentence, if a file can't be opened or read."""
     try:
         yield
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: NUL in the name, or the file is closed
         # The end of a long path is more informative than its start.
         place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
+        said = f"can't be read ({reason(error)}): check the file and its rights"
         if isinstance(error, FileNotFoundError):
             said = "does not exist: check the path"
         elif isinstance(error, IsADirectoryError):
             said = "is a directory: name a file in it"
-        else:
-            said = f"can't be read ({reason(error)}): check the file and its rights"
         raise InputError(f"{place} {said}.") from None
 
 
-def too_large(name: str, limit: int) -> InputError:
-    """Return the error for a file that takes more than ``limit`` bytes when it is unpacked."""
-    return _too_large(name, " unpacked", limit)
-
-
-def _too_large(name: str, unpacked: str, limit: int) -> InputError:
-    """Sentence for a file over the limit."""
+def too_large(name: str, limit: int, unpacked: str = " unpacked") -> InputError:
+    """Return the error for a file that takes more than ``limit`` bytes."""
     return InputError(
         f"{shown(name)} has more than {megabytes(limit)}{unpacked}, the limit: give fewer rows, "
         "for example a random sample of them."
     )
-
-
-def _unpacked(data: bytes, name: str, limit: int, word: str, unpack: Callable[..., Any]) -> bytes:
-    """Unpack, stopping right after ``limit`` bytes."""
-    stream = io.BytesIO(data)
-    try:
-        with unpack(fileobj=stream) if unpack is gzip.GzipFile else unpack(stream) as file:
-            unpacked: bytes = _at_most(file.read, limit)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
-        raise InputError(
-            f"{shown(name)} is a damaged {word} file, perhaps cut off: transfer or pack it again."
-        ) from None
-    if len(unpacked) > limit:
-        raise too_large(name, limit)
-    return unpacked
 
 
 def megabytes(size: int) -> str:

@@ -39,13 +39,8 @@ def readable(kind: pa.DataType) -> bool:
         except pa.ArrowException:  # no text is known for this type
             return False
         return True
-    return bool(
-        holds_numbers(kind)
-        or holds_text(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
-    )
+    others = (types.is_boolean, types.is_decimal, types.is_null)
+    return holds_numbers(kind) or holds_text(kind) or any(test(kind) for test in others)
 
 
 def plain(cells: pa.Array) -> pa.Array:

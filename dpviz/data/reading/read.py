@@ -61,8 +61,7 @@ def read_table(
         formats become two columns, ``lon`` and ``lat``, or ``x`` and ``y`` where they are no
         degrees.
     name
-        Name of the data, whose ending also gives the format of bytes without a file name;
-        by default the name of the file.
+        Name of the data, by default that of the file. Its ending also gives the format of bytes.
     header
         Whether the first row holds names; by default it does unless its fields are like those
         below. For a release, text is the first line that the file lacks.
@@ -79,10 +78,8 @@ def read_table(
         Of text; by default UTF-8, or what the text looks like.
     missing
         Cells that stand for no value, besides the usual ones, such as ``"-"`` and ``"NA"``.
-    part
+    part, sheet
         Name of the sheet, layer, array, or file of an archive; needed where several hold data.
-    sheet
-        The same.
 
     Raises
     ------
@@ -90,6 +87,12 @@ def read_table(
         Where the source can't be read or holds no row of a table; there may be no row for a
         release.
     """
+    released = unreadable == "missing"
+    if isinstance(header, str) and not released:
+        raise InputError(
+            f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
+            "out."
+        )
     options = Options(
         skip=skip,
         header=None if isinstance(header, str) else header,
@@ -97,25 +100,22 @@ def read_table(
         missing=tuple(missing),
         part=part or sheet,
     )
-    released = unreadable == "missing"
-    if isinstance(header, str) and not released:
-        raise InputError(
-            f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
-            "out."
-        )
-    source = local_path(source) if isinstance(source, str) else source
+    source = _local(source)
     with enough_memory(name or "the table"):
-        if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
+        if isinstance(source, _IN_MEMORY):
             table = _from_memory(source, name or "data")
         else:
-            limit = MAX_BYTES if max_bytes is None else max_bytes
             headerless = isinstance(header, str)
-            file = load(source, name, limit, released=released, headerless=headerless)
+            file = load(
+                source, name, max_bytes or MAX_BYTES, released=released, headerless=headerless
+            )
             table = read_strictly(file, header, options) if released else read_file(file, options)
             table = replace(table, origins=origins(source))
-    if options.missing and not released:
+    if released:
+        return table
+    if options.missing:
         table = replace(table, cells=NamedCells(table.cells, options.missing))
-    if not table.rows and not released:
+    if not table.rows:
         raise InputError(
             f"{shown(table.name)} has no row: give a table with one row of numbers per record."
         )
@@ -136,22 +136,16 @@ def read_counts(
 
     Parameters
     ----------
-    source
+    source, name, max_bytes, part, sheet
         As in :func:`read_table`: an array of one or more axes, or a table without
         header whose rows run along the first axis (the only one, if it has one column).
-    name
-        What to call the data, by default the name of the file.
     domain
         Box that the grid covers; by default ``(0, side)`` on every axis. For a release it also
         tells how many axes a text has: two without it.
-    max_bytes
-        Limit to the size of a file (:data:`MAX_BYTES`).
     any_total
         For a release, which must not reveal one record: all counts may be 0, and large ones
         are clipped to 2**53 / cells, so that their total stays exact. Each cell is read by itself,
         and is 0 where it holds no count.
-    part, sheet
-        As in :func:`read_table`.
 
     Returns
     -------
@@ -167,17 +161,15 @@ def read_counts(
         dimension.
     """
     cells: NDArray[np.generic] | Table
-    source = local_path(source) if isinstance(source, str) else source
+    source = _local(source)
     with enough_memory(name or "the grid"):
         read = origins(source)
-        if isinstance(source, np.ndarray):
-            cells = source
-        elif isinstance(source, pd.DataFrame | pa.Table):
-            cells = _from_memory(source, name or "data")
-        else:
-            file = load(
-                source, name, MAX_BYTES if max_bytes is None else max_bytes, released=any_total
+        if isinstance(source, _IN_MEMORY):
+            cells = (
+                source if isinstance(source, np.ndarray) else _from_memory(source, name or "data")
             )
+        else:
+            file = load(source, name, max_bytes or MAX_BYTES, released=any_total)
             name = file.name
             options = Options(header=False, skip=None if any_total else 0, part=part or sheet)
             if any_total:
@@ -188,19 +180,10 @@ def read_counts(
                 cells = read_file(file, options, exact=True)
         name = name or "data"
         counts = counts_of(cells, name, any_total=any_total)
-    sides = tuple((0.0, float(side)) for side in counts.shape)
     if domain is not None:
         domain.check_ndim(counts.ndim, "dimension", shown(name))
-    return Dataset(name=name, counts=counts, domain=domain or Domain(sides), origins=read)
-
-
-def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:
-    """Make a table of an object."""
-    if isinstance(source, np.ndarray):
-        return read_array(source, name)
-    return (
-        read_frame(source, name) if isinstance(source, pd.DataFrame) else read_arrow(source, name)
-    )
+    box = domain or Domain(tuple((0.0, float(side)) for side in counts.shape))
+    return Dataset(name=name, counts=counts, domain=box, origins=read)
 
 
 def parts(
@@ -208,17 +191,27 @@ def parts(
 ) -> tuple[str, ...]:
     """Names of the sheets, layers, arrays or files to choose from; none of other sources.
 
-    Parameters
-    ----------
-    source, name, max_bytes
-        As in :func:`read_table`.
-
-    Raises
-    ------
-    InputError
-        Where the source can't be read.
+    The parameters are those of :func:`read_table`, and the errors those of a file that can't be
+    read.
     """
-    if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
+    source = _local(source)
+    if isinstance(source, _IN_MEMORY):
         return ()
-    source = local_path(source) if isinstance(source, str) else source
-    return parts_of(load(source, name, MAX_BYTES if max_bytes is None else max_bytes))
+    return parts_of(load(source, name, max_bytes or MAX_BYTES))
+
+
+#: Sources that are no files.
+_IN_MEMORY = (np.ndarray, pd.DataFrame, pa.Table)
+
+
+def _local(source: Source) -> Source:
+    """A path in place of an address of a file here; any other source as it is."""
+    return local_path(source) if isinstance(source, str) else source
+
+
+def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:
+    """Make a table of an object."""
+    if isinstance(source, np.ndarray):
+        return read_array(source, name)
+    read = read_frame if isinstance(source, pd.DataFrame) else read_arrow
+    return read(source, name)

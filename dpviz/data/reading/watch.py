@@ -8,22 +8,23 @@ from contextvars import ContextVar
 
 from dpviz.base.work import Cancelled, IsCancelled, Progress
 
-#: Who watches the reading in this thread: gets bytes or rows so far and in all; may stop it.
-_WATCH: ContextVar[tuple[Progress, IsCancelled] | None] = ContextVar("reading", default=None)
+#: Gets bytes or rows so far and in all of what this thread reads.
+_WATCH: ContextVar[Progress | None] = ContextVar("reading", default=None)
 
 
 @contextmanager
 def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
-    """Report all reading inside, by this thread, to callbacks.
+    """Report all reading inside, by this thread: each pass begins at 0 again.
 
-    A file is read more than once: each pass begins at 0 again.
-
-    Raises
-    ------
-    Cancelled
-        Between two blocks, once ``cancelled()`` is true.
+    It ends with Cancelled between two blocks, once ``cancelled()`` is true.
     """
-    before = _WATCH.set((progress, cancelled))
+
+    def report(done: int, total: int) -> None:
+        if cancelled():
+            raise Cancelled("reading was stopped")
+        progress(done, total)
+
+    before = _WATCH.set(report)
     try:
         yield
     finally:
@@ -32,10 +33,5 @@ def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
 
 def passed(done: int, total: int) -> None:
     """Say how far a pass has come; nobody may be watching."""
-    watch = _WATCH.get()
-    if watch is None:
-        return
-    progress, cancelled = watch
-    if cancelled():
-        raise Cancelled("reading was stopped")
-    progress(done, total)
+    if report := _WATCH.get():
+        report(done, total)

@@ -16,12 +16,11 @@ import pytest
 import xlwt
 
 from dpviz.base.errors import InputError
-from dpviz.data.explore import sheets
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.heading import headed
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.sheets import read_sheet, sheet_names
-from dpviz.data.reading import limits
+from dpviz.data.reading import apart
 from tests.support.files import sheet, workbook, zipped
 from tests.support.tiers import daily
 
@@ -245,7 +244,7 @@ DANGERS = {
 
 @pytest.mark.parametrize("kind", DANGERS)
 def test_what_would_fill_the_memory_ends_in_a_sentence(kind, monkeypatch) -> None:
-    monkeypatch.setattr(sheets, "SECONDS", 3.0)
+    monkeypatch.setattr(apart, "SECONDS", 3.0)
     data, before = DANGERS[kind](), resource.getrusage(resource.RUSAGE_CHILDREN)
     if kind in READ_WITHIN_LIMITS:
         assert read(data).rows
@@ -264,8 +263,8 @@ def test_new_errors_of_cells_are_named() -> None:
 
 
 def test_a_process_with_limits_starts_no_other(monkeypatch) -> None:
-    monkeypatch.setattr(limits, "_limited", True)
-    monkeypatch.setattr(sheets, "subprocess", None)
+    monkeypatch.setattr(apart, "limited", True)
+    monkeypatch.setattr(apart, "subprocess", None)
     assert read(by_openpyxl(ROWS)).names == ROWS[0]
 
 
@@ -292,7 +291,7 @@ def _damaged(rng: random.Random) -> bytes:
 
 @pytest.mark.parametrize("number", daily(range(150), lambda number: number % 25 == 0))
 def test_damage_gives_rows_or_one_sentence(number, monkeypatch) -> None:
-    monkeypatch.setattr(sheets, "SECONDS", 2.0)
+    monkeypatch.setattr(apart, "SECONDS", 2.0)
     data = _damaged(random.Random(number))
     try:
         sentence = "." * len(read(data).columns)

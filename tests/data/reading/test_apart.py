@@ -20,6 +20,7 @@ from dpviz.data.reading import apart, reader
 from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import parts, read_counts, read_table
+from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.watch import watching
 from dpviz.grid.domain import Domain
 from tests.support.files import sheet, workbook
@@ -68,7 +69,7 @@ def same(one: Dataset, other: Dataset) -> None:
 
 
 @pytest.mark.parametrize("unreadable", ["refuse", "missing"])
-def test_a_table_is_the_same_as_here(unreadable: apart.Unreadable) -> None:
+def test_a_table_is_the_same_as_here(unreadable: Unreadable) -> None:
     file = upload(CSV)
     away, here = (
         file.table(unreadable=unreadable),
@@ -112,7 +113,7 @@ def test_arrays_of_all_types_travel() -> None:
             classes=Classes(column="c", names=("x",), codes=np.zeros(len(one), np.intp)),
         )  # fmt: skip
         head, arrays = reader.packed(sent)
-        got = reader.unpacked(head, arrays)
+        got = apart.data_set(head, arrays)
         same(got, sent)
         assert got.classes is not None
         assert got.classes.names == ("x",)
