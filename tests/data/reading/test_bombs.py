@@ -82,12 +82,13 @@ def repeated(rows: int) -> bytes:
     return by_hand.parquet(columns, rows)
 
 
-#: Rows (in millions), columns, persons, classes, and whether they are read.
+#: Rows (in millions), columns, persons, classes, and whether they are read. Of persons the text of
+#: each row counts: whether they fit must not tell whether texts are equal.
 CASES = {
     "two": (50, "x,y", "", "", True),
     "all": (50, "x,y,who", "", "", False),
     "numbers-persons": (17, "x,y", "who", "", True),
-    "text-persons": (17, "x,y", "t", "", True),
+    "text-persons": (7, "x,y", "t", "", True),
     "both": (12, "x,y", "who", "t", True),
     "classes": (34, "x,y", "", "t", True),
     "number-classes": (34, "x,y", "", "who", True),
