@@ -56,6 +56,8 @@ class ParquetCells(Cells):
                 pa.BufferReader(data), read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False
             )
             self.rows = self._file.metadata.num_rows
+            if self.rows < 0:
+                raise ValueError
         check_width(len(self.schema), name)
         self.names: list[str] = self.schema.names
         self.flat = [axis for axis, one in enumerate(self.schema) if readable(one.type)]

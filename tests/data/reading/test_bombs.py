@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from dpviz.base.errors import InputError
+from dpviz.data.reading.read import read_table
+from dpviz.data.reading.table import Unreadable
 from tests.support import parquet_by_hand as by_hand
 from tests.support.tiers import daily
 
@@ -119,3 +122,11 @@ def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path)
     assert said.startswith(f"{millions * 10**6} rows" if fits else "refused: a.parquet has more"), (
         said
     )
+
+
+@pytest.mark.parametrize("unreadable", ["refuse", "missing"])
+def test_a_file_of_fewer_than_no_rows_is_damaged(unreadable: Unreadable) -> None:
+    column = by_hand.Column(b"x", by_hand.DOUBLE, [by_hand.page(bytes(8), 1)])
+    data = by_hand.parquet([column], -1)
+    with pytest.raises(InputError, match="no whole Parquet file"):
+        read_table(data, unreadable=unreadable).select(unreadable=unreadable)
