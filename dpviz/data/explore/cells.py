@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.reading.cells import (
+    GROUPS,
+    PATTERNS,
+    UNCLEAR,
     Cells,
-    GroupDetector,
     Kind,
-    KindDetector,
     Style,
     TableCells,
     as_numbers,
-    looks_grouped,
+    emptied,
     text_cells,
 )
-from dpviz.data.reading.kinds import holds_numbers, holds_text, plain
+from dpviz.data.reading.kinds import holds_numbers, holds_text
 
 #: Marks that stand for no value where numbers are explored; a release leaves them to its own rule.
 MARKS = (
@@ -49,7 +50,7 @@ class ArrowCells(TableCells):
     Parameters
     ----------
     columns
-        As in :class:`~dpviz.data.reading.cells.TableCells`.
+        All of the same length.
     numbers
         Returns the number in the source, from 1, of each row (n,); None where they follow each
         other from 1.
@@ -78,15 +79,14 @@ class ArrowCells(TableCells):
     ) -> None:
         super().__init__(columns, "either" if commas else "point")
         self._numbers, self._typed, self._degrees = numbers, written, degrees or {}
-        self._tidies = tidy
-        self._missing = marks_of(missing)
+        self._tidies, self._missing = tidy, marks_of(missing)
         self._tidied: set[int] = set()
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
-        for columns in self.batches(axes):
+        for columns in super().blocks(axes):
             yield [
-                tidied(plain(one), self._missing) if axis in self._tidied else plain(one)
+                tidied(one, self._missing) if axis in self._tidied else one
                 for axis, one in zip(axes, columns, strict=True)
             ]
 
@@ -99,49 +99,39 @@ class ArrowCells(TableCells):
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
         """How many rows hold which mark for no value in one of some columns of text."""
-        found: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for columns in self.batches(axes):
             texts = [text_cells(one) for one in columns if holds_text(one.type)]
             held = [one.filter(pc.is_in(one, self._missing)) for one in texts]
-            for mark in {cell.as_py() for some in held for cell in some.unique()}:
-                rows = np.any(
-                    [np.asarray(pc.equal(one, mark).fill_null(False)) for one in texts], 0
-                )
-                found[mark] = found.get(mark, 0) + int(np.count_nonzero(rows))
+            for mark in {cell for some in held for cell in some.unique().to_pylist()}:
+                rows = [np.asarray(pc.equal(one, mark).fill_null(False)) for one in texts]
+                found[mark] += int(np.count_nonzero(np.any(rows, axis=0)))
         return found
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all columns: how numbers are written in one tells about the others."""
-        axes = [axis for axis, field in enumerate(self.table.schema) if holds_text(field.type)]
-        detectors = self._detected(axes)
-        odd = [
-            axis for axis in axes if detectors[axis].kind == "text" and self._needs_tidying(axis)
-        ]
-        self._tidied.update(odd)
-        detectors.update(self._detected(odd))
+        """Kinds of all columns of text: how numbers are written in one tells about the others."""
+        marks: list[Style] = ["point"] if self._typed else ["point", "comma"]
         kinds: dict[int, Kind] = {}
-        for axis, one in detectors.items():
-            kinds[axis] = one.kind
-            if one.kind == "text" and looks_grouped(one.odd):
+        plainly: dict[int, Kind] = {}
+        for axis in (at for at, one in enumerate(self.table.schema) if holds_text(one.type)):
+            kind = self.fitting(axis, marks)
+            if kind == "text" and self._needs_tidying(axis):
+                self._tidied.add(axis)
+                kind = self.fitting(axis, marks)
+            plainly[axis] = kinds[axis] = kind
+            if kind == "text":
                 kinds[axis] = self._grouping(axis)
-            elif one.kind == "comma" and one.unclear:
+            elif kind == "comma" and self._may_be_thousands(axis):
                 kinds[axis] = "unclear"
-        by_comma = {"comma", "points", "spaces,", "quotes,"} & {*kinds.values()}
-        for axis, one in detectors.items():
-            if by_comma and not self._typed and one.kind == "point" and one.unclear and one.marked:
-                kinds[axis] = "unclear"  # a point may set thousands apart
-            if kinds[axis] == "unclear":
-                kinds[axis] = self._decided(axis, one, bool(by_comma))
+        by_comma = bool({"comma", "points", "spaces,", "quotes,"} & {*kinds.values()})
+        for axis, kind in kinds.items():
+            # A point may set thousands apart.
+            doubtful = by_comma and not self._typed and kind == "point"
+            if kind == "unclear" or (doubtful and self._may_be_thousands(axis)):
+                mark: Style = "comma" if plainly[axis] == "comma" else "point"
+                kinds[axis] = self._decided(axis, mark, by_comma=by_comma)
         return kinds
-
-    def _detected(self, axes: Sequence[int]) -> dict[int, KindDetector]:
-        """What the cells of some columns of text hold."""
-        detectors = {axis: KindDetector(commas=not self._typed) for axis in axes}
-        for columns in self.blocks(axes) if axes else ():
-            for axis, column in zip(axes, columns, strict=True):
-                detectors[axis].add(column)
-        return detectors
 
     def _needs_tidying(self, axis: int) -> bool:
         """Tell whether the first cells of a column are numbers once they are tidied."""
@@ -150,31 +140,48 @@ class ArrowCells(TableCells):
         right = sum(may_be_number(one, ";") for one in tidy)
         return self._tidies and right * 2 > len(tidy)
 
-    def _decided(self, axis: int, detector: KindDetector, by_comma: bool) -> Kind:
+    def _may_be_thousands(self, axis: int) -> bool:
+        """Tell whether all signs in a column may be decimal marks, or set thousands apart."""
+        marked = False
+        for (cells,) in self.blocks([axis]):
+            if not _all(text_cells(cells), rf"{UNCLEAR}|^[+-]?\d{{1,3}}$"):
+                return False
+            marked = marked or _any(cells, "[.,]")
+        return marked
+
+    def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
         """Kind of numbers that may have thousands set apart, where something else tells."""
-        marked: Literal["comma", "point"] = "comma" if detector.kind == "comma" else "point"
         most = self._degrees.get(axis)
         if most is not None:  # as thousands they are no degrees
-            values = np.concatenate([as_numbers(one, marked)[0] for (one,) in self.blocks([axis])])
-            return marked if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
+            values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
+            return mark if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
         # Who separates fields by commas writes decimals with points, unless other numbers don't.
-        if self.style == "point" and marked == "comma" and not by_comma:
-            return "commas"
-        return "unclear"
+        return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
     def _grouping(self, axis: int) -> Kind:
-        """Kind of a column with a cell that looks as if thousands were set apart."""
-        detector = GroupDetector(typed=self._typed)
+        """How thousands are set apart in a column; text where they are not."""
+        # Where a program wrote the numbers, a point is a decimal mark.
+        fits = dict.fromkeys((one for one in GROUPS if not self._typed or one != "points"), False)
+        clear = False  # whether a cell can't be read with a decimal comma
         for (column,) in self.blocks([axis]):
-            if not detector.add(column):
-                break
-        return detector.kind
+            cells = text_cells(column)
+            fits = {
+                style: seen or _any(cells, rf"\d{GROUPS[style][0]}\d{{3}}")
+                for style, seen in fits.items()
+                if _all(cells, PATTERNS[style])
+            }
+            if not fits:
+                return "text"
+            clear = clear or _any(cells, r"\.|,\d+,")
+        found = [style for style, seen in fits.items() if seen]
+        # Spaces and apostrophes are no decimal marks: their styles differ only where there is one.
+        if {"commas", "points"} <= {*found} or (found == ["commas"] and not clear):
+            return "unclear"
+        return found[0] if found else "text"
 
     def reading(self, axis: int) -> tuple[Style, bool]:
         """How the cells of a column are read: their style, and whether they are tidied before."""
-        kind = self.kind(axis)
-        mixed = kind in ("text", "unclear", "nothing")
-        return self.style if mixed else kind, axis in self._tidied  # type: ignore[return-value]
+        return self.style_of(axis), axis in self._tidied
 
 
 class NamedCells(Cells):
@@ -190,13 +197,15 @@ class NamedCells(Cells):
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style
-        numbers = {mark: as_numbers(pa.array([mark]))[0][0] for mark in missing}
-        self._marks = {mark: one if np.isfinite(one) else None for mark, one in numbers.items()}
+        self._marks = {mark: as_numbers(pa.array([mark]))[0] for mark in missing}
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
         for columns in self._cells.blocks(axes):
-            yield [self._without(one) for one in columns]
+            yield [
+                pc.if_else(pa.array(self._holding(one, self._marks)), None, one)
+                for one in map(_whole, columns)
+            ]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column as in the source."""
@@ -213,31 +222,19 @@ class NamedCells(Cells):
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
         """How many rows hold which mark for no value in one of some columns."""
-        found = self._cells.marks(axes)
-        for mark in self._marks:
-            rows = 0
-            for columns in self._cells.blocks(axes):
-                held = [self._holding(one, [mark]) for one in columns]
-                rows += int(np.count_nonzero(np.any(held, axis=0)))
-            # What is null already is known.
-            if rows:
-                found[mark] = rows
-        return found
-
-    def _without(self, cells: pa.Array) -> pa.Array:
-        """Cells, null where somebody says that they hold no value."""
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
-        gone = self._holding(cells, self._marks)
-        return pc.if_else(pa.array(gone), pa.scalar(None, cells.type), cells)
+        found: Counter[str] = Counter()
+        for columns in self._cells.blocks(axes):
+            for mark in self._marks:
+                held = [self._holding(_whole(one), [mark]) for one in columns]
+                found[mark] += int(np.count_nonzero(np.any(held, axis=0)))
+        # What is null already is known.
+        return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
     def _holding(self, cells: pa.Array, marks: Collection[str]) -> NDArray[np.bool_]:
         """Mask (m,) of the cells that hold one of some marks, as text or as a number."""
-        numbers = [one for one in map(self._marks.__getitem__, marks) if one is not None]
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
         if not holds_numbers(cells.type) and not holds_text(cells.type):
             return np.zeros(len(cells), dtype=bool)
+        numbers = [one for mark in marks for one in self._marks[mark] if np.isfinite(one)]
         held = np.isin(as_numbers(cells, self.style)[0], numbers)
         if holds_text(cells.type):
             held |= np.asarray(pc.is_in(text_cells(cells), pa.array([*marks], pa.large_string())))
@@ -246,13 +243,25 @@ class NamedCells(Cells):
 
 def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
     """Text, null where it stands for no value; numbers without signs of currencies."""
-    cells = pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), _MINUS, "-")
-    cells = pc.replace_substring_regex(cells, r'^="([^"]*)"$', r"\1")
-    cells = pc.replace_substring_regex(cells, _CURRENCY, r"\1\2")
     cells = pc.utf8_trim_whitespace(cells)
-    return pc.if_else(pc.is_in(cells, missing), pa.scalar(None, cells.type), cells)
+    for pattern, kept in ((_MINUS, "-"), (r'^="([^"]*)"$', r"\1"), (_CURRENCY, r"\1\2")):
+        cells = pc.replace_substring_regex(cells, pattern, kept)
+    return emptied(pc.utf8_trim_whitespace(cells), missing)
 
 
 def marks_of(missing: Collection[str] = ()) -> pa.Array:
     """Text that stands for no value, with some that a person names."""
     return pa.array([*MARKS, *missing], pa.large_string())
+
+
+def _whole(cells: pa.Array) -> pa.Array:
+    """The same cells without a dictionary."""
+    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+
+
+def _any(cells: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
+
+
+def _all(cells: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(cells, pattern), min_count=0).as_py())

@@ -1,4 +1,4 @@
-"""NumPy arrays, in memory and in .npy files, which are never unpickled."""
+"""NumPy arrays, in memory and in .npy files, which are never unpickled; and pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
+from dpviz.data.reading.cells import BLOCK_ROWS, Cells, as_text, cell_text, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
-from dpviz.data.reading.frames import frame_cells, written_cells
 from dpviz.data.reading.table import Table, named_table
 
 #: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
@@ -67,6 +66,14 @@ def read_npy(file: File) -> NDArray[np.generic]:
     return values.reshape(shape, order="F" if fortran else "C")
 
 
+def read_frame(frame: pd.DataFrame, name: str) -> Table:
+    """Make a table of a pandas DataFrame."""
+    check_width(frame.shape[1], name)
+    columns = [frame.iloc[:, axis].array for axis in range(frame.shape[1])]
+    names = [str(column) for column in frame.columns]
+    return named_table(name, names, _ColumnCells(columns, len(frame)))
+
+
 def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Table:
     """Make a table of an array (n, d), or of the fields of a structured array (n,)."""
     names = array.dtype.names if array.ndim == 1 else None
@@ -83,7 +90,7 @@ def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Tab
         check_width(array.shape[1], name)
         columns = list(array.T)
         flat = list(range(len(columns)))
-    cells = _ArrayCells([columns[axis] for axis in flat], len(array))
+    cells = _ColumnCells([columns[axis] for axis in flat], len(array))
     return named_table(name, names or [""] * len(columns), cells, flat=flat, memory=memory)
 
 
@@ -106,21 +113,13 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.float64, copy=False)
 
 
-class _ArrayCells(Cells):
-    """Columns of an array, or fields of a structured one.
+class _ColumnCells(Cells):
+    """Columns in memory: arrays (n,) of NumPy or pandas."""
 
-    Parameters
-    ----------
-    columns
-        One array (n,) for each.
-    rows
-        n.
-    """
-
-    def __init__(self, columns: list[NDArray[Any]], rows: int) -> None:
+    def __init__(self, columns: Sequence[Any], rows: int) -> None:
         self._columns, self.rows = columns, rows
-        widest = max((column.dtype.itemsize for column in columns), default=1)
-        self._step = max(1, min(BLOCK_ROWS, 2**26 // max(widest, len(columns))))
+        sizes = [getattr(column.dtype, "itemsize", 1) for column in columns]
+        self._step = max(1, min(BLOCK_ROWS, 2**26 // max(1, len(columns), *sizes)))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
@@ -129,14 +128,8 @@ class _ArrayCells(Cells):
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column, floats in their own type."""
-        column = self._columns[axis]
         for start in range(0, self.rows, self._step):
-            values = column[start : start + self._step]
-            if isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fO":
-                yield _cells(values)
-            else:
-                own = values.astype(values.dtype.newbyteorder("="), copy=False)
-                yield written_cells(pd.Series(own))
+            yield _written(self._columns[axis][start : start + self._step])
 
 
 def _is_column(values: NDArray[Any]) -> bool:
@@ -148,13 +141,13 @@ def _is_column(values: NDArray[Any]) -> bool:
     return kind in "iufbSUMmO"
 
 
-def _cells(values: NDArray[Any]) -> pa.Array:
+def _cells(values: Any) -> pa.Array:
     """Values (m,) of an array as Arrow's."""
     kind = values.dtype.kind
+    if kind == "O" or not isinstance(values, np.ndarray):
+        return _of_pandas(pd.Series(values))
     if kind in "iuf":
         return pa.array(native(values))
-    if kind == "O":
-        return frame_cells(pd.Series(values))
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
     if kind == "U":
@@ -164,6 +157,48 @@ def _cells(values: NDArray[Any]) -> pa.Array:
         values = (
             np.where(odd, 0xFFFD, signs).astype(np.uint32).view(f"U{values.dtype.itemsize // 4}")
         )
-    texts = values.astype(str).tolist()
     gone = np.isnat(values) if kind in "Mm" else None
-    return pa.array(texts, type=pa.large_string(), mask=gone)
+    return pa.array(values.astype(str).tolist(), type=pa.large_string(), mask=gone)
+
+
+def _of_pandas(column: pd.Series) -> pa.Array:
+    """Numbers or text (n,) of a column."""
+    types, kind = pd.api.types, column.dtype
+    no_number = types.is_bool_dtype(kind) or types.is_complex_dtype(kind)
+    if types.is_numeric_dtype(kind) and not no_number:
+        with np.errstate(all="ignore"):  # a wider float may overflow: that gives an infinity
+            return pa.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    try:
+        cells = pa.array(column, type=pa.large_string(), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):  # mixed types
+        return _texts(column)
+    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+
+
+def _written(values: Any) -> pa.Array:
+    """Identifiers (n,) of a column, numbers in their own type: rounded ones would become equal."""
+    if isinstance(values, np.ndarray):
+        if isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fO":
+            return _cells(values)
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    column = pd.Series(values)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    kind = column.dtype.kind
+    if kind in "biu":
+        known = column.notna().to_numpy()
+        whole = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
+        whole[known] = column[known].to_numpy(dtype=whole.dtype)
+        return pa.array(whole, mask=~known)
+    own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
+    own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
+    if isinstance(own, np.dtype) and own.kind == "f":
+        floats = column.to_numpy(dtype=own, na_value=np.nan)
+        return pa.array(floats) if own.itemsize <= 8 else _texts(pd.Series(floats), cell_text)
+    return _texts(column, cell_text)
+
+
+def _texts(column: pd.Series, spell: Callable[[object], str] = as_text) -> pa.Array:
+    """Text (n,) of each cell by itself."""
+    cells = zip(column, column.isna(), strict=True)
+    return pa.array([None if gone else spell(cell) for cell, gone in cells], pa.large_string())
