@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.reading.cells import (
-    GROUPS,
     PATTERNS,
     UNCLEAR,
     Cells,
@@ -49,17 +48,10 @@ class ArrowCells(TableCells):
 
     Parameters
     ----------
-    columns
-        All of the same length.
-    numbers
-        Returns the number in the source, from 1, of each row (n,); None where they follow each
-        other from 1.
+    numbers, commas, written
+        As of :class:`~dpviz.data.explore.rows.Rows`.
     missing
         Cells of text that stand for no value, besides the usual ones.
-    commas
-        Whether ``3,14`` may be 3.14.
-    written
-        Whether a program wrote the numbers of text, with decimal points.
     tidy
         Whether marks for no value and signs of currencies are looked for.
     degrees
@@ -111,27 +103,33 @@ class ArrowCells(TableCells):
     @cached_property
     def kinds(self) -> dict[int, Kind]:
         """Kinds of all columns of text: how numbers are written in one tells about the others."""
-        marks: list[Style] = ["point"] if self._typed else ["point", "comma"]
-        kinds: dict[int, Kind] = {}
-        plainly: dict[int, Kind] = {}
-        for axis in (at for at, one in enumerate(self.table.schema) if holds_text(one.type)):
-            kind = self.fitting(axis, marks)
-            if kind == "text" and self._needs_tidying(axis):
-                self._tidied.add(axis)
-                kind = self.fitting(axis, marks)
-            plainly[axis] = kinds[axis] = kind
-            if kind == "text":
-                kinds[axis] = self._grouping(axis)
-            elif kind == "comma" and self._may_be_thousands(axis):
-                kinds[axis] = "unclear"
-        by_comma = bool({"comma", "points", "spaces,", "quotes,"} & {*kinds.values()})
-        for axis, kind in kinds.items():
-            # A point may set thousands apart.
-            doubtful = by_comma and not self._typed and kind == "point"
-            if kind == "unclear" or (doubtful and self._may_be_thousands(axis)):
-                mark: Style = "comma" if plainly[axis] == "comma" else "point"
-                kinds[axis] = self._decided(axis, mark, by_comma=by_comma)
+        axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
+        kinds = {axis: self._alone(axis) for axis in axes}
+        doubtful: dict[int, Style] = {
+            axis: "comma" for axis in axes if kinds[axis] == "comma" and self._may_group(axis)
+        }
+        certain = {kind for axis, kind in kinds.items() if axis not in doubtful}
+        by_comma = bool({"comma", "points", "spaces,", "quotes,"} & certain)
+        if by_comma and not self._typed:
+            points = [axis for axis in axes if kinds[axis] == "point" and self._may_group(axis)]
+            doubtful |= dict.fromkeys(points, "point")
+        for axis, mark in doubtful.items():
+            kinds[axis] = self._decided(axis, mark, by_comma=by_comma)
         return kinds
+
+    def _alone(self, axis: int) -> Kind:
+        """Kind of a column by its own cells."""
+        # Where a program wrote the numbers, a point is a decimal mark.
+        but = ("either", "points") if self._typed else ("either",)
+        styles = [style for style in PATTERNS if style not in but]
+        kind = self.fitting(axis, styles)
+        if kind == "text" and self._needs_tidying(axis):
+            self._tidied.add(axis)
+            kind = self.fitting(axis, styles)
+        if self._typed and kind == "comma":
+            return "text" if self.fitting(axis, ["commas"]) == "text" else "unclear"
+        both = kind == "commas" and not self._typed and self.fitting(axis, ["points"]) != "text"
+        return "unclear" if both else kind
 
     def _needs_tidying(self, axis: int) -> bool:
         """Tell whether the first cells of a column are numbers once they are tidied."""
@@ -140,13 +138,14 @@ class ArrowCells(TableCells):
         right = sum(may_be_number(one, ";") for one in tidy)
         return self._tidies and right * 2 > len(tidy)
 
-    def _may_be_thousands(self, axis: int) -> bool:
+    def _may_group(self, axis: int) -> bool:
         """Tell whether all signs in a column may be decimal marks, or set thousands apart."""
         marked = False
         for (cells,) in self.blocks([axis]):
-            if not _all(text_cells(cells), rf"{UNCLEAR}|^[+-]?\d{{1,3}}$"):
+            right = pc.match_substring_regex(text_cells(cells), rf"{UNCLEAR}|^[+-]?\d{{1,3}}$")
+            if not pc.all(right, min_count=0).as_py():
                 return False
-            marked = marked or _any(cells, "[.,]")
+            marked = marked or pc.any(pc.match_substring_regex(cells, "[.,]")).as_py() is True
         return marked
 
     def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
@@ -158,42 +157,13 @@ class ArrowCells(TableCells):
         # Who separates fields by commas writes decimals with points, unless other numbers don't.
         return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
-    def _grouping(self, axis: int) -> Kind:
-        """How thousands are set apart in a column; text where they are not."""
-        # Where a program wrote the numbers, a point is a decimal mark.
-        fits = dict.fromkeys((one for one in GROUPS if not self._typed or one != "points"), False)
-        clear = False  # whether a cell can't be read with a decimal comma
-        for (column,) in self.blocks([axis]):
-            cells = text_cells(column)
-            fits = {
-                style: seen or _any(cells, rf"\d{GROUPS[style][0]}\d{{3}}")
-                for style, seen in fits.items()
-                if _all(cells, PATTERNS[style])
-            }
-            if not fits:
-                return "text"
-            clear = clear or _any(cells, r"\.|,\d+,")
-        found = [style for style, seen in fits.items() if seen]
-        # Spaces and apostrophes are no decimal marks: their styles differ only where there is one.
-        if {"commas", "points"} <= {*found} or (found == ["commas"] and not clear):
-            return "unclear"
-        return found[0] if found else "text"
-
     def reading(self, axis: int) -> tuple[Style, bool]:
         """How the cells of a column are read: their style, and whether they are tidied before."""
         return self.style_of(axis), axis in self._tidied
 
 
 class NamedCells(Cells):
-    """Cells of any source without values that a person names, such as -9999, also of numbers.
-
-    Parameters
-    ----------
-    cells
-        The cells.
-    missing
-        What stands for no value, as text.
-    """
+    """Cells of any source without values that a person names, such as -9999, also of numbers."""
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style
@@ -202,10 +172,8 @@ class NamedCells(Cells):
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
         for columns in self._cells.blocks(axes):
-            yield [
-                pc.if_else(pa.array(self._holding(one, self._marks)), None, one)
-                for one in map(_whole, columns)
-            ]
+            whole = map(_whole, columns)
+            yield [pc.if_else(self._holding(one, self._marks), None, one) for one in whole]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column as in the source."""
@@ -257,11 +225,3 @@ def marks_of(missing: Collection[str] = ()) -> pa.Array:
 def _whole(cells: pa.Array) -> pa.Array:
     """The same cells without a dictionary."""
     return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
-
-
-def _any(cells: pa.Array, pattern: str) -> bool:
-    return bool(pc.any(pc.match_substring_regex(cells, pattern)).as_py())
-
-
-def _all(cells: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(cells, pattern), min_count=0).as_py())

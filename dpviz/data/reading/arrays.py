@@ -6,7 +6,8 @@ import io
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.reading.cells import BLOCK_ROWS, Cells, as_text, cell_text, check_width
+from dpviz.data.reading.cells import BLOCK_ROWS, Cells, cell_text, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
 from dpviz.data.reading.table import Table, named_table
 
@@ -69,7 +70,8 @@ def read_npy(file: File) -> NDArray[np.generic]:
 def read_frame(frame: pd.DataFrame, name: str) -> Table:
     """Make a table of a pandas DataFrame."""
     check_width(frame.shape[1], name)
-    columns = [frame.iloc[:, axis].array for axis in range(frame.shape[1])]
+    columns = [frame.iloc[:, axis] for axis in range(frame.shape[1])]
+    columns = [one.to_numpy() if _is_real(one.dtype) else one.array for one in columns]
     names = [str(column) for column in frame.columns]
     return named_table(name, names, _ColumnCells(columns, len(frame)))
 
@@ -103,6 +105,10 @@ def check_real(array: NDArray[np.generic], name: str) -> None:
         )
 
 
+def _is_real(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and kind.kind in "iuf"
+
+
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """Return real numbers in a type that Arrow and pandas compute with."""
     if isinstance(array, np.ma.MaskedArray):
@@ -124,12 +130,13 @@ class _ColumnCells(Cells):
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
         for start in range(0, self.rows, self._step):
-            yield [_cells(self._columns[axis][start : start + self._step]) for axis in axes]
+            parts = [self._columns[axis][start : start + self._step] for axis in axes]
+            yield [_cells(native(one) if _is_real(one.dtype) else one) for one in parts]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column, floats in their own type."""
         for start in range(0, self.rows, self._step):
-            yield _written(self._columns[axis][start : start + self._step])
+            yield _cells(self._columns[axis][start : start + self._step])
 
 
 def _is_column(values: NDArray[Any]) -> bool:
@@ -142,12 +149,15 @@ def _is_column(values: NDArray[Any]) -> bool:
 
 
 def _cells(values: Any) -> pa.Array:
-    """Values (m,) of an array as Arrow's."""
+    """Cells (m,) of an array, numbers in their own type: rounded ones would become equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
         return _of_pandas(pd.Series(values))
+    if isinstance(values, np.ma.MaskedArray) and kind in "iuf":
+        values = native(values)
     if kind in "iuf":
-        return pa.array(native(values))
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+        return pa.array(values) if values.dtype.itemsize <= 8 else _texts(pd.Series(values))
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
     if kind == "U":
@@ -162,43 +172,27 @@ def _cells(values: Any) -> pa.Array:
 
 
 def _of_pandas(column: pd.Series) -> pa.Array:
-    """Numbers or text (n,) of a column."""
-    types, kind = pd.api.types, column.dtype
-    no_number = types.is_bool_dtype(kind) or types.is_complex_dtype(kind)
-    if types.is_numeric_dtype(kind) and not no_number:
-        with np.errstate(all="ignore"):  # a wider float may overflow: that gives an infinity
-            return pa.array(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    try:
-        cells = pa.array(column, type=pa.large_string(), from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):  # mixed types
-        return _texts(column)
-    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-
-
-def _written(values: Any) -> pa.Array:
-    """Identifiers (n,) of a column, numbers in their own type: rounded ones would become equal."""
-    if isinstance(values, np.ndarray):
-        if isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fO":
-            return _cells(values)
-        values = values.astype(values.dtype.newbyteorder("="), copy=False)
-    column = pd.Series(values)
+    """Cells (m,) of a column of pandas, numbers in their own type."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
     kind = column.dtype.kind
     if kind in "biu":
         known = column.notna().to_numpy()
-        whole = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
-        whole[known] = column[known].to_numpy(dtype=whole.dtype)
-        return pa.array(whole, mask=~known)
+        values = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
+        values[known] = column[known].to_numpy(dtype=values.dtype)
+        return pa.array(values, mask=~known)
     own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
     own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
     if isinstance(own, np.dtype) and own.kind == "f":
-        floats = column.to_numpy(dtype=own, na_value=np.nan)
-        return pa.array(floats) if own.itemsize <= 8 else _texts(pd.Series(floats), cell_text)
-    return _texts(column, cell_text)
+        return _cells(column.to_numpy(dtype=own, na_value=np.nan))
+    if column.dtype == object or isinstance(column.dtype, pd.StringDtype) or kind == "U":
+        with suppress(pa.ArrowException, TypeError, ValueError):  # not all cells are text
+            cells = pa.array(column, type=pa.large_string(), from_pandas=True)
+            return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    return _texts(column)
 
 
-def _texts(column: pd.Series, spell: Callable[[object], str] = as_text) -> pa.Array:
+def _texts(column: pd.Series) -> pa.Array:
     """Text (n,) of each cell by itself."""
     cells = zip(column, column.isna(), strict=True)
-    return pa.array([None if gone else spell(cell) for cell, gone in cells], pa.large_string())
+    return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

@@ -20,6 +20,9 @@ from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, 
 #: Rows that are decoded together.
 BLOCK_ROWS = 2**16
 
+#: Cells that mostly tell whether a column holds text.
+_FIRST = 100
+
 #: Wider tables are refused: handling them takes minutes.
 MAX_COLUMNS = 10_000
 
@@ -119,7 +122,9 @@ class Cells(ABC):
         for style in styles:
             seen = False
             for (cells,) in self.blocks([axis]):
-                values, wrong = as_numbers(cells, style)
+                values, wrong = as_numbers(cells[:_FIRST], style)  # text tells soon
+                if not wrong.any():
+                    values, wrong = as_numbers(cells, style)
                 if wrong.any():
                     break
                 seen |= not np.isnan(values).all()

@@ -199,11 +199,10 @@ class Table:
             units, there, rounded = (
                 (None, None, 0) if owner is None else self._units(owner, len(axes))
             )
-            if refuse and (self.ragged.rows or any(map(self._is_mixed, axes))):
-                raise self._refusal(axes, there)
             points, keep, rows = self._points(axes, there, released=released)
-            if not released and rows.rows > (0 if refuse else FEW * len(points)):
-                raise self._refusal(axes, there)
+            few = 0 if refuse else FEW * len(points)
+            if not released and (rows.rows > few or (refuse and any(map(self._is_mixed, axes)))):
+                raise self._refusal(axes, rows, len(points))
             if not released and not len(points):
                 with_unit = "" if unit is None else f' and an identifier in "{shown(unit)}"'
                 raise InputError(
@@ -330,14 +329,11 @@ class Table:
         points.resize((stop, len(axes)), refcheck=False)  # frees the rest without a copy
         return points, keep, found.named | self.ragged
 
-    def _refusal(self, axes: list[int], known: Mask | None) -> InputError:
+    def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
         """Say which cell is no number, and name all such rows where they are few."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
-        rows, few = NO_ROWS, False
-        if not worse:
-            points, _, rows = self._points(axes, None if known is None else known.copy())
-            few = 0 < rows.rows <= FEW * len(points)
+        few = not worse and 0 < rows.rows <= FEW * fine
         if mixed:
             error = self._no_number((worse or mixed)[0])
         elif self.ragged.rows:
