@@ -52,8 +52,8 @@ def read_npy(file: File) -> NDArray[np.generic]:
         raise InputError(
             f"{name} has a .npy header without a usable shape: write it again with numpy.save."
         )
-    room = math.prod(max(side, 1) for side in shape) * max(dtype.itemsize, 1)
-    if dtype.subdtype or not dtype.itemsize or len(shape) > 32 or room >= 2**63:
+    room = math.prod(max(side, 1) for side in shape) * dtype.itemsize
+    if dtype.subdtype or len(shape) > 32 or not 0 < room < 2**63:
         raise InputError(f"{name} has shape {shown(shape)}: give rows and columns of numbers.")
     start, size = stream.tell(), math.prod(shape) * dtype.itemsize
     if start + size > len(data):

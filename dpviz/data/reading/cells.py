@@ -69,17 +69,12 @@ PATTERNS: dict[Style, str] = {
 
 
 class Cells(ABC):
-    """Rows and columns of a source; a column is decoded on request.
+    """Rows and columns of a source; a column is decoded on request."""
 
-    Attributes
-    ----------
-    rows
-        Number of rows.
-    style
-        Number format for reading single cells.
-    """
-
+    #: Number of rows.
     rows: int
+
+    #: Number format for reading single cells.
     style: Style = "point"
 
     @abstractmethod
@@ -95,7 +90,7 @@ class Cells(ABC):
         return (columns[0] for columns in self.blocks([axis]))
 
     def row(self, position: int) -> int:
-        """Number in the source, from 1, of the row at ``position``."""
+        """Number in the source, from 1, of the row at a position."""
         return self.row_numbers([position])[0]
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
@@ -190,8 +185,8 @@ def cell_text(cell: object) -> str:
 def float_text(value: Any) -> str:
     """Text of a float with an identifier: with an exponent if it may stand for other numbers, too.
 
-    Those are whole numbers from 2**p on, for p binary digits of the type, and others with more
-    decimal digits than the type keeps.
+    Those are whole numbers from 2**p on, for p binary digits, and others with more decimal digits
+    than the type keeps.
     """
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
@@ -246,11 +241,7 @@ def as_numbers(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Read every cell independently of the others.
 
-    Returns
-    -------
-    tuple
-        Values (n,), NaN for a missing value or one that is not a number; mask (n,) of the
-        present values that are not numbers.
+    The values (n,) are NaN where there is no number; the mask (n,) tells where something else is.
     """
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
@@ -259,7 +250,7 @@ def as_numbers(
         return np.where(there, numbers[places], np.nan), wrong[places] & there
     fine = np.zeros(len(cells), dtype=bool)
     if holds_numbers(cells.type):
-        return _floats(pc.cast(cells, pa.float64(), safe=False)), fine
+        return np.asarray(pc.cast(cells, pa.float64(), safe=False)), fine
     if not holds_text(cells.type):
         return np.full(len(cells), np.nan), np.array(cells.is_valid())
     values = _all_numbers(cells, style)
@@ -276,7 +267,7 @@ def as_numbers(
     if style != "point":
         cells = pc.replace_substring(cells, ",", ".")
     try:
-        values = _floats(pc.cast(cells, pa.float64()))
+        values = np.asarray(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:  # a form that only Python knows
         values = np.array([np.nan if c is None else float(c) for c in cells.to_pylist()])
     return values, ~np.asarray(right)
@@ -289,18 +280,12 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
     if style != "point":
         cells = pc.replace_substring(cells, ",", ".")
     try:
-        values = _floats(pc.cast(cells, pa.float64()))
+        values = np.asarray(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:
         return None
     # "nan(1)" is read as well, and "inf" is never written with a comma.
     odd = np.count_nonzero(np.isnan(values)) > cells.null_count
     return None if odd or (style == "comma" and np.isinf(values).any()) else values
-
-
-def _floats(cells: pa.Array) -> NDArray[np.float64]:
-    """NumPy's floats (n,) of Arrow's, NaN where one is null."""
-    values: NDArray[np.float64] = cells.to_numpy(zero_copy_only=False)
-    return values
 
 
 def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:

@@ -72,20 +72,12 @@ def first_columns(
 ) -> tuple[str, str]:
     """Return the columns for the axes across and upwards.
 
-    A pair that is named as a place is (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``) comes
-    first, then the two columns that look most continuous, in the order of the table: those with
-    fractions before those without, then by the number of different values, up to a tenth of that of
-    the rows. Columns that number the rows come last, and constant ones, or ones with cells that are
-    no numbers, are never proposed where two others are left.
-
-    Parameters
-    ----------
-    table
-        The table.
-    numeric
-        Its columns to choose from, two or more, also those that are nearly numeric.
-    but
-        Columns that are taken only where no two others are left that vary.
+    They are chosen from two or more ``numeric`` columns, also nearly numeric ones; those of ``but``
+    only where no two others are left that vary. A pair that is named as a place is (``lon`` and
+    ``lat``, ``pickup_x`` and ``pickup_y``) comes first, then the two columns that look most
+    continuous, in the order of the table: those with fractions before those without, then by the
+    number of different values, up to a tenth of that of the rows. Columns that number the rows come
+    last, and constant ones, or ones with cells that are no numbers, only where no others are left.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -97,11 +89,11 @@ def first_columns(
         numeric = next((some for some in (free, varied) if len(some) > 1), numeric)
     words = {name: words_of(name) for name in numeric}
     for pair in PAIRS:
-        found = [{without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
+        upwards = {without(words[one], pair[1]): one for one in reversed(numeric)}
         for across in numeric:
             rest = without(words[across], pair[0])
-            if rest is not None and rest in found[1]:
-                return across, found[1][rest]
+            if rest is not None and rest in upwards:
+                return across, upwards[rest]
     odd = NUMBERING | CALENDAR
     clean = [one for one in numeric if one not in table.nearly_numeric and not odd & {*words[one]}]
     numeric = clean if len(clean) > 1 else numeric

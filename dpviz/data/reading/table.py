@@ -66,20 +66,12 @@ class Table:
 
     Parameters
     ----------
-    name
-        What to call the data on the screen and in messages.
-    columns
-        Names of all columns, none twice.
-    cells
-        Their cells.
-    notes
-        Sentences about changes made on reading; every Dataset inherits them.
-    doubtful
-        Columns whose name may be a value of a first record that was read as names.
+    name, notes, doubtful, origins
+        As of :class:`~dpviz.data.dataset.Dataset`, which inherits them.
+    columns, cells
+        Names of all columns, none twice, and what they hold.
     memory
         Maximum bytes of points and identifiers; None for no limit.
-    origins
-        As in :class:`~dpviz.data.dataset.Dataset`.
     ragged
         Rows of another number of fields, which are left out.
     guessed
@@ -141,22 +133,21 @@ class Table:
         Parameters
         ----------
         columns
-            By name or by number from 1 (text that is not a name but a whole number counts as a
-            number); by default all numeric columns but those of units and classes.
+            By name or by number from 1; by default all numeric ones but those of units and classes.
         unit
             Column that identifies the person of a row; rows without a value are left out.
         domain
             Declared bounds of the chosen columns, in their order.
         classes
-            Column of known classes, numbers or text. It leaves no row out, since no private run
-            may depend on it: rows without a value are one more class.
+            Column of known classes. It leaves no row out, since no private run may depend on it:
+            rows without a value are one more class.
         least
             Minimum number of columns: a picture of points has two.
         unreadable
-            ``"missing"``, for a release: every cell is read independently, and text or a number
-            beyond ±1e300 counts as missing. All columns are chosen by default, because the data
-            decides which of them hold numbers. ``"leave out"``, for exploring, reads columns with
-            such cells alike: the data set names the rows, and they may be few only.
+            ``"missing"``, for a release: every cell is read by itself, and text or a number beyond
+            ±1e300 counts as missing. All columns are chosen by default, because the data decides
+            which hold numbers. ``"leave out"``, for exploring: rows with such cells, which may be
+            few only, are named in the data set.
         turn
             Whether longitudes below 0 become those beyond 180 where that brings places on both
             sides of 180 together; never for a release, nor where a domain ends at 180.
@@ -171,9 +162,8 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` are left, the classes are one of them or
             more than ``MOST_CLASSES``, the domain has another dimension, or the points don't fit
-            into memory; unless such cells count as missing, also if a column holds text, no row is
-            left, or a number is beyond ±1e300: an :class:`UnreadableError` where these rows are
-            few.
+            into memory; unless such cells count as missing, also if there is one, or no row is
+            left: an :class:`UnreadableError` where these rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -196,9 +186,9 @@ class Table:
                 domain.check_ndim(len(axes), "chosen column", shown(self.name))
             self.check_memory(len(axes), len(others), capped=owner is not None)
             found = None if known is None else self._classes(known)
-            units, there, rounded = (
-                (None, None, 0) if owner is None else self._units(owner, len(axes))
-            )
+            units, there, rounded = None, None, 0
+            if owner is not None:
+                units, there, rounded = self._units(owner, len(axes))
             points, keep, rows = self._points(axes, there, released=released)
             few = 0 if refuse else FEW * len(points)
             if not released and (rows.rows > few or (refuse and any(map(self._is_mixed, axes)))):
@@ -260,10 +250,10 @@ class Table:
         """First rows of some columns as floats (m, d), NaN where there is no number."""
         seen: list[Floats] = []
         for values, _, _ in self._decoded(axes):
-            seen.append(values[: most - sum(map(len, seen))].copy())
+            seen.append(values[:most].copy())
             if sum(map(len, seen)) >= most:
                 break
-        return np.concatenate(seen)
+        return np.concatenate(seen)[:most]
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""
@@ -306,7 +296,7 @@ class Table:
     ) -> tuple[Floats, Mask, NamedRows]:
         """Points (n, d) of the rows with a finite number in each column, and the mask of these.
 
-        The third part names the rows with something else than a number; never for a release.
+        The third part names the rows with something else; never for a release.
         """
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
@@ -359,11 +349,19 @@ class Table:
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
         """Name the first cell of a column that holds text, or may be two numbers."""
-        if self.cells.kind(axis) == "unclear":
-            return self._unclear(axis)
+        unclear = self.cells.kind(axis) == "unclear"
         # As most of the column is written; where all cells are numbers so, the column may not be.
-        found = self._first(axis, self._mark(axis) or "point") or self._first(axis, "point")
+        mark = self._mark(axis) or "point"
+        found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
+        holds = f'{f"row {row}, " if found else ""}column "{shown(self.columns[axis])}" holds '
+        if unclear:
+            one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
+            return InputError(
+                f'{holds}"{shown(cell)}", which may be {one} or {other}, and no other cell of the '
+                "column tells: write its numbers without signs between thousands and with a "
+                "decimal point."
+            )
         if not as_numbers(pa.array([cell]), "comma")[1].any():
             way_out = (
                 "write a decimal point throughout the column, or decimal commas "
@@ -371,21 +369,8 @@ class Table:
             )
         elif looks_grouped(cell):
             way_out = "write all numbers of the column alike, best with nothing between thousands"
-        return InputError(
-            f'{f"row {row}, " if found else ""}column "{shown(self.columns[axis])}" holds '
-            f'"{shown(cell)}" where a number is expected: '
-            f"{way_out or 'correct the cell or choose another column'}."
-        )
-
-    def _unclear(self, axis: int) -> InputError:
-        """Name the first cell of a column that may mean two numbers."""
-        row, cell = self._first(axis, "unclear") or (0, "")
-        one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
-        return InputError(
-            f'row {row}, column "{shown(self.columns[axis])}" holds '
-            f'"{shown(cell)}", which may be {one} or {other}, and no other cell of the column '
-            "tells: write its numbers without signs between thousands and with a decimal point."
-        )
+        way_out = way_out or "correct the cell or choose another column"
+        return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
         """The decimal mark with which nearly all of a column's first cells are numbers."""
@@ -486,10 +471,9 @@ class Table:
                 )
             codes[start : start + len(values)][there] = np.array(places, dtype=np.intp)[found.codes]
             start += len(values)
-        if (codes < 0).any():
-            codes[codes < 0] = len(known)
-            return Classes(column=column, names=(*known, NO_CLASS), codes=codes)
-        return Classes(column=column, names=tuple(known), codes=codes)
+        rest = (NO_CLASS,) if (codes < 0).any() else ()
+        codes[codes < 0] = len(known)
+        return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False) -> int:
         """Bytes of the points, of the identifiers in other columns, and of the masks.
@@ -537,7 +521,7 @@ class Table:
         if columns is None and refuse:
             for axis in range(len(self.columns)):
                 if axis not in others and self.cells.kind(axis) == "unclear":
-                    raise self._unclear(axis)
+                    raise self._no_number(axis)
         needed = f"at least {'two are' if least > 1 else 'one is'} needed"
         if len(self.columns) == 1:
             fault = f"but {needed}" if least > 1 else "which holds no numbers"
@@ -554,17 +538,16 @@ class Table:
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
         text = [self.columns[0], *islice(cells, rows)]
         separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
-        spaces = "spaces" if len(text[-1].split()) > 1 else ""
-        held = (word for mark, word in separators.items() if any(mark in cell for cell in text))
-        mark = next(held, spaces)
+        held = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
+        held += ["spaces"] if len(text[-1].split()) > 1 else []
         hint = (
-            f"its text contains {mark}; separate all fields of every row by the same "
-            "comma, semicolon, tab or pipe"
-            if mark
-            else "add a column of numbers, separated by a comma, semicolon, tab or pipe"
+            f"its text contains {held[0]}; separate all fields of every row by the same"
+            if held
+            else "add a column of numbers, separated by a"
         )
         return InputError(
-            f'{shown(self.name)} has one column, "{shown(self.columns[0])}", {fault}: {hint}.'
+            f'{shown(self.name)} has one column, "{shown(self.columns[0])}", {fault}: {hint} '
+            "comma, semicolon, tab or pipe."
         )
 
 

@@ -17,18 +17,13 @@ FEW = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRows:
-    """Rows of a source, each with the cell for which it is named.
+    """Rows of a source, each with the cell for which it is named."""
 
-    Parameters
-    ----------
-    rows
-        Number of rows.
-    first
-        Number in the source (from 1), column and cell of the first rows, in their order; the
-        column is empty where the whole row is meant.
-    """
-
+    #: Number of rows.
     rows: int = 0
+
+    #: Number in the source (from 1), column and cell of the first rows, in their order; the column
+    #: is empty where the whole row is meant.
     first: tuple[tuple[int, str, str], ...] = ()
 
     def __or__(self, other: NamedRows) -> NamedRows:
@@ -73,12 +68,7 @@ NO_ROWS = NamedRows()
 class UnreadableError(InputError):
     """Few rows of a table can't be read, and may be left out.
 
-    Attributes
-    ----------
-    sentence
-        What is wrong with the first cell, and the way out.
-    rows
-        The rows.
+    The sentence says what is wrong with the first cell, and the way out.
     """
 
     def __init__(self, sentence: str, rows: NamedRows) -> None:
