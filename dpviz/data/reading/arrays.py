@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, cell_text, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
+from dpviz.data.reading.kinds import exact, plain
 from dpviz.data.reading.table import Table, named_table
 
 #: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
@@ -131,12 +132,12 @@ class _ColumnCells(Cells):
         """Successive rows of some columns."""
         for start in range(0, self.rows, self._step):
             parts = [self._columns[axis][start : start + self._step] for axis in axes]
-            yield [_cells(native(one) if _is_real(one.dtype) else one) for one in parts]
+            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column, floats in their own type."""
         for start in range(0, self.rows, self._step):
-            yield _cells(self._columns[axis][start : start + self._step])
+            yield exact(_cells(self._columns[axis][start : start + self._step]))
 
 
 def _is_column(values: NDArray[Any]) -> bool:
@@ -152,7 +153,7 @@ def _cells(values: Any) -> pa.Array:
     """Cells (m,) of an array, numbers in their own type: rounded ones would become equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
-        return _of_pandas(pd.Series(values))
+        return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object
     if isinstance(values, np.ma.MaskedArray) and kind in "iuf":
         values = native(values)
     if kind in "iuf":
@@ -174,7 +175,9 @@ def _cells(values: Any) -> pa.Array:
 def _of_pandas(column: pd.Series) -> pa.Array:
     """Cells (m,) of a column of pandas, numbers in their own type."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype)
+        codes = column.cat.codes.to_numpy()
+        categories = _of_pandas(pd.Series(column.cat.categories))
+        return categories.take(pa.array(codes, mask=codes < 0))
     kind = column.dtype.kind
     if kind in "biu":
         known = column.notna().to_numpy()
@@ -185,9 +188,11 @@ def _of_pandas(column: pd.Series) -> pa.Array:
     own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
     if isinstance(own, np.dtype) and own.kind == "f":
         return _cells(column.to_numpy(dtype=own, na_value=np.nan))
-    if column.dtype == object or isinstance(column.dtype, pd.StringDtype) or kind == "U":
-        with suppress(pa.ArrowException, TypeError, ValueError):  # not all cells are text
-            cells = pa.array(column, type=pa.large_string(), from_pandas=True)
+    if kind in "OU":
+        own = getattr(column.dtype, "pyarrow_dtype", None)
+        kept = own if own is not None and pa.types.is_decimal(own) else pa.large_string()
+        with suppress(pa.ArrowException, TypeError, ValueError):  # not all cells are of it
+            cells = pa.array(column, type=kept, from_pandas=True)
             return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     return _texts(column)
 
