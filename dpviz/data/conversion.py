@@ -137,7 +137,7 @@ def _decoded(
 
     A longitude may be shown one turn further.
     """
-    cells, (style,) = table.cells, table.styles([axis])
+    cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
     # Whole numbers of a program keep all their digits.

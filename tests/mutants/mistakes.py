@@ -522,9 +522,12 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "data/reading/table.py",
         "data/reading/test_unread.py",
-        many_rows_are_left_out=("(0 if refuse else FEW * len(points))", "(0 if refuse else 1e9)"),
+        many_rows_are_left_out=(
+            "few = 0 if refuse else FEW * len(points)",
+            "few = 0 if refuse else 1e9",
+        ),
         large_numbers_are_not_named=("wrong |= large & stay[:, None]", "pass"),
-        cells_are_named_whole=("target, shown(cell)))", "target, cell))"),
+        cells_are_named_whole=("[target], shown(cell)))", "[target], cell))"),
     ),
     **_of(
         "data/strict/lines.py",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.reading.cells import (
+    PATTERNS,
+    UNCLEAR,
     Cells,
-    GroupDetector,
     Kind,
-    KindDetector,
     Style,
     TableCells,
     as_numbers,
-    looks_grouped,
+    emptied,
     text_cells,
 )
-from dpviz.data.reading.kinds import holds_numbers, holds_text, plain
+from dpviz.data.reading.kinds import holds_numbers, holds_text
 
 #: Marks that stand for no value where numbers are explored; a release leaves them to its own rule.
 MARKS = (
@@ -48,17 +48,10 @@ class ArrowCells(TableCells):
 
     Parameters
     ----------
-    columns
-        As in :class:`~dpviz.data.reading.cells.TableCells`.
-    numbers
-        Returns the number in the source, from 1, of each row (n,); None where they follow each
-        other from 1.
+    numbers, commas, written
+        As of :class:`~dpviz.data.explore.rows.Rows`.
     missing
         Cells of text that stand for no value, besides the usual ones.
-    commas
-        Whether ``3,14`` may be 3.14.
-    written
-        Whether a program wrote the numbers of text, with decimal points.
     tidy
         Whether marks for no value and signs of currencies are looked for.
     degrees
@@ -78,15 +71,14 @@ class ArrowCells(TableCells):
     ) -> None:
         super().__init__(columns, "either" if commas else "point")
         self._numbers, self._typed, self._degrees = numbers, written, degrees or {}
-        self._tidies = tidy
-        self._missing = marks_of(missing)
+        self._tidies, self._missing = tidy, marks_of(missing)
         self._tidied: set[int] = set()
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
-        for columns in self.batches(axes):
+        for columns in super().blocks(axes):
             yield [
-                tidied(plain(one), self._missing) if axis in self._tidied else plain(one)
+                tidied(one, self._missing) if axis in self._tidied else one
                 for axis, one in zip(axes, columns, strict=True)
             ]
 
@@ -99,49 +91,45 @@ class ArrowCells(TableCells):
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
         """How many rows hold which mark for no value in one of some columns of text."""
-        found: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for columns in self.batches(axes):
             texts = [text_cells(one) for one in columns if holds_text(one.type)]
             held = [one.filter(pc.is_in(one, self._missing)) for one in texts]
-            for mark in {cell.as_py() for some in held for cell in some.unique()}:
-                rows = np.any(
-                    [np.asarray(pc.equal(one, mark).fill_null(False)) for one in texts], 0
-                )
-                found[mark] = found.get(mark, 0) + int(np.count_nonzero(rows))
+            for mark in {cell for some in held for cell in some.unique().to_pylist()}:
+                rows = [np.asarray(pc.equal(one, mark).fill_null(False)) for one in texts]
+                found[mark] += int(np.count_nonzero(np.any(rows, axis=0)))
         return found
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all columns: how numbers are written in one tells about the others."""
-        axes = [axis for axis, field in enumerate(self.table.schema) if holds_text(field.type)]
-        detectors = self._detected(axes)
-        odd = [
-            axis for axis in axes if detectors[axis].kind == "text" and self._needs_tidying(axis)
-        ]
-        self._tidied.update(odd)
-        detectors.update(self._detected(odd))
-        kinds: dict[int, Kind] = {}
-        for axis, one in detectors.items():
-            kinds[axis] = one.kind
-            if one.kind == "text" and looks_grouped(one.odd):
-                kinds[axis] = self._grouping(axis)
-            elif one.kind == "comma" and one.unclear:
-                kinds[axis] = "unclear"
-        by_comma = {"comma", "points", "spaces,", "quotes,"} & {*kinds.values()}
-        for axis, one in detectors.items():
-            if by_comma and not self._typed and one.kind == "point" and one.unclear and one.marked:
-                kinds[axis] = "unclear"  # a point may set thousands apart
-            if kinds[axis] == "unclear":
-                kinds[axis] = self._decided(axis, one, bool(by_comma))
+        """Kinds of all columns of text: how numbers are written in one tells about the others."""
+        axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
+        kinds = {axis: self._alone(axis) for axis in axes}
+        doubtful: dict[int, Style] = {
+            axis: "comma" for axis in axes if kinds[axis] == "comma" and self._may_group(axis)
+        }
+        certain = {kind for axis, kind in kinds.items() if axis not in doubtful}
+        by_comma = bool({"comma", "points", "spaces,", "quotes,"} & certain)
+        if by_comma and not self._typed:
+            points = [axis for axis in axes if kinds[axis] == "point" and self._may_group(axis)]
+            doubtful |= dict.fromkeys(points, "point")
+        for axis, mark in doubtful.items():
+            kinds[axis] = self._decided(axis, mark, by_comma=by_comma)
         return kinds
 
-    def _detected(self, axes: Sequence[int]) -> dict[int, KindDetector]:
-        """What the cells of some columns of text hold."""
-        detectors = {axis: KindDetector(commas=not self._typed) for axis in axes}
-        for columns in self.blocks(axes) if axes else ():
-            for axis, column in zip(axes, columns, strict=True):
-                detectors[axis].add(column)
-        return detectors
+    def _alone(self, axis: int) -> Kind:
+        """Kind of a column by its own cells."""
+        # Where a program wrote the numbers, a point is a decimal mark.
+        but = ("either", "points") if self._typed else ("either",)
+        styles = [style for style in PATTERNS if style not in but]
+        kind = self.fitting(axis, styles)
+        if kind == "text" and self._needs_tidying(axis):
+            self._tidied.add(axis)
+            kind = self.fitting(axis, styles)
+        if self._typed and kind == "comma":
+            return "text" if self.fitting(axis, ["commas"]) == "text" else "unclear"
+        both = kind == "commas" and not self._typed and self.fitting(axis, ["points"]) != "text"
+        return "unclear" if both else kind
 
     def _needs_tidying(self, axis: int) -> bool:
         """Tell whether the first cells of a column are numbers once they are tidied."""
@@ -150,53 +138,42 @@ class ArrowCells(TableCells):
         right = sum(may_be_number(one, ";") for one in tidy)
         return self._tidies and right * 2 > len(tidy)
 
-    def _decided(self, axis: int, detector: KindDetector, by_comma: bool) -> Kind:
+    def _may_group(self, axis: int) -> bool:
+        """Tell whether all signs in a column may be decimal marks, or set thousands apart."""
+        marked = False
+        for (cells,) in self.blocks([axis]):
+            right = pc.match_substring_regex(text_cells(cells), rf"{UNCLEAR}|^[+-]?\d{{1,3}}$")
+            if not pc.all(right, min_count=0).as_py():
+                return False
+            marked = marked or pc.any(pc.match_substring_regex(cells, "[.,]")).as_py() is True
+        return marked
+
+    def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
         """Kind of numbers that may have thousands set apart, where something else tells."""
-        marked: Literal["comma", "point"] = "comma" if detector.kind == "comma" else "point"
         most = self._degrees.get(axis)
         if most is not None:  # as thousands they are no degrees
-            values = np.concatenate([as_numbers(one, marked)[0] for (one,) in self.blocks([axis])])
-            return marked if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
+            values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
+            return mark if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
         # Who separates fields by commas writes decimals with points, unless other numbers don't.
-        if self.style == "point" and marked == "comma" and not by_comma:
-            return "commas"
-        return "unclear"
-
-    def _grouping(self, axis: int) -> Kind:
-        """Kind of a column with a cell that looks as if thousands were set apart."""
-        detector = GroupDetector(typed=self._typed)
-        for (column,) in self.blocks([axis]):
-            if not detector.add(column):
-                break
-        return detector.kind
+        return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
     def reading(self, axis: int) -> tuple[Style, bool]:
         """How the cells of a column are read: their style, and whether they are tidied before."""
-        kind = self.kind(axis)
-        mixed = kind in ("text", "unclear", "nothing")
-        return self.style if mixed else kind, axis in self._tidied  # type: ignore[return-value]
+        return self.style_of(axis), axis in self._tidied
 
 
 class NamedCells(Cells):
-    """Cells of any source without values that a person names, such as -9999, also of numbers.
-
-    Parameters
-    ----------
-    cells
-        The cells.
-    missing
-        What stands for no value, as text.
-    """
+    """Cells of any source without values that a person names, such as -9999, also of numbers."""
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style
-        numbers = {mark: as_numbers(pa.array([mark]))[0][0] for mark in missing}
-        self._marks = {mark: one if np.isfinite(one) else None for mark, one in numbers.items()}
+        self._marks = {mark: as_numbers(pa.array([mark]))[0] for mark in missing}
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
         for columns in self._cells.blocks(axes):
-            yield [self._without(one) for one in columns]
+            whole = map(_whole, columns)
+            yield [pc.if_else(self._holding(one, self._marks), None, one) for one in whole]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column as in the source."""
@@ -213,31 +190,19 @@ class NamedCells(Cells):
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
         """How many rows hold which mark for no value in one of some columns."""
-        found = self._cells.marks(axes)
-        for mark in self._marks:
-            rows = 0
-            for columns in self._cells.blocks(axes):
-                held = [self._holding(one, [mark]) for one in columns]
-                rows += int(np.count_nonzero(np.any(held, axis=0)))
-            # What is null already is known.
-            if rows:
-                found[mark] = rows
-        return found
-
-    def _without(self, cells: pa.Array) -> pa.Array:
-        """Cells, null where somebody says that they hold no value."""
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
-        gone = self._holding(cells, self._marks)
-        return pc.if_else(pa.array(gone), pa.scalar(None, cells.type), cells)
+        found: Counter[str] = Counter()
+        for columns in self._cells.blocks(axes):
+            for mark in self._marks:
+                held = [self._holding(_whole(one), [mark]) for one in columns]
+                found[mark] += int(np.count_nonzero(np.any(held, axis=0)))
+        # What is null already is known.
+        return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
     def _holding(self, cells: pa.Array, marks: Collection[str]) -> NDArray[np.bool_]:
         """Mask (m,) of the cells that hold one of some marks, as text or as a number."""
-        numbers = [one for one in map(self._marks.__getitem__, marks) if one is not None]
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
         if not holds_numbers(cells.type) and not holds_text(cells.type):
             return np.zeros(len(cells), dtype=bool)
+        numbers = [one for mark in marks for one in self._marks[mark] if np.isfinite(one)]
         held = np.isin(as_numbers(cells, self.style)[0], numbers)
         if holds_text(cells.type):
             held |= np.asarray(pc.is_in(text_cells(cells), pa.array([*marks], pa.large_string())))
@@ -246,13 +211,17 @@ class NamedCells(Cells):
 
 def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
     """Text, null where it stands for no value; numbers without signs of currencies."""
-    cells = pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), _MINUS, "-")
-    cells = pc.replace_substring_regex(cells, r'^="([^"]*)"$', r"\1")
-    cells = pc.replace_substring_regex(cells, _CURRENCY, r"\1\2")
     cells = pc.utf8_trim_whitespace(cells)
-    return pc.if_else(pc.is_in(cells, missing), pa.scalar(None, cells.type), cells)
+    for pattern, kept in ((_MINUS, "-"), (r'^="([^"]*)"$', r"\1"), (_CURRENCY, r"\1\2")):
+        cells = pc.replace_substring_regex(cells, pattern, kept)
+    return emptied(pc.utf8_trim_whitespace(cells), missing)
 
 
 def marks_of(missing: Collection[str] = ()) -> pa.Array:
     """Text that stands for no value, with some that a person names."""
     return pa.array([*MARKS, *missing], pa.large_string())
+
+
+def _whole(cells: pa.Array) -> pa.Array:
+    """The same cells without a dictionary."""
+    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells

@@ -14,7 +14,7 @@ from dpviz.data.explore.cells import ArrowCells
 from dpviz.data.explore.heading import Heading, headed
 from dpviz.data.explore.places import LAT_WORDS, LON_WORDS, with_places
 from dpviz.data.explore.rows import Options, Rows
-from dpviz.data.reading.cells import Kind, as_numbers, check_width
+from dpviz.data.reading.cells import GROUPS, as_numbers, check_width
 from dpviz.data.reading.kinds import holds_text, plain, readable
 from dpviz.data.reading.proposal import words_of
 from dpviz.data.reading.table import Table, doubtful, named_table
@@ -42,9 +42,17 @@ def table_of(
             if heading.given
             else f"{shown(name)} has no row: give a table with one row of numbers per record."
         )
-    columns, names = _without_empty(rows.columns, heading.names)
-    columns, names, said = (columns, names, ()) if exact else with_places(columns, names)
-    columns, said = (columns, said) if exact else _whole_degrees(columns, names, said)
+    # Separators at line ends make columns without a name or any value.
+    kept = [
+        (column, title)
+        for column, title in zip(rows.columns, heading.names, strict=True)
+        if title.strip() or not _is_empty(column)
+    ]
+    columns, names = [column for column, _ in kept], [title for _, title in kept]
+    said: tuple[str, ...] = ()
+    if not exact:
+        columns, names, said = with_places(columns, names)
+        said = (*said, *_in_whole_degrees(columns, names))
     flat = [axis for axis, column in enumerate(columns) if readable(column.type)]
     cells = ArrowCells(
         [columns[axis] for axis in flat],
@@ -64,14 +72,12 @@ def table_of(
         doubtful=doubtful(names) if heading.given and options.header is None else (),
         ragged=rows.ragged,
     )
-    found = (*rows.notes, *heading.notes, *said, *_of_marks(table))
+    found = (*rows.notes, *heading.notes, *said, *_styles(table))
     return replace(table, notes=(*found, *table.notes), guessed=bool(found))
 
 
-def _whole_degrees(
-    columns: list[pa.ChunkedArray], names: Sequence[str], notes: tuple[str, ...]
-) -> tuple[list[pa.ChunkedArray], tuple[str, ...]]:
-    """Columns with degrees in place of their ten millionths (latitudeE7), as phones keep them."""
+def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> Iterator[str]:
+    """Put degrees in place of their ten millionths (latitudeE7), as phones keep them."""
     found = []
     for axis, name in enumerate(names):
         words = words_of(name)
@@ -80,20 +86,8 @@ def _whole_degrees(
             if np.nanmax(np.abs(np.concatenate([[0], *values]))) <= 360:
                 columns[axis] = pa.chunked_array(values)
                 found.append(name)
-    said = (f"Read in ten millionths of a degree: {listed(found)}.",) if found else ()
-    return columns, (*notes, *said)
-
-
-def _without_empty(
-    columns: Sequence[pa.ChunkedArray], names: Sequence[str]
-) -> tuple[list[pa.ChunkedArray], list[str]]:
-    """Columns without those that have neither a name nor any value, as separators at line ends."""
-    kept = [
-        axis
-        for axis, (column, name) in enumerate(zip(columns, names, strict=True))
-        if name.strip() or not _is_empty(column)
-    ]
-    return [columns[axis] for axis in kept], [names[axis] for axis in kept]
+    if found:
+        yield f"Read in ten millionths of a degree: {listed(found)}."
 
 
 def _is_empty(column: pa.ChunkedArray) -> bool:
@@ -110,21 +104,20 @@ def degrees_of(names: Sequence[str]) -> dict[int, float]:
     return most | {axis: 90.0 for axis, one in enumerate(words) if one & LAT_WORDS}
 
 
-def _of_marks(table: Table) -> Iterator[str]:
+def _styles(table: Table) -> Iterator[str]:
     """Sentences about columns with decimal commas or thousands set apart."""
-    found: dict[Kind, list[str]] = {}
-    for axis, kind in sorted(table.cells.kinds.items()):
-        kind = kind if kind in ("comma", "unclear", "point", "text", "nothing") else "commas"
-        found.setdefault(kind, []).append(table.columns[axis])
-    if "comma" in found:
-        yield f"Decimal commas are read as points (3,14 as 3.14) in {listed(found['comma'])}."
-    if "commas" in found:
-        yield (
-            f"Numbers are read without the signs between thousands in {listed(found['commas'])}; a "
-            "release reads each cell by itself, so write them without such signs before one."
-        )
-    if "unclear" in found:
-        yield (
-            "Not taken for numbers, since they may have thousands set apart or three decimals: "
-            f"{listed(found['unclear'])}."
-        )
+    for kinds, said in (
+        (("comma",), "Decimal commas are read as points (3,14 as 3.14) in {}."),
+        (
+            GROUPS,
+            "Numbers are read without the signs between thousands in {}; a release reads each cell "
+            "by itself, so write them without such signs before one.",
+        ),
+        (
+            ("unclear",),
+            "Not taken for numbers, since they may have thousands set apart or three decimals: {}.",
+        ),
+    ):
+        axes = [axis for axis, kind in sorted(table.cells.kinds.items()) if kind in kinds]
+        if axes:
+            yield said.format(listed(table.columns[axis] for axis in axes))

@@ -1,4 +1,4 @@
-"""NumPy arrays, in memory and in .npy files, which are never unpickled."""
+"""NumPy arrays, in memory and in .npy files, which are never unpickled; and pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
+from dpviz.data.reading.cells import BLOCK_ROWS, Cells, cell_text, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
-from dpviz.data.reading.frames import frame_cells, written_cells
+from dpviz.data.reading.kinds import exact, plain
 from dpviz.data.reading.table import Table, named_table
 
 #: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
@@ -52,8 +53,8 @@ def read_npy(file: File) -> NDArray[np.generic]:
         raise InputError(
             f"{name} has a .npy header without a usable shape: write it again with numpy.save."
         )
-    room = math.prod(max(side, 1) for side in shape) * max(dtype.itemsize, 1)
-    if dtype.subdtype or not dtype.itemsize or len(shape) > 32 or room >= 2**63:
+    room = math.prod(max(side, 1) for side in shape) * dtype.itemsize
+    if dtype.subdtype or len(shape) > 32 or not 0 < room < 2**63:
         raise InputError(f"{name} has shape {shown(shape)}: give rows and columns of numbers.")
     start, size = stream.tell(), math.prod(shape) * dtype.itemsize
     if start + size > len(data):
@@ -65,6 +66,15 @@ def read_npy(file: File) -> NDArray[np.generic]:
         return np.empty(shape, dtype)
     values = np.frombuffer(data, dtype, count=math.prod(shape), offset=start)
     return values.reshape(shape, order="F" if fortran else "C")
+
+
+def read_frame(frame: pd.DataFrame, name: str) -> Table:
+    """Make a table of a pandas DataFrame."""
+    check_width(frame.shape[1], name)
+    columns = [frame.iloc[:, axis] for axis in range(frame.shape[1])]
+    columns = [one.to_numpy() if _is_real(one.dtype) else one.array for one in columns]
+    names = [str(column) for column in frame.columns]
+    return named_table(name, names, _ColumnCells(columns, len(frame)))
 
 
 def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Table:
@@ -83,7 +93,7 @@ def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Tab
         check_width(array.shape[1], name)
         columns = list(array.T)
         flat = list(range(len(columns)))
-    cells = _ArrayCells([columns[axis] for axis in flat], len(array))
+    cells = _ColumnCells([columns[axis] for axis in flat], len(array))
     return named_table(name, names or [""] * len(columns), cells, flat=flat, memory=memory)
 
 
@@ -96,6 +106,10 @@ def check_real(array: NDArray[np.generic], name: str) -> None:
         )
 
 
+def _is_real(kind: Any) -> bool:
+    return isinstance(kind, np.dtype) and kind.kind in "iuf"
+
+
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """Return real numbers in a type that Arrow and pandas compute with."""
     if isinstance(array, np.ma.MaskedArray):
@@ -106,37 +120,24 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.float64, copy=False)
 
 
-class _ArrayCells(Cells):
-    """Columns of an array, or fields of a structured one.
+class _ColumnCells(Cells):
+    """Columns in memory: arrays (n,) of NumPy or pandas."""
 
-    Parameters
-    ----------
-    columns
-        One array (n,) for each.
-    rows
-        n.
-    """
-
-    def __init__(self, columns: list[NDArray[Any]], rows: int) -> None:
+    def __init__(self, columns: Sequence[Any], rows: int) -> None:
         self._columns, self.rows = columns, rows
-        widest = max((column.dtype.itemsize for column in columns), default=1)
-        self._step = max(1, min(BLOCK_ROWS, 2**26 // max(widest, len(columns))))
+        sizes = [getattr(column.dtype, "itemsize", 1) for column in columns]
+        self._step = max(1, min(BLOCK_ROWS, 2**26 // max(1, len(columns), *sizes)))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
         for start in range(0, self.rows, self._step):
-            yield [_cells(self._columns[axis][start : start + self._step]) for axis in axes]
+            parts = [self._columns[axis][start : start + self._step] for axis in axes]
+            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column, floats in their own type."""
-        column = self._columns[axis]
         for start in range(0, self.rows, self._step):
-            values = column[start : start + self._step]
-            if isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fO":
-                yield _cells(values)
-            else:
-                own = values.astype(values.dtype.newbyteorder("="), copy=False)
-                yield written_cells(pd.Series(own))
+            yield exact(_cells(self._columns[axis][start : start + self._step]))
 
 
 def _is_column(values: NDArray[Any]) -> bool:
@@ -148,13 +149,16 @@ def _is_column(values: NDArray[Any]) -> bool:
     return kind in "iufbSUMmO"
 
 
-def _cells(values: NDArray[Any]) -> pa.Array:
-    """Values (m,) of an array as Arrow's."""
+def _cells(values: Any) -> pa.Array:
+    """Cells (m,) of an array, numbers in their own type: rounded ones would become equal."""
     kind = values.dtype.kind
+    if kind == "O" or not isinstance(values, np.ndarray):
+        return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object
+    if isinstance(values, np.ma.MaskedArray) and kind in "iuf":
+        values = native(values)
     if kind in "iuf":
-        return pa.array(native(values))
-    if kind == "O":
-        return frame_cells(pd.Series(values))
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+        return pa.array(values) if values.dtype.itemsize <= 8 else _texts(pd.Series(values))
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
     if kind == "U":
@@ -164,6 +168,36 @@ def _cells(values: NDArray[Any]) -> pa.Array:
         values = (
             np.where(odd, 0xFFFD, signs).astype(np.uint32).view(f"U{values.dtype.itemsize // 4}")
         )
-    texts = values.astype(str).tolist()
     gone = np.isnat(values) if kind in "Mm" else None
-    return pa.array(texts, type=pa.large_string(), mask=gone)
+    return pa.array(values.astype(str).tolist(), type=pa.large_string(), mask=gone)
+
+
+def _of_pandas(column: pd.Series) -> pa.Array:
+    """Cells (m,) of a column of pandas, numbers in their own type."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy()
+        categories = _of_pandas(pd.Series(column.cat.categories))
+        return categories.take(pa.array(codes, mask=codes < 0))
+    kind = column.dtype.kind
+    if kind in "biu":
+        known = column.notna().to_numpy()
+        values = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
+        values[known] = column[known].to_numpy(dtype=values.dtype)
+        return pa.array(values, mask=~known)
+    own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
+    own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
+    if isinstance(own, np.dtype) and own.kind == "f":
+        return _cells(column.to_numpy(dtype=own, na_value=np.nan))
+    if kind in "OU":
+        own = getattr(column.dtype, "pyarrow_dtype", None)
+        kept = own if own is not None and pa.types.is_decimal(own) else pa.large_string()
+        with suppress(pa.ArrowException, TypeError, ValueError):  # not all cells are of it
+            cells = pa.array(column, type=kept, from_pandas=True)
+            return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    return _texts(column)
+
+
+def _texts(column: pd.Series) -> pa.Array:
+    """Text (n,) of each cell by itself."""
+    cells = zip(column, column.isna(), strict=True)
+    return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

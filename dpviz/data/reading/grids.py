@@ -23,12 +23,9 @@ def counts_of(
 ) -> NDArray[np.int64]:
     """Return the counts as integers, or raise an error with the cell that is not a count.
 
-    Parameters
-    ----------
-    any_total
-        For a release, also of a file of text: large counts are cut, all may be 0, and what is no
-        count is 0. One record turns 999 into 1.000, or nothing into 1: no cell may decide whether
-        a release comes.
+    With ``any_total``, for a release, large counts are cut, all may be 0, and what is no count is
+    0. One record turns 999 into 1.000, or nothing into 1: no cell may decide whether a release
+    comes.
     """
     cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)
@@ -60,10 +57,7 @@ def counts_of(
 
 
 def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
-    """All columns as floats (rows, columns); one column is one axis.
-
-    For a release each cell is read by itself, and what is no count is 0.
-    """
+    """All columns as floats (rows, columns); one column is one axis."""
     if table.ragged.rows:
         row, _, fields = table.ragged.first[0]
         raise InputError(

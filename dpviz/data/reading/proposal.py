@@ -55,7 +55,7 @@ CALENDAR = frozenset((
 ))  # fmt: skip
 
 #: Different values for each row with which a column is as continuous as any.
-ENOUGH = 0.1
+_ENOUGH = 0.1
 
 #: Those of them that may measure something, or be axes of a grid, too: then they repeat.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
@@ -72,20 +72,12 @@ def first_columns(
 ) -> tuple[str, str]:
     """Return the columns for the axes across and upwards.
 
-    A pair that is named as a place is (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``) comes
-    first, then the two columns that look most continuous, in the order of the table: those with
-    fractions before those without, then by the number of different values, up to a tenth of that of
-    the rows. Columns that number the rows come last, and constant ones, or ones with cells that are
-    no numbers, are never proposed where two others are left.
-
-    Parameters
-    ----------
-    table
-        The table.
-    numeric
-        Its columns to choose from, two or more, also those that are nearly numeric.
-    but
-        Columns that are taken only where no two others are left that vary.
+    They are chosen from two or more ``numeric`` columns, also nearly numeric ones; those of ``but``
+    only where no two others are left that vary. A pair that is named as a place is (``lon`` and
+    ``lat``, ``pickup_x`` and ``pickup_y``) comes first, then the two columns that look most
+    continuous, in the order of the table: those with fractions before those without, then by the
+    number of different values, up to a tenth of that of the rows. Columns that number the rows come
+    last, and constant ones, or ones with cells that are no numbers, only where no others are left.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -94,19 +86,21 @@ def first_columns(
             seen = _first_rows(table, numeric)
         varied = [name for name, column in seen.items() if np.unique(column).size > 1]
         free = [name for name in varied if name not in but]
-        numeric = next(some for some in (free, varied, numeric) if len(some) > 1 or some is numeric)
+        numeric = next((some for some in (free, varied) if len(some) > 1), numeric)
     words = {name: words_of(name) for name in numeric}
     for pair in PAIRS:
-        found = [{without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
+        upwards = {without(words[one], pair[1]): one for one in reversed(numeric)}
         for across in numeric:
             rest = without(words[across], pair[0])
-            if rest is not None and rest in found[1]:
-                return across, found[1][rest]
+            if rest is not None and rest in upwards:
+                return across, upwards[rest]
     odd = NUMBERING | CALENDAR
     clean = [one for one in numeric if one not in table.nearly_numeric and not odd & {*words[one]}]
     numeric = clean if len(clean) > 1 else numeric
     if len(numeric) > 2:
-        numeric = _most_continuous({name: seen[name] for name in numeric}, words)
+        # Of equal ones the first come first.
+        best = sorted(numeric, key=lambda one: _continuity(seen[one], words[one]), reverse=True)[:2]
+        numeric = [name for name in numeric if name in best]
     return numeric[0], numeric[1]
 
 
@@ -134,20 +128,15 @@ def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
     return {name: values[finite[:, at], at] for at, name in enumerate(numeric)}
 
 
-def _most_continuous(seen: dict[str, Floats], words: dict[str, tuple[str, ...]]) -> list[str]:
-    """The two columns that look most continuous, in the order of the table."""
-    numeric, ranks = list(seen), []
-    for place, (name, column) in enumerate(seen.items()):
-        different = np.unique(column)
-        fractions = bool((column % 1 != 0).any())
-        in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
-        named = bool((NUMBERING | CALENDAR) & set(words[name]))
-        numbering = in_a_row and not fractions
-        # Many different values are enough: rounding alone decides which column has more.
-        levels = min(different.size, column.size * ENOUGH)
-        ranks.append((not named, not numbering, fractions, levels, -place))
-    best = sorted(range(len(numeric)), key=ranks.__getitem__)[-2:]
-    return [numeric[place] for place in sorted(best)]
+def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool, float]:
+    """Rank of a column: the larger, the more continuous it looks."""
+    different = np.unique(column)
+    fractions = bool((column % 1 != 0).any())
+    in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
+    named = bool((NUMBERING | CALENDAR) & {*words})
+    # Many different values are enough: rounding alone decides which column has more.
+    levels = min(different.size, column.size * _ENOUGH)
+    return not named, fractions or not in_a_row, fractions, levels
 
 
 def proposed(
@@ -155,14 +144,8 @@ def proposed(
 ) -> tuple[str, str]:
     """Return the two columns to show where a person has named none; see :func:`first_columns`.
 
-    Parameters
-    ----------
-    table
-        The table.
-    numeric, nearly
-        Its columns of numbers, and those that hold few other cells.
-    but
-        Columns of persons and classes.
+    They are among ``numeric`` columns and those ``nearly`` so, ``but`` those of persons and
+    classes.
 
     Raises
     ------
@@ -197,11 +180,11 @@ def numbers_rows(table: Table, name: str) -> bool:
 
     Its name says so, or it counts the first rows one by one from 0 or 1; an axis never does.
     """
-    words = {*words_of(name)}
-    named = NUMBERING & words
+    words = words_of(name)
+    named = NUMBERING & {*words}
     if named - _OF_GRIDS:
         return True
-    if any(without(words_of(name), axis) is not None for pair in PAIRS for axis in pair):
+    if any(without(words, axis) is not None for pair in PAIRS for axis in pair):
         return False
     (column,) = _first_rows(table, [name]).values()
     if named:

@@ -21,9 +21,8 @@ from dpviz.data.explore.cells import NamedCells
 from dpviz.data.explore.columns import read_arrow
 from dpviz.data.explore.read import parts_of, read_file
 from dpviz.data.explore.rows import Options
-from dpviz.data.reading.arrays import read_array, read_npy
+from dpviz.data.reading.arrays import read_array, read_frame, read_npy
 from dpviz.data.reading.files import MAX_BYTES, enough_memory, load
-from dpviz.data.reading.frames import read_frame
 from dpviz.data.reading.grids import counts_of
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.source import local_path

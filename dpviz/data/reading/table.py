@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -22,7 +21,6 @@ from dpviz.data.reading.cells import (
     UNCLEAR,
     Cells,
     Style,
-    TooLargeError,
     as_numbers,
     float_identifiers,
     looks_grouped,
@@ -38,6 +36,9 @@ from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
 #: treats it as missing: an error, or an effect on other cells, would reveal one record. To leave
 #: rows out reads them as a release does, names them, and refuses where they are many.
@@ -52,9 +53,6 @@ NO_CLASS = "none"
 #: First cells of a column that tell whether it holds few that are no numbers.
 _LOOKED_AT = 1000
 
-#: Decimal marks, the usual one first.
-_MARKS: tuple[Style, ...] = ("point", "comma")
-
 #: What tells a column from another one of the same name, see :func:`unique_names`.
 _NUMBERED = re.compile(r" \([0-9]+\)\Z")
 
@@ -68,20 +66,12 @@ class Table:
 
     Parameters
     ----------
-    name
-        What to call the data on the screen and in messages.
-    columns
-        Names of all columns, none twice.
-    cells
-        Their cells.
-    notes
-        Sentences about changes made on reading; every Dataset inherits them.
-    doubtful
-        Columns whose name may be a value of a first record that was read as names.
+    name, notes, doubtful, origins
+        As of :class:`~dpviz.data.dataset.Dataset`, which inherits them.
+    columns, cells
+        Names of all columns, none twice, and what they hold.
     memory
         Maximum bytes of points and identifiers; None for no limit.
-    origins
-        As in :class:`~dpviz.data.dataset.Dataset`.
     ragged
         Rows of another number of fields, which are left out.
     guessed
@@ -116,16 +106,12 @@ class Table:
     @cached_property
     def nearly_numeric(self) -> tuple[str, ...]:
         """Names of further columns whose first rows hold numbers, and few other things."""
-        axes = [at for at in range(len(self.columns)) if self._is_mixed(at)]
-        found = []
-        with enough_memory(self.name), suppress(TooLargeError):
-            block = next(self.cells.blocks(axes), []) if axes else []
-            for axis, cells in zip(axes, block, strict=False):
-                values, wrong = as_numbers(cells[:_LOOKED_AT], self.cells.style)
-                numbers = np.count_nonzero(np.isfinite(values))
-                if numbers and np.count_nonzero(wrong) <= FEW * numbers:
-                    found.append(self.columns[axis])
-        return tuple(found)
+        with enough_memory(self.name):
+            return tuple(
+                name
+                for axis, name in enumerate(self.columns)
+                if self._is_mixed(axis) and self._mostly(axis, self.cells.style)
+            )
 
     def _is_mixed(self, axis: int) -> bool:
         """Whether a column holds cells that are no numbers, or that may be two."""
@@ -147,22 +133,21 @@ class Table:
         Parameters
         ----------
         columns
-            By name or by number from 1 (text that is not a name but a whole number counts as a
-            number); by default all numeric columns but those of units and classes.
+            By name or by number from 1; by default all numeric ones but those of units and classes.
         unit
             Column that identifies the person of a row; rows without a value are left out.
         domain
             Declared bounds of the chosen columns, in their order.
         classes
-            Column of known classes, numbers or text. It leaves no row out, since no private run
-            may depend on it: rows without a value are one more class.
+            Column of known classes. It leaves no row out, since no private run may depend on it:
+            rows without a value are one more class.
         least
             Minimum number of columns: a picture of points has two.
         unreadable
-            ``"missing"``, for a release: every cell is read independently, and text or a number
-            beyond ±1e300 counts as missing. All columns are chosen by default, because the data
-            decides which of them hold numbers. ``"leave out"``, for exploring, reads columns with
-            such cells alike: the data set names the rows, and they may be few only.
+            ``"missing"``, for a release: every cell is read by itself, and text or a number beyond
+            ±1e300 counts as missing. All columns are chosen by default, because the data decides
+            which hold numbers. ``"leave out"``, for exploring: rows with such cells, which may be
+            few only, are named in the data set.
         turn
             Whether longitudes below 0 become those beyond 180 where that brings places on both
             sides of 180 together; never for a release, nor where a domain ends at 180.
@@ -177,15 +162,16 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` are left, the classes are one of them or
             more than ``MOST_CLASSES``, the domain has another dimension, or the points don't fit
-            into memory; unless such cells count as missing, also if a column holds text, no row is
-            left, or a number is beyond ±1e300: an :class:`UnreadableError` where these rows are
-            few.
+            into memory; unless such cells count as missing, also if there is one, or no row is
+            left: an :class:`UnreadableError` where these rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
-        owner = None if unit is None else position_of(unit, self.columns, self.name)
+        owner, known = (
+            None if one is None else position_of(one, self.columns, self.name)
+            for one in (unit, classes)
+        )
         if owner is not None and released:
             self._check_name(self.columns[owner])
-        known = None if classes is None else position_of(classes, self.columns, self.name)
         others = {axis for axis in (owner, known) if axis is not None}
         with enough_memory(self.name):
             axes = self._axes(columns, others, least, unreadable)
@@ -195,20 +181,18 @@ class Table:
                     "method may see: leave it out of the columns, or name another class column."
                 )
             names = tuple(self.columns[axis] for axis in axes)
-            left_out = self._left_out({*axes, *others}) if refuse and columns is None else ()
+            left_out = self._left_out({*axes, *others}) if refuse and columns is None else []
             if domain is not None:
                 domain.check_ndim(len(axes), "chosen column", shown(self.name))
             self.check_memory(len(axes), len(others), capped=owner is not None)
-            found = None if known is None else self._classes(known, len(axes))
+            found = None if known is None else self._classes(known)
             units, there, rounded = None, None, 0
             if owner is not None:
                 units, there, rounded = self._units(owner, len(axes))
-            if refuse and (self.ragged.rows or any(map(self._is_mixed, axes))):
-                raise self._refusal(axes, there)
             points, keep, rows = self._points(axes, there, released=released)
-            if not released and rows.rows > (0 if refuse else FEW * len(points)):
-                raise self._refusal(axes, there)
-            dropped = len(keep) - len(points) + self.ragged.rows
+            few = 0 if refuse else FEW * len(points)
+            if not released and (rows.rows > few or (refuse and any(map(self._is_mixed, axes)))):
+                raise self._refusal(axes, rows, len(points))
             if not released and not len(points):
                 with_unit = "" if unit is None else f' and an identifier in "{shown(unit)}"'
                 raise InputError(
@@ -217,11 +201,23 @@ class Table:
                 )
             if found is not None:
                 found = replace(found, codes=found.codes[keep])
+            dropped = len(keep) - len(points) + self.ragged.rows
+            notes = [*self.notes, *left_out, *self._dropped(dropped, names, unit, rounded)]
+            if len(points) > 1 and (points.min(axis=0) == points.max(axis=0)).all():
+                notes.append(
+                    f"All {len(points):,} points are equal, so there is only one cluster to find."
+                )
+            if dropped and not released:
+                notes += [
+                    f'{_rows(many, "holds", "hold")} "{shown(mark)}" there, which is read as no '
+                    "value."
+                    for mark, many in sorted(self.cells.marks(axes).items())
+                ]
             across = None if released or not turn else over_180(points, names)
-            if across is not None and domain is not None and domain.bounds[across][1] <= HALF:
-                across = None
-            if across is not None:
+            if across is not None and (domain is None or domain.bounds[across][1] > HALF):
                 points[:, across] = turned(points[:, across])
+                notes.append(turned_sentence(names[across]))
+            notes += [] if released else impossible(points, names)
             return Dataset(
                 name=self.name,
                 points=points,
@@ -231,23 +227,13 @@ class Table:
                 classes=found,
                 dropped=dropped,
                 unread=None if refuse or released else rows,
-                notes=(
-                    *self.notes,
-                    *left_out,
-                    *_notes(
-                        points, dropped, names, unit, ragged=self.ragged.rows > 0, rounded=rounded
-                    ),
-                    *(_marked(self.cells.marks(axes)) if dropped and not released else ()),
-                    *(() if across is None else (turned_sentence(names[across]),)),
-                    *(() if released else impossible(points, names)),
-                    *_unclassed(found),
-                ),
+                notes=(*notes, *_unclassed(found)),
                 doubtful=tuple(column for column in names if column in self.doubtful),
                 unit=None if owner is None else self.columns[owner],
                 origins=self.origins,
             )
 
-    def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[NDArray[np.float64]]:
+    def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[Floats]:
         """Successive rows of some columns as floats (m, d), NaN where a value is missing.
 
         Raises
@@ -258,27 +244,16 @@ class Table:
         for axis in axes:
             if self._is_mixed(axis):
                 raise self._no_number(axis, way_out)
-        return (values for values, _, _ in self._decoded(axes, self.styles(axes)))
+        return (values for values, _, _ in self._decoded(axes))
 
-    def styles(self, axes: Sequence[int]) -> list[Style]:
-        """How the columns write numbers; mixed ones are read cell by cell."""
-        styles: list[Style] = []
-        for axis in axes:
-            kind = self.cells.kind(axis)
-            if kind == "text" or kind == "unclear":
-                styles.append(self.cells.style)
-            else:
-                styles.append("point" if kind == "nothing" else kind)
-        return styles
-
-    def first_numbers(self, axes: Sequence[int], most: int) -> NDArray[np.float64]:
+    def first_numbers(self, axes: Sequence[int], most: int) -> Floats:
         """First rows of some columns as floats (m, d), NaN where there is no number."""
-        seen: list[NDArray[np.float64]] = []
-        for values, _, _ in self._decoded(axes, self.styles(axes)):
-            seen.append(values[: most - sum(map(len, seen))].copy())
+        seen: list[Floats] = []
+        for values, _, _ in self._decoded(axes):
+            seen.append(values[:most].copy())
             if sum(map(len, seen)) >= most:
                 break
-        return np.concatenate(seen)
+        return np.concatenate(seen)[:most]
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""
@@ -288,9 +263,9 @@ class Table:
         """Rows with a number in each column, one of them outside of closed bounds."""
         axes = [position_of(column, self.columns, self.name) for column in columns]
         across = longitude([self.columns[axis] for axis in axes])
-        found = _Found()
+        found = _Found(self, axes)
         with enough_memory(self.name):
-            for values, _, cells in self._decoded(axes, self.styles(axes)):
+            for values, _, cells in self._decoded(axes):
                 known = np.isfinite(values).all(axis=1)
                 out = [
                     # A longitude may be meant one turn further, see `select`.
@@ -299,15 +274,13 @@ class Table:
                     for at, (one, (lo, hi)) in enumerate(zip(values.T, bounds, strict=True))
                 ]
                 found.add(np.stack([one & known for one in out], axis=1), cells)
-            return self._named(found, axes)
+            return found.named
 
     def _decoded(
-        self, axes: Sequence[int], styles: Sequence[Style]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[pa.Array]]]:
-        """Successive rows of some columns: floats, where there is something else, and cells.
-
-        The floats (m, d) are NaN where there is no number.
-        """
+        self, axes: Sequence[int], styles: Sequence[Style] | None = None
+    ) -> Iterator[tuple[Floats, Mask, list[pa.Array]]]:
+        """Successive rows: floats (m, d), NaN where there is none, other things, and cells."""
+        styles = styles or [self.cells.style_of(axis) for axis in axes]
         read = 0
         for columns in self.cells.blocks(axes):
             values = np.empty((len(columns[0]), len(axes)))
@@ -319,17 +292,17 @@ class Table:
             yield values, wrong, columns
 
     def _points(
-        self, axes: list[int], known: NDArray[np.bool_] | None, *, released: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NamedRows]:
+        self, axes: list[int], known: Mask | None, *, released: bool = False
+    ) -> tuple[Floats, Mask, NamedRows]:
         """Points (n, d) of the rows with a finite number in each column, and the mask of these.
 
-        The third part names the rows with something else than a number; never for a release.
+        The third part names the rows with something else; never for a release.
         """
-        styles = [self.cells.style] * len(axes) if released else self.styles(axes)
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
-        found = _Found()
+        found = _Found(self, axes)
         start = stop = 0  # of the rows read, and of the remaining rows
+        styles = [self.cells.style] * len(axes) if released else None
         for values, wrong, cells in self._decoded(axes, styles):
             stay = keep[start : start + len(values)]
             for column in values.T:
@@ -344,28 +317,15 @@ class Table:
             points[stop : stop + number] = values if number == len(values) else values[stay]
             start, stop = start + len(values), stop + number
         points.resize((stop, len(axes)), refcheck=False)  # frees the rest without a copy
-        return points, keep, self._named(found, axes) | self.ragged
+        return points, keep, found.named | self.ragged
 
-    def _named(self, found: _Found, axes: Sequence[int]) -> NamedRows:
-        """Rows that were found, by their numbers in the source."""
-        numbers = self.cells.row_numbers([position for position, _, _ in found.first])
-        first = [
-            (row, self.columns[axes[target]], cell)
-            for row, (_, target, cell) in zip(numbers, found.first, strict=True)
-        ]
-        return NamedRows(rows=found.rows, first=tuple(first))
-
-    def _refusal(self, axes: list[int], known: NDArray[np.bool_] | None) -> InputError:
+    def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
         """Say which cell is no number, and name all such rows where they are few."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
-        few, rows = not worse, NO_ROWS
-        if few:
-            copy = None if known is None else known.copy()
-            points, _, rows = self._points(axes, copy)
-            few = 0 < rows.rows <= FEW * len(points)
+        few = not worse and 0 < rows.rows <= FEW * fine
         if mixed:
-            error = self._no_number((worse or mixed)[0], "")
+            error = self._no_number((worse or mixed)[0])
         elif self.ragged.rows:
             row, _, cell = self.ragged.first[0]
             error = InputError(f"row {row} has {cell}: correct it.")
@@ -387,88 +347,87 @@ class Table:
                 "persons apart: give each column a name of its own, since their order may change."
             )
 
-    def _no_number(self, axis: int, way_out: str) -> InputError:
+    def _no_number(self, axis: int, way_out: str = "") -> InputError:
         """Name the first cell of a column that holds text, or may be two numbers."""
-        if self.cells.kind(axis) == "unclear":
-            return self._unclear(axis)
-        cell, place = "text", ""
+        unclear = self.cells.kind(axis) == "unclear"
         # As most of the column is written; where all cells are numbers so, the column may not be.
-        style = self._mostly(axis) or "point"
-        for one in dict.fromkeys((style, "point")):
-            if found := self._first_wrong(axis, one):
-                row, cell = found
-                place = f"row {row}, "
-                break
-        if as_numbers(pa.array([cell]), "comma")[1].sum() == 0:
+        mark = self._mark(axis) or "point"
+        found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
+        row, cell = found or (0, "text")
+        holds = f'{f"row {row}, " if found else ""}column "{shown(self.columns[axis])}" holds '
+        if unclear:
+            one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
+            return InputError(
+                f'{holds}"{shown(cell)}", which may be {one} or {other}, and no other cell of the '
+                "column tells: write its numbers without signs between thousands and with a "
+                "decimal point."
+            )
+        if not as_numbers(pa.array([cell]), "comma")[1].any():
             way_out = (
                 "write a decimal point throughout the column, or decimal commas "
                 "throughout with semicolons between the fields"
             )
         elif looks_grouped(cell):
             way_out = "write all numbers of the column alike, best with nothing between thousands"
-        return InputError(
-            f'{place}column "{shown(self.columns[axis])}" holds '
-            f'"{shown(cell)}" where a number is expected: '
-            f"{way_out or 'correct the cell or choose another column'}."
-        )
+        way_out = way_out or "correct the cell or choose another column"
+        return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
-    def _mostly(self, axis: int) -> Style | None:
-        """How the first cells of a column write numbers, where nearly all of them are some."""
-        for style in _MARKS:
-            numbers = slips = seen = 0
-            for (cells,) in self.cells.blocks([axis]):
-                values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
-                numbers += int(np.count_nonzero(np.isfinite(values)))
-                slips += int(np.count_nonzero(wrong))
-                seen += len(values)
-                if seen == _LOOKED_AT:
-                    break
-            if numbers and slips <= FEW * numbers:
-                return style
-        return None
+    def _mark(self, axis: int) -> Style | None:
+        """The decimal mark with which nearly all of a column's first cells are numbers."""
+        marks: tuple[Style, ...] = ("point", "comma")
+        return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
-    def _first_wrong(self, axis: int, style: Style) -> tuple[int, str] | None:
-        """Row and text of the first cell that is no number in a style."""
+    def _mostly(self, axis: int, style: Style) -> bool:
+        """Whether the first cells of a column are numbers in a style, but for few."""
+        numbers = slips = seen = 0
+        for (cells,) in self.cells.blocks([axis]):
+            values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
+            numbers += int(np.count_nonzero(np.isfinite(values)))
+            slips += int(np.count_nonzero(wrong))
+            seen += len(values)
+            if seen == _LOOKED_AT:
+                break
+        return numbers > 0 and slips <= FEW * numbers
+
+    def _first(self, axis: int, what: Style | Literal["unclear"]) -> tuple[int, str] | None:
+        """Row and text of the first cell that is unclear, or no number in a style."""
         start = 0
-        for (column,) in self.cells.blocks([axis]):
-            wrong = as_numbers(column, style)[1]
-            if wrong.any():
-                position = int(wrong.argmax())
-                return self.row(start + position), _one_cell(column, position)
-            start += len(column)
+        for (cells,) in self.cells.blocks([axis]):
+            if what == "unclear":
+                match = pc.match_substring_regex(text_cells(cells), UNCLEAR)
+                found = np.asarray(match.fill_null(False))
+            else:
+                found = as_numbers(cells, what)[1]
+            if found.any():
+                at = int(found.argmax())
+                return self.row(start + at), _one_cell(cells, at)
+            start += len(cells)
         return None
 
-    def _left_out(self, taken: set[int]) -> tuple[str, ...]:
-        """Name columns that are left out for few cells that are no numbers, and one such cell."""
+    def _left_out(self, taken: set[int]) -> list[str]:
+        """Sentences about columns of text whose first cells are nearly all numbers."""
         found = []
         for axis in range(len(self.columns)):
-            if axis in taken or self.cells.kind(axis) != "text":
-                continue
-            if self._mostly(axis):
-                said = str(self._no_number(axis, ""))
+            if axis not in taken and self.cells.kind(axis) == "text" and self._mark(axis):
+                said = str(self._no_number(axis))
                 found.append(f"{said[0].upper()}{said[1:]} The column is left out.")
-        return tuple(found)
+        return found
 
-    def _unclear(self, axis: int) -> InputError:
-        """Name the first cell of a column that may mean two numbers."""
-        start = 0
-        for (column,) in self.cells.blocks([axis]):
-            found = np.asarray(
-                pc.match_substring_regex(text_cells(column), UNCLEAR).fill_null(False)
+    def _dropped(
+        self, dropped: int, names: tuple[str, ...], unit: str | int | None, rounded: int
+    ) -> Iterator[str]:
+        """Sentences about the rows left out."""
+        if dropped:
+            owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
+            ragged = ", or the row has more or fewer fields than the first"
+            yield (
+                f"{_rows(dropped, 'was', 'were')} left out: a value in {listed(names)} is missing, "
+                f"infinite or no number{owner}{ragged if self.ragged.rows else ''}."
             )
-            if found.any():
-                position = int(found.argmax())
-                break
-            start += len(column)
-        cell = _one_cell(column, position)
-        one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
-        return InputError(
-            f'row {self.row(start + position)}, column "{shown(self.columns[axis])}" holds '
-            f'"{shown(cell)}", which may be {one} or {other}, and no other cell of the column '
-            "tells: write its numbers without signs between thousands and with a decimal point."
-        )
+        if rounded:
+            yield f'{_rows(rounded, "has", "have")} nobody in "{shown(unit)}": {ROUNDED}.'
 
-    def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
+    def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
         """Identifiers (n,) of the persons, where there is one, and how many are rounded.
 
         Both depend only on the cell. If the whole column determined its type (numbers, dates or
@@ -495,7 +454,7 @@ class Table:
             start += len(values)
         return units, known, many
 
-    def _classes(self, axis: int, ndim: int) -> Classes:
+    def _classes(self, axis: int) -> Classes:
         """Classes of all rows; as for persons, 1 and 1.0 are the same."""
         column = self.columns[axis]
         codes = np.full(self.rows, -1, dtype=np.intp)
@@ -512,11 +471,9 @@ class Table:
                 )
             codes[start : start + len(values)][there] = np.array(places, dtype=np.intp)[found.codes]
             start += len(values)
-        names = tuple(known)
-        if (codes < 0).any():
-            codes[codes < 0] = len(names)
-            names = (*names, NO_CLASS)
-        return Classes(column=column, names=names, codes=codes)
+        rest = (NO_CLASS,) if (codes < 0).any() else ()
+        codes[codes < 0] = len(known)
+        return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False) -> int:
         """Bytes of the points, of the identifiers in other columns, and of the masks.
@@ -528,10 +485,8 @@ class Table:
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
         """Refuse more points than the size of the file allows.
 
-        ``others`` is the number of columns of persons and classes, ``capped`` whether there are
-        persons.
-
-        The sentence may be about a release, so it must not contain the number of rows.
+        ``others`` columns hold persons, if ``capped``, and classes. The sentence may be about a
+        release, so it must not contain the number of rows.
         """
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
@@ -553,74 +508,74 @@ class Table:
         if columns is not None:
             axes = [position_of(column, self.columns, self.name) for column in columns]
         else:
-            proposed = set(self.numeric_columns if refuse else self.columns)
+            proposed = {*(self.numeric_columns if refuse else self.columns)}
             if unreadable == "leave out":
                 proposed |= {*self.nearly_numeric}
             named = enumerate(self.columns)
             axes = [axis for axis, name in named if name in proposed and axis not in others]
+        names = listed(self.columns[axis] for axis in axes)
         if len(set(axes)) != len(axes):
-            names = listed(self.columns[axis] for axis in axes)
             raise InputError(f"the chosen columns are {names}: name each column once.")
         if len(axes) >= max(least, 1):
             return axes
         if columns is None and refuse:
             for axis in range(len(self.columns)):
                 if axis not in others and self.cells.kind(axis) == "unclear":
-                    raise self._unclear(axis)
-        needed = "at least two are needed" if least > 1 else "at least one is needed"
+                    raise self._no_number(axis)
+        needed = f"at least {'two are' if least > 1 else 'one is'} needed"
         if len(self.columns) == 1:
             fault = f"but {needed}" if least > 1 else "which holds no numbers"
-            raise InputError(self._single_column(fault, 20 if refuse else 0))
+            raise self._single_column(fault, 20 if refuse else 0)
         kind = "numeric" if refuse and columns is None else "chosen"
-        names = listed(self.columns[axis] for axis in axes)
         raise InputError(
             f"{shown(self.name)} has {len(axes) or 'no'} {kind} column"
             f"{' ' if axes else ''}{names}, but {needed}: choose from {listed(self.columns)}."
         )
 
-    def _single_column(self, fault: str, rows: int) -> str:
-        """Return the sentence for a table with one column; a separator may be the cause."""
+    def _single_column(self, fault: str, rows: int) -> InputError:
+        """Refuse a table with one column; a separator may be the cause."""
         blocks = self.cells.blocks([0])
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
         text = [self.columns[0], *islice(cells, rows)]
         separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
-        found = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
-        if not found and len(text[-1].split()) > 1:
-            found = ["spaces"]
+        held = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
+        held += ["spaces"] if len(text[-1].split()) > 1 else []
         hint = (
-            f"its text contains {found[0]}; separate all fields of every row by the same "
-            "comma, semicolon, tab or pipe"
-            if found
-            else "add a column of numbers, separated by a comma, semicolon, tab or pipe"
+            f"its text contains {held[0]}; separate all fields of every row by the same"
+            if held
+            else "add a column of numbers, separated by a"
         )
-        return f'{shown(self.name)} has one column, "{shown(self.columns[0])}", {fault}: {hint}.'
+        return InputError(
+            f'{shown(self.name)} has one column, "{shown(self.columns[0])}", {fault}: {hint} '
+            "comma, semicolon, tab or pipe."
+        )
 
 
 class _Found:
-    """Rows that are found in successive blocks: their number, and the first of them.
+    """Rows that are found in successive blocks of some columns."""
 
-    Attributes
-    ----------
-    rows
-        How many.
-    first
-        Position in the table, position of the column and text of its cell.
-    """
+    def __init__(self, table: Table, axes: Sequence[int]) -> None:
+        self._table, self._names = table, [table.columns[axis] for axis in axes]
+        self._rows = self._start = 0
+        self._first: list[tuple[int, str, str]] = []  # position, column and text of the cell
 
-    def __init__(self) -> None:
-        self.rows = self._start = 0
-        self.first: list[tuple[int, int, str]] = []
-
-    def add(self, mask: NDArray[np.bool_], cells: Sequence[pa.Array]) -> None:
+    def add(self, mask: Mask, cells: Sequence[pa.Array]) -> None:
         """Add the rows of a block that have a cell in a mask (m, d)."""
         if mask.any():
             found = np.flatnonzero(mask.any(axis=1))
-            for position in found[: NAMED - len(self.first)].tolist():
+            for position in found[: NAMED - len(self._first)].tolist():
                 target = int(mask[position].argmax())
                 cell = _one_cell(cells[target], position)
-                self.first.append((self._start + position, target, shown(cell)))
-            self.rows += len(found)
+                self._first.append((self._start + position, self._names[target], shown(cell)))
+            self._rows += len(found)
         self._start += len(mask)
+
+    @property
+    def named(self) -> NamedRows:
+        """These rows, by their numbers in the source."""
+        rows = self._table.cells.row_numbers([position for position, _, _ in self._first])
+        first = [(row, *place[1:]) for row, place in zip(rows, self._first, strict=True)]
+        return NamedRows(rows=self._rows, first=tuple(first))
 
 
 def _one_cell(cells: pa.Array, position: int) -> str:
@@ -634,9 +589,7 @@ def _one_cell(cells: pa.Array, position: int) -> str:
         return str(cell.type)
 
 
-def identifiers(
-    cells: pa.Array,
-) -> tuple[NDArray[np.generic], NDArray[np.bool_], NDArray[np.bool_], int]:
+def identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], Mask, Mask, int]:
     """Identifiers (m,), where there are any, which are rounded, and bytes for their text."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
@@ -652,7 +605,7 @@ def identifiers(
             cells = text_cells(cells).dictionary_encode()
         except pa.ArrowInvalid:  # dates of an unknown time zone
             return np.full(len(cells), "", dtype=object), none, none, 0
-    known &= np.array(cells.is_valid())
+    known = np.array(cells.is_valid())
     entries, places = used_entries(cells)
     entries = text_cells(entries).fill_null("")
     texts = np.array(entries.to_pylist(), dtype=object)
@@ -661,44 +614,13 @@ def identifiers(
     shared = np.array([one is not None and is_rounded(one) for one in plain], dtype=bool)
     # Each row counts: whether texts are equal must not tell whether they fit.
     lengths = np.array(pc.utf8_length(entries))[places]
-    held = int(lengths[np.array(cells.is_valid())].sum()) + _STRING * len(cells)
+    held = int(lengths[known].sum()) + _STRING * len(cells)
     return texts[places], known & names[places], shared[places], held
 
 
-def _notes(
-    points: NDArray[np.float64],
-    dropped: int,
-    names: tuple[str, ...],
-    unit: str | int | None,
-    *,
-    ragged: bool,
-    rounded: int,
-) -> list[str]:
-    """Sentences about the rows left out and about points that are all equal."""
-    notes = []
-    if dropped:
-        rows = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
-        owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
-        fields = ", or the row has more or fewer fields than the first" if ragged else ""
-        notes.append(
-            f"{rows} left out: a value in {listed(names)} is missing, infinite or no "
-            f"number{owner}{fields}."
-        )
-    if rounded:
-        rows = "1 row has" if rounded == 1 else f"{rounded:,} rows have"
-        notes.append(f'{rows} nobody in "{shown(unit)}": {ROUNDED}.')
-    if len(points) > 1 and (points.min(axis=0) == points.max(axis=0)).all():
-        notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
-    return notes
-
-
-def _marked(marks: dict[str, int]) -> list[str]:
-    """Sentences about rows with marks that stand for no value."""
-    return [
-        f'{counted(rows, "row")} {"holds" if rows == 1 else "hold"} "{shown(mark)}" there, which '
-        "is read as no value."
-        for mark, rows in sorted(marks.items())
-    ]
+def _rows(many: int, one: str, more: str) -> str:
+    """Write how many rows, and the verb."""
+    return f"{counted(many, 'row')} {one if many == 1 else more}"
 
 
 def _unclassed(classes: Classes | None) -> list[str]:
@@ -706,9 +628,8 @@ def _unclassed(classes: Classes | None) -> list[str]:
     if classes is None or classes.names[-1:] != (NO_CLASS,):
         return []
     rows = int((classes.codes == len(classes.names) - 1).sum())
-    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
-    column = shown(classes.column)
-    return [f'{have} nothing in "{column}" and count as a class of their own.'] if rows else []
+    said = f'nothing in "{shown(classes.column)}" and count as a class of their own.'
+    return [f"{_rows(rows, 'has', 'have')} {said}"] if rows else []
 
 
 def named_table(
@@ -724,12 +645,7 @@ def named_table(
 ) -> Table:
     """Give columns unique names; only those at the positions ``flat`` have cells.
 
-    Parameters
-    ----------
-    doubtful
-        Positions of the columns whose name may be a value.
-    ragged
-        Rows that were left out.
+    The names at the positions ``doubtful`` may be values.
 
     Raises
     ------

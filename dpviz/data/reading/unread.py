@@ -17,18 +17,13 @@ FEW = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRows:
-    """Rows of a source, each with the cell for which it is named.
+    """Rows of a source, each with the cell for which it is named."""
 
-    Parameters
-    ----------
-    rows
-        Number of rows.
-    first
-        Number in the source (from 1), column and cell of the first rows, in their order; the
-        column is empty where the whole row is meant.
-    """
-
+    #: Number of rows.
     rows: int = 0
+
+    #: Number in the source (from 1), column and cell of the first rows, in their order; the column
+    #: is empty where the whole row is meant.
     first: tuple[tuple[int, str, str], ...] = ()
 
     def __or__(self, other: NamedRows) -> NamedRows:
@@ -61,16 +56,10 @@ class NamedRows:
     def of(cls, plain: Any) -> NamedRows:
         """Rows from JSON of another process, of which nothing is believed.
 
-        Raises
-        ------
-        ValueError, TypeError, KeyError
-            If it is something else.
+        Raises ValueError, TypeError or KeyError if it is something else.
         """
-        first = plain["first"]
-        return cls(
-            rows=int(plain["rows"]),
-            first=tuple((int(row), shown(name), shown(cell)) for row, name, cell in first[:NAMED]),
-        )
+        first = tuple((int(row), shown(one), shown(it)) for row, one, it in plain["first"][:NAMED])
+        return cls(rows=int(plain["rows"]), first=first)
 
 
 NO_ROWS = NamedRows()
@@ -79,12 +68,7 @@ NO_ROWS = NamedRows()
 class UnreadableError(InputError):
     """Few rows of a table can't be read, and may be left out.
 
-    Parameters
-    ----------
-    sentence
-        What is wrong with the first cell, and the way out.
-    rows
-        The rows.
+    The sentence says what is wrong with the first cell, and the way out.
     """
 
     def __init__(self, sentence: str, rows: NamedRows) -> None:
@@ -93,29 +77,3 @@ class UnreadableError(InputError):
             'line, unreadable="leave out" in Python).'
         )
         self.sentence, self.rows = sentence, rows
-
-
-class Slips:
-    """Records that stop the reading of a file, unless they are few and somebody may leave them out.
-
-    Parameters
-    ----------
-    allowed
-        Whether some are.
-    """
-
-    def __init__(self, *, allowed: bool) -> None:
-        self._allowed, self._many = allowed, 0
-        self._first: InputError | None = None
-
-    def add(self, error: InputError) -> None:
-        """Count one; raise the error where none is allowed."""
-        self._first = self._first or error
-        self._many += 1
-        if not self._allowed:
-            raise self._first
-
-    def check(self, records: int) -> None:
-        """Raise the first error where these are not few of all records."""
-        if self._first and self._many > FEW * (records - self._many):
-            raise self._first
