@@ -536,7 +536,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/explore/text.py",
         "data/explore/test_cases.py",
         an_open_quotation_mark_swallows_lines=("alone = len(", "alone = 0 * len("),
-        lines_above_are_rows=("if options.skip is not None else _first(", "if True else _first("),
+        lines_above_are_rows=("if is_free else int(", "if False else int("),
     ),
     **_of(
         "data/explore/heading.py",
@@ -654,6 +654,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/explore/objects.py",
         "data/explore/test_objects.py",
         other_shapes_are_places=('if kind not in ("Point", "MultiPoint"):', "if not kind:"),
+        rows_of_any_length_are_records=("if size != self._width]", "if False]"),
     ),
     **_of(
         "ui/page.py",
