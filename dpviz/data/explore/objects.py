@@ -11,7 +11,7 @@ import math
 import re
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -281,7 +281,7 @@ class _Records:
 
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
-        self.is_rows = self.geo = False
+        self.is_rows = self.geo = self._several = False
         #: The object that holds the list, perhaps with names or a reference system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
@@ -298,11 +298,11 @@ class _Records:
     def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
         """Take columns of one length; others are gone."""
         made = {
-            key: one.combine_chunks() if isinstance(one, pa.ChunkedArray) else _array(one)
+            key: one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([_array(one)])
             for key, one in columns.items()
         }
-        self.number, self.rank, self._columns = len(next(iter(made.values()))), 1, {**made}
         check_width(len(made), self._name)
+        self.number, self.rank = len(next(iter(made.values()))), 1
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
@@ -331,6 +331,7 @@ class _Records:
             self._first = self._first or record
             self.left.append(self.number)
             self._unread += record not in _SHAPES
+        self._several |= len(rows) > 1
         for row in rows:
             self._numbers.append(self.number)
             is_flat = _PLAIN.issuperset(map(type, row.values()))
@@ -377,7 +378,7 @@ class _Records:
         """All columns, unless what is left out is not little."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
-        notes += self._notes + ((SEVERAL,) if len({*self._numbers}) < kept else ())
+        notes += self._notes + ((SEVERAL,) if self._several else ())
         if self.left:
             first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
             if not kept or self._unread > FEW * kept:
@@ -477,8 +478,9 @@ def _array(values: list[Any]) -> pa.Array:
     return pa.array(texts, pa.large_string())
 
 
-def _united(chunks: list[pa.Array]) -> pa.ChunkedArray:
+def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
     """Arrays of one type: that of all, floats for numbers, or text."""
+    chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()
     kind = kind if len(kinds) > 1 else next(iter(kinds), pa.null())
