@@ -542,7 +542,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/explore/heading.py",
         "data/explore/test_cases.py",
         a_line_of_units_is_a_record=("if right or (not wrong and", "if True or (not wrong and"),
-        a_sum_is_a_record=("if not _TOTAL.fullmatch(first):", "if True:"),
+        a_sum_is_a_record=("or not _TOTAL.fullmatch(first):", "or True:"),
     ),
     **_of(
         "data/reading/far.py",

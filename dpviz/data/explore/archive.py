@@ -35,15 +35,15 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
         return tuple(entries)
 
 
-def member(data: bytes, name: str, which: str) -> bytes:
-    """All bytes of one file of an archive.
+def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
+    """All bytes of one file of an archive, up to a limit.
 
     Raises
     ------
     InputError
         If there is no such file, or it is damaged, encrypted, an archive itself, or too large.
     """
-    most = _TIMES * len(data) + _MORE
+    most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:
             names = listed(entries)
