@@ -544,13 +544,13 @@ MISTAKES: dict[str, Mistake] = {
         "data/explore/text.py",
         "data/explore/test_cases.py",
         an_open_quotation_mark_swallows_lines=("alone = len(", "alone = 0 * len("),
-        lines_above_are_rows=("if options.skip is not None else _first(", "if True else _first("),
+        lines_above_are_rows=("if is_free else int(", "if False else int("),
     ),
     **_of(
         "data/explore/heading.py",
         "data/explore/test_cases.py",
         a_line_of_units_is_a_record=("if right or (not wrong and", "if True or (not wrong and"),
-        a_sum_is_a_record=("if not _TOTAL.fullmatch(first):", "if True:"),
+        a_sum_is_a_record=("or not _TOTAL.fullmatch(first):", "or True:"),
     ),
     **_of(
         "data/reading/far.py",
@@ -662,6 +662,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/explore/objects.py",
         "data/explore/test_objects.py",
         other_shapes_are_places=('if kind not in ("Point", "MultiPoint"):', "if not kind:"),
+        rows_of_any_length_are_records=("if size != self._width]", "if False]"),
     ),
     **_of(
         "ui/page.py",

@@ -26,9 +26,9 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
         return tuple(entries)
 
 
-def member(data: bytes, name: str, which: str) -> bytes:
-    """All bytes of one file of an archive, which is none itself."""
-    most = _TIMES * len(data) + _MORE
+def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
+    """All bytes of one file of an archive, which is none itself; up to a limit."""
+    most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:
             names = listed(entries)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpviz.base.errors import listed, shown
+from dpviz.base.numbers import counted
 from dpviz.data.explore.cells import MARKS
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import SHORT, UNIT, may_be_number
@@ -39,18 +40,9 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """Names, and which rows of the first ones are no records.
+    """Names (empty where there is none), and how many of the first rows are no records.
 
-    Parameters
-    ----------
-    names
-        One for each column; empty where there is none.
-    above
-        Number of first rows that are no records.
-    given
-        Whether a row holds the names.
-    notes
-        Sentences on what was taken for what.
+    They are ``given`` where a row, or the format, holds them; notes say what was taken for what.
     """
 
     names: list[str]
@@ -78,39 +70,36 @@ def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
         given = rows.names is not None
         heading = Heading(names=rows.names or [""] * len(rows.columns), above=0, given=given)
         if given and sample:
-            units = _units_below(sample, _column_kinds(sample))
+            units = int(len(sample) > 1 and _are_units(sample[0], _column_kinds(sample)))
             heading = replace(heading, above=units, notes=_said_units(sample[:units]))
     else:
         heading = _heading(sample, sure=options.header is True)
     start = heading.above
     columns = [column.slice(start) for column in rows.columns]
     gone, said = _no_records(columns, heading) if rows.rows > start else ([], ())
-    kept = None
     if gone:
         kept = np.ones(rows.rows - start, dtype=bool)
         kept[gone] = False
         columns = [column.filter(pa.array(kept)) for column in columns]
-    numbers = rows.numbers
 
     def remaining() -> np.ndarray:
-        found = numbers() if numbers else np.arange(1, rows.rows + 1, dtype=np.int64)
-        return found[start:] if kept is None else found[start:][kept]
+        numbers = rows.numbers() if rows.numbers else np.arange(1, rows.rows + 1, dtype=np.int64)
+        return np.delete(numbers[start:], gone)
 
-    return replace(rows, columns=columns, numbers=remaining, names=heading.names), replace(
-        heading, notes=(*heading.notes, *said)
-    )
+    found = replace(rows, columns=columns, numbers=remaining, names=heading.names)
+    return found, replace(heading, notes=(*heading.notes, *said))
 
 
 def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
     """First rows as text."""
     few = [column.slice(0, _LOOKED_AT) for column in columns]
     texts = [
-        ["" if cell is None else str(cell) for cell in column.to_pylist()]
+        column.fill_null("")
         if holds_text(column.type)
-        else ["0.5" if cell else "" for cell in column.is_valid().to_pylist()]
+        else pc.if_else(column.is_valid(), "0.5", "")
         for column in few
     ]
-    return [list(row) for row in zip(*texts, strict=True)]
+    return [list(row) for row in zip(*(one.to_pylist() for one in texts), strict=True)]
 
 
 def _column_kinds(sample: list[list[str]]) -> list[str]:
@@ -163,14 +152,10 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
         at = cells.index(max(cells))
         above = above if at + 1 == above or _are_units(sample[at + 1], kinds) else at + 1
     names = [cell.strip() for cell in sample[at]]
-    notes = []
-    if at:
-        notes.append(f"{'1 line' if at == 1 else f'{at} lines'} above the names skipped.")
     names[0] = re.sub(r"^[#%]+\s*(?=\w)", "", names[0])
-    return Heading(
-        names=names, above=above + len(rules), given=True,
-        notes=(*notes, *_said_units(sample[at + 1 : above])),
-    )  # fmt: skip
+    skipped = [f"{counted(at, 'line')} above the names skipped."] if at else []
+    notes = (*skipped, *_said_units(sample[at + 1 : above]))
+    return Heading(names=names, above=above + len(rules), given=True, notes=notes)
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
@@ -214,11 +199,6 @@ def _are_units(row: list[str], kinds: list[str]) -> bool:
     return 2 * sum(known) >= len(odd) or (len(odd) > 1 and all(may_be))
 
 
-def _units_below(sample: list[list[str]], kinds: list[str]) -> int:
-    """1 where the first row below known names holds units, else 0."""
-    return int(len(sample) > 1 and _are_units(sample[0], kinds))
-
-
 def _said_units(rows: list[list[str]]) -> tuple[str, ...]:
     if not rows:
         return ()
@@ -240,17 +220,16 @@ def _no_records(
         if len(places) and len(places) * 4 <= len(trimmed):
             gone = [at for at in places.tolist() if _row(columns, at) == heading.names]
         if gone:
-            many = "1 line repeats" if len(gone) == 1 else f"{len(gone):,} lines repeat"
-            notes.append(f"{many} the names, and {'is' if len(gone) == 1 else 'are'} left out.")
-    last = len(columns[0]) - 1
-    while last > 0 and last not in gone and len(columns[0]) - last <= 3:
-        row = _row(columns, last)
-        first = next((cell for cell in row if cell), "")
-        if not _TOTAL.fullmatch(first):
+            many = counted(len(gone), "line")
+            repeat, are = ("repeats", "is") if len(gone) == 1 else ("repeat", "are")
+            notes.append(f"{many} {repeat} the names, and {are} left out.")
+    rows = len(columns[0])
+    for last in range(rows - 1, max(rows - 4, 0), -1):
+        first = next(filter(None, _row(columns, last)), "")
+        if last in gone or not _TOTAL.fullmatch(first):
             break
         notes.append(f'The last row says "{shown(first)}", and is left out.')
         gone.append(last)
-        last -= 1
     return gone, tuple(notes)
 
 

@@ -122,15 +122,25 @@ def layer_names(data: bytes, name: str) -> tuple[str, ...]:
 def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
     """Bytes for GDAL, and the names of the layers that may hold points."""
     if not data.startswith(ZIP):
-        return _layers(_checked(data, name), name)
+        return _layers(_checked(data, name), name, len(data))
     try:
-        return _layers(_unpacked(data, name, part, _BESIDE), name)
+        return _layers(_unpacked(data, name, part, _BESIDE), name, len(data))
     except InputError:  # of a reference system, perhaps, that nobody knows
-        return _layers(_unpacked(data, name, part, (".shp", ".dbf", ".cpg")), name)
+        parts = (".shp", ".dbf", ".cpg")
+        return _layers(_unpacked(data, name, part, parts), name, len(data))
 
 
-def _layers(whole: bytes, name: str) -> tuple[bytes, list[str]]:
-    """The bytes, and the names of the layers in them that may hold points."""
+def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
+    """The bytes, and the names of the layers in them that may hold points.
+
+    The library holds all of KML at once: what may take more than 4 times ``size``, that of the
+    file, and 1 GB is refused before.
+    """
+    parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # bytes for each, as measured
+    is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
+    needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0
+    if needed + 2**27 > 4 * size + 2**30:
+        raise _unread(name, "is too large to read as KML: save its points as GeoJSON or CSV.")
     with _by_gdal(name):
         kinds = dict(pyogrio.list_layers(whole).tolist())
         shapes = ("Point", "Unknown", "GeometryCollection")

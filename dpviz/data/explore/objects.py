@@ -10,8 +10,8 @@ import json
 import math
 import re
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -24,12 +24,15 @@ from dpviz.base.numbers import counted
 from dpviz.data.explore.places import is_degrees
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import decoded
-from dpviz.data.reading.cells import check_width
-from dpviz.data.reading.unread import FEW
+from dpviz.data.reading.cells import MAX_COLUMNS, check_width
+from dpviz.data.reading.unread import FEW, NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
 #: Records that become arrays together, and objects within objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
+
+#: Characters that are decoded together, and short lists in one object that are rows, not columns.
+_WINDOW, _ROWS = 2**16, 10
 
 #: A whole number of more digits is infinite: its time grows with the square of them.
 _DECODER = json.JSONDecoder(
@@ -53,6 +56,8 @@ _TYPES: dict[type, pa.DataType] = {
     type(None): pa.null(),
 }  # fmt: skip
 
+_PLAIN = {*_TYPES}
+
 #: A note on records of several points.
 SEVERAL = "Points of MultiPoint features are rows by themselves."
 
@@ -69,121 +74,20 @@ def read_objects(data: bytes, name: str, options: Options) -> Rows:
         If it is no JSON, or holds neither records nor columns.
     """
     data, notes = decoded(data, name, options.encoding)
-    tables: defaultdict[str, _Records] = defaultdict(lambda: _Records(name))
-    objects, whole, text = tables[""], {}, _Text(data.decode(errors="replace"), name)
+    text = _Text(data.decode(errors="replace"), name)
     del data  # the text takes its place in memory
     lines = filter(None, (one[0].strip(" \t\x1e,") for one in re.finditer(r"[^\n]+", text.all)))
     first = list(islice(lines, 2))
     one = _line_value(first[0]) if len(first) == 2 else None
     if isinstance(one, dict | list) and "features" not in one:
         for line in chain(first, lines):
-            objects.add(_line_value(line))
+            text.records.add(_line_value(line))
     else:
-        while sign := text.next():
-            if sign == "[":
-                for _ in text.inside():
-                    objects.add(text.value())
-            elif (whole := _members(text, tables)).get("type") != "FeatureCollection":
-                objects.add(whole)
-    largest = max(tables, key=lambda key: (tables[key].number, key))
-    best = objects if objects.number > 1 else tables[largest]
-    columns = {
-        key: [*held.values()] if isinstance(held, dict) else held
-        for key, held in whole.items()
-        if isinstance(held, list) or (isinstance(held, dict) and all(map(str.isdecimal, held)))
-    }
-    sizes = [len(one) for one in columns.values()]
-    usual = max(sizes, key=sizes.count, default=0)
-    rows: Iterable[Any] = ()
-    if sizes.count(usual) > 1 and usual >= max(best.number, 1) and not best.is_rows:
-        gone = [key for key in columns if len(columns[key]) != usual]
-        notes += (f"Left out, for they have another length: {listed(gone)}.",) if gone else ()
-        some = [key for key in columns if key not in gone]
-        cells = zip(*(columns[key] for key in some), strict=True)
-        rows = (dict(zip(some, row, strict=True)) for row in cells)
-    elif best is objects and len(whole) > 1 and {*map(type, whole.values())} == {dict}:
-        rows = whole.values()
-    for at, row in enumerate(rows):
-        best = best if at else _Records(name)
-        best.add(row)
-    return best.rows(notes, whole)
-
-
-class _Text:
-    """JSON that is decoded as far as somebody asks."""
-
-    def __init__(self, whole: str, name: str) -> None:
-        self.all, self._name = whole, name
-        self._at = self._records = 0
-
-    def next(self) -> str:
-        """The next sign that is no white space; nothing at the end."""
-        self._at = _SPACE.match(self.all, self._at).end()  # type: ignore[union-attr]
-        return self.all[self._at : self._at + 1]
-
-    def value(self) -> Any:
-        """The next value."""
-        self.next()
-        try:
-            found, self._at = _DECODER.raw_decode(self.all, self._at)
-        except RecursionError:
-            raise self._wrong("is nested too deep") from None
-        except ValueError as error:
-            self._at = getattr(error, "pos", self._at)
-            raise self._wrong() from None
-        return found
-
-    def inside(self) -> Iterator[str]:
-        """Go through the next list or object by names; who asks takes the value of each."""
-        opened, close = "[]" if self.next() == "[" else "{}"
-        self._take(opened)
-        more = self.next() != close
-        while more:
-            name = ""
-            if close == "}":
-                name = str(self.value())
-                self._take(":")
-            else:
-                self._records += 1
-                if self._records % _BATCH == 0:
-                    passed(self._at, len(self.all))
-            yield name
-            more = self.next() == ","
-            self._at += more
-        self._take(close)
-
-    def _take(self, sign: str) -> None:
-        if self.next() != sign:
-            raise self._wrong()
-        self._at += 1
-
-    def _wrong(self, what: str = "is no JSON") -> InputError:
-        at = f"record {max(self._records, 1):,}, line {self.all.count(chr(10), 0, self._at) + 1:,},"
-        if not self.next():
-            at, what = f"it ends within {at[:-1]}", "and is cut off"
-        return InputError(
-            f"{shown(self._name)} can't be read: {at} {what}. Save or transfer it again."
-        )
-
-
-def _members(text: _Text, tables: dict[str, _Records], depth: int = 0) -> dict[str, Any]:
-    """Members of the next object; its lists of objects go into the tables of their names."""
-    found: dict[str, Any] = {}
-    for key in text.inside():
-        sign = text.next()
-        if sign == "{" and depth < _DEEPEST:
-            found[key] = _members(text, tables, depth + 1)
-        elif sign == "[" and key not in ("coordinates", "bbox"):
-            found[key] = []
-            add = found[key].append
-            for at, _ in enumerate(text.inside()):
-                one = text.value()
-                if not at and isinstance(one, dict | list):
-                    add = tables[key].add
-                add(one)
-        else:
-            found[key] = text.value()
-    return found
+        while text.next():
+            whole = text.walk()
+            if isinstance(whole, dict) and whole.get("type") != "FeatureCollection":
+                text.records.add(whole)
+    return text.best().rows(notes)
 
 
 def _line_value(line: str) -> Any:
@@ -194,19 +98,220 @@ def _line_value(line: str) -> Any:
         return line
 
 
+class _Text:
+    """JSON that is decoded as far as somebody asks, and the tables in it, by their places.
+
+    Tables are lists of objects or lists, and members of an object that are lists of one length. An
+    object of more members than a table has columns is a list, too.
+    """
+
+    def __init__(self, whole: str, name: str) -> None:
+        self.all, self._name = whole, name
+        self._at = self._slow = self._read = 0
+        #: Values that stand alone, or in a list that stands alone.
+        self.records = _Records(name)
+        self._tables: dict[str, _Records] = {}
+        self._lists: dict[str, int] = {}
+
+    def best(self) -> _Records:
+        """The largest table, or objects after each other."""
+        alone = self.records
+        if alone.number > 1 or (alone.geo and not alone.left):
+            return alone
+        if not self._tables and self._lists:
+            held = [f'"{shown(key)}" with {many:,} values' for key, many in self._lists.items()]
+            raise InputError(
+                f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists of "
+                "one length, or a list that holds an object for each record."
+            )
+        tables = sorted(
+            self._tables.values(), key=lambda one: (one.rank >= 0, one.number, one.rank)
+        )
+        return tables[-1] if tables else alone
+
+    def next(self) -> str:
+        """The next sign that is no white space; nothing at the end."""
+        self._at = _SPACE.match(self.all, self._at).end()  # type: ignore[union-attr]
+        return self.all[self._at : self._at + 1]
+
+    def walk(self, place: str = "", deep: int = 0) -> Any:
+        """The next value; a table, or an array, in place of a list."""
+        sign = self.next()
+        if deep > _DEEPEST or sign not in ("[", "{") or place.endswith(("/coordinates", "/bbox")):
+            return self._value()
+        self._take(sign)
+        if sign == "[":
+            return self._listed(self._values("]", place, deep), place)
+        found: dict[str, Any] = {}
+        more = self.next() != "}"
+        while more:
+            key = self._key()
+            found[key] = self.walk(f"{place}/{key}", deep + 1)
+            more = self._is_more()
+            if len(found) == MAX_COLUMNS and more and type(found[key]) in (dict, list, *_TYPES):
+                return self._listed(chain(found.values(), self._values("}")), place)
+        self._take("}")
+        self._look_at(found, place)
+        return found
+
+    def _look_at(self, found: dict[str, Any], place: str) -> None:
+        """Find a table in the members of an object."""
+        columns: dict[str, Any] = {}
+        for key, held in found.items():
+            if isinstance(held, _Records):
+                held.around = found
+            elif isinstance(held, list | pa.ChunkedArray):
+                columns[key] = held
+                self._lists |= {} if "[" in place or len(held) < 2 else {key: len(held)}
+            elif isinstance(held, dict) and held and all(map(str.isdecimal, held)):
+                columns[key] = [*held.values()]
+        sizes = [len(one) for one in columns.values()]
+        usual = max(sizes, key=sizes.count, default=0)
+        some = {key: one for key, one in columns.items() if len(one) == usual}
+        is_rows = len(some) >= _ROWS and usual < 4 and len(some) == len(found)
+        points = found.get("coordinates") if "type" not in found else None
+        records = _Records(self._name, -1 if some == {} else 0)
+        if isinstance(points, list) and isinstance(points[0] if points else 0, list):
+            records.add_all(points)
+        elif len(some) > 1 and not is_rows:
+            records.hold(some, [key for key in columns if key not in some])
+        elif is_rows or (len(found) > 1 and {*map(type, found.values())} == {dict}):
+            records.add_all(found.values())
+        if records.number:
+            self._tables[f"{place}/"] = records
+
+    def _listed(self, values: Iterator[Any], place: str) -> Any:
+        """A table of objects or lists; a list of other values, in an array if they are many."""
+        first = next(values, self)
+        if first is self:
+            return []
+        values = chain([first], values)
+        if isinstance(first, dict | list | _Records) or not place:
+            records = (
+                self._tables.setdefault(place, _Records(self._name)) if place else self.records
+            )
+            records.add_all([one] if isinstance(one, _Records) else one for one in values)
+            if records.number > 1:  # the first may have looked like a table
+                keys = [key for key in self._tables if key.startswith(f"{place}[")]
+                deque(map(self._tables.pop, keys), maxlen=0)
+            return records
+        chunks: list[pa.Array] = []
+        while some := [*islice(values, _BATCH)]:
+            if not chunks and len(some) < _BATCH:
+                return some
+            chunks.append(_array(some))
+        return _united(chunks)
+
+    def _values(self, close: str, place: str = "", deep: int = 0) -> Iterator[Any]:
+        """Values up to the end of a list, of which the first may hold tables, or of an object."""
+        more, is_first, between = self.next() != close, close == "]", ""
+        while more:
+            many = self._together(close, between)
+            self._read += len(many) or 1
+            if not many:
+                if close == "}":
+                    self._key()
+                many = [self.walk(f"{place}[", deep + 1) if is_first else self._value()]
+            if self._read % _BATCH < len(many):
+                passed(self._at, len(self.all))
+            yield from many
+            end, is_first = self._at, False
+            more = self._is_more()
+            self.next()
+            # What stands between two values, with the signs at their borders where these are known.
+            edge = self.all[end - 1] in '}]"'
+            between = self.all[end - edge : self._at + edge]
+        self._take(close)
+
+    def _together(self, close: str, between: str) -> list[Any]:
+        """Some of the next values, decoded at once; none where that fails."""
+        if not between or self._at < self._slow:
+            return []
+        end = self.all.rfind(between, self._at, self._at + _WINDOW)
+        some = self.all[self._at : max(end, self._at) + (between[0] in '}]"')]
+        try:
+            found = _DECODER.decode(f"[{some}]" if close == "]" else f"{{{some}}}")
+        except (ValueError, RecursionError):
+            found = []
+        if not found:
+            self._slow = self._at + _WINDOW
+            return []
+        self._at += len(some)
+        return [*found.values()] if close == "}" else found
+
+    def _value(self) -> Any:
+        """The next value, decoded."""
+        self.next()
+        try:
+            found, self._at = _DECODER.raw_decode(self.all, self._at)
+        except RecursionError:
+            raise self._wrong("is nested too deep") from None
+        except ValueError as error:
+            self._at = getattr(error, "pos", self._at)
+            raise self._wrong() from None
+        return found
+
+    def _key(self) -> str:
+        key = str(self._value())
+        self._take(":")
+        return key
+
+    def _is_more(self) -> bool:
+        """Tell whether a comma follows, and go over it."""
+        is_more = self.next() == ","
+        self._at += is_more
+        return is_more
+
+    def _take(self, sign: str) -> None:
+        if self.next() != sign:
+            raise self._wrong()
+        self._at += 1
+
+    def _wrong(self, what: str = "is no JSON") -> InputError:
+        at = f"record {max(self._read, 1):,}, line {self.all.count(chr(10), 0, self._at) + 1:,},"
+        if not self.next():
+            at, what = f"it ends within {at[:-1]}", "and is cut off"
+        return InputError(
+            f"{shown(self._name)} can't be read: {at} {what}. Save or transfer it again."
+        )
+
+
 class _Records:
     """Columns from records; of GeoJSON, with longitude and latitude in front."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self.number = name, 0
-        self.is_rows = self._geo = False
+    def __init__(self, name: str, rank: int = 0) -> None:
+        self._name, self.number, self.rank = name, 0, rank
+        self.is_rows = self.geo = self._several = False
+        #: The object that holds the list, perhaps with names or a reference system.
+        self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []
         self._columns: dict[Any, None] = {}
         self._numbers = array("q")
         #: Records that are left out: their numbers, what the first is, how many can't be read.
-        self._left, self._first, self._unread = array("q"), None, 0
+        self.left, self._first, self._unread = array("q"), None, 0
+        #: Number of cells of most lists, and of others; of lists of numbers, by their names.
+        self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
+        self._notes: tuple[str, ...] = ()
+
+    def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
+        """Take columns of one length; others are gone."""
+        made = {
+            key: one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([_array(one)])
+            for key, one in columns.items()
+        }
+        check_width(len(made), self._name)
+        self.number, self.rank = len(next(iter(made.values()))), 1
+        self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
+        self._numbers = array("q", range(1, self.number + 1))
+        if gone:
+            self._notes = (f"Left out, for they have another length: {listed(gone)}.",)
+
+    def add_all(self, records: Iterable[Any]) -> None:
+        """Add some."""
+        for record in records:
+            self.add(record)
 
     def add(self, record: Any) -> None:
         """Add an object, a list of cells, a feature or a geometry."""
@@ -214,20 +319,22 @@ class _Records:
         self.number += 1
         if self.number == 1:
             self.is_rows = isinstance(record, list)
+            self.rank = 2 if self.is_rows else self.rank
             held = {"geometry", "coordinates", "geometries"} & {*record} if kind else None
-            self._geo = kind in ("Feature", "Point", "MultiPoint", *_SHAPES) and bool(held)
+            self.geo = kind in ("Feature", "Point", "MultiPoint", *_SHAPES) and bool(held)
         rows = [record] if isinstance(record, dict) else []
-        if self._geo:
+        if self.geo:
             rows, record = _features(record)
         elif self.is_rows and isinstance(record, list):
             rows = [dict(enumerate(record))]
         if not rows:
             self._first = self._first or record
-            self._left.append(self.number)
+            self.left.append(self.number)
             self._unread += record not in _SHAPES
+        self._several |= len(rows) > 1
         for row in rows:
             self._numbers.append(self.number)
-            is_flat = {dict, list}.isdisjoint(map(type, row.values()))
+            is_flat = _PLAIN.issuperset(map(type, row.values()))
             self._batch.append(row if is_flat else dict(self._flat(row)))
         if len(self._batch) >= _BATCH:
             self._flush()
@@ -237,19 +344,29 @@ class _Records:
     ) -> Iterator[tuple[Any, Any]]:
         """Members, those of objects as "outer.inner", and places as text that is read as one."""
         for key, value in record.items():
-            name, place = f"{before}{key}" if before else key, None
+            name, place, width = f"{before}{key}" if before else key, None, -1
             if isinstance(value, dict) and value.get("type") == "Point":
                 place = _pair(value.get("coordinates"))
+            elif isinstance(value, list) and {*map(type, value)} <= {int, float}:
+                width = self._widths.setdefault(name, len(value))
             if place is not None:
                 yield name, f'{{"type": "Point", "coordinates": [{place[0]}, {place[1]}]}}'
             elif isinstance(value, dict) and deep < _DEEPEST:
                 yield from self._flat(value, f"{name}.", deep + 1)
-            elif isinstance(value, dict | list):
-                self._lists[str(name)] = None
-            else:
+            elif type(value) in _TYPES:
                 yield name, value
+            elif width in (2, 3) and width == len(value):
+                yield from ((f"{name}.{at}", one) for at, one in enumerate(value, 1))
+            else:
+                self._lists[str(name)] = None
 
     def _flush(self) -> None:
+        if self.is_rows and self._batch:
+            sizes = [len(row) for row in self._batch]
+            self._width = self._width or max({*sizes}, key=sizes.count)
+            before = len(self._numbers) - len(sizes)
+            for at in reversed([at for at, size in enumerate(sizes) if size != self._width]):
+                self._ragged[self._numbers.pop(before + at)] = len(self._batch.pop(at))
         for record in self._batch:
             self._columns.update(dict.fromkeys(record))
         check_width(len(self._columns), self._name)
@@ -257,51 +374,58 @@ class _Records:
         self._chunks.append((len(self._batch), made))
         self._batch = []
 
-    def rows(self, notes: tuple[str, ...], whole: dict[str, Any]) -> Rows:
-        """All columns, unless what is left out is not little.
-
-        The whole object may hold their names or reference system.
-        """
+    def rows(self, notes: tuple[str, ...]) -> Rows:
+        """All columns, unless what is left out is not little."""
         self._flush()
-        what, kept = "feature" if self._geo else "record", len(self._numbers)
-        notes += (SEVERAL,) if len(set(self._numbers)) < kept else ()
-        if self._left:
-            first, is_ = f"{what} {self._left[0]:,}", "no point" if self._geo else "no object"
+        what, kept = "feature" if self.geo else "record", len(self._numbers)
+        notes += self._notes + ((SEVERAL,) if self._several else ())
+        if self.left:
+            first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
             if not kept or self._unread > FEW * kept:
-                way = f"give points, or {ONLY_POINTS}" if self._geo else "give objects."
+                way = f"give points, or {ONLY_POINTS}" if self.geo else "give objects."
                 raise InputError(
                     f'{first} of {shown(self._name)} is {is_}, but "{shown(self._first)}": {way}'
                 )
-            many = counted(len(self._left), what)
+            many = counted(len(self.left), what)
             notes += (f"Left out, for {is_}: {many}, the first is {first}.",)
+        if not self._columns:
+            held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
+            if self._lists:
+                held = "lists of lists" if self.is_rows else f"only lists, {listed(self._lists)}"
+                held, each = (
+                    f"{held}, in its records",
+                    "one list of numbers, or one object, for each",
+                )
+            raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
-            said = listed(self._lists)
-            notes += (f"Left out, for they hold neither numbers nor text: {said}.",)
+            notes += (f"Left out where they hold lists or objects: {listed(self._lists)}.",)
         columns = [
             _united([made.get(key, pa.nulls(many)) for many, made in self._chunks])
             for key in self._columns
         ]
-        if not columns:
-            raise InputError(
-                f"{shown(self._name)} holds no records: give JSON with a list of objects, one "
-                "object a line, or GeoJSON with points."
-            )
         names = [str(key) for key in self._columns]
         if self.is_rows:
-            labels = whole.get("columns")
-            fits = isinstance(labels, list) and len(labels) == len(columns)
-            names = [str(one) for one in labels or ()] if fits else []
-        elif self._geo:
+            labels = [self.around.get("columns"), *self.around.values()]
+            fits = (
+                one for one in labels
+                if isinstance(one, list) and len(one) == len(names) and {*map(type, one)} == {str}
+            )  # fmt: skip
+            names = next(fits, [])
+        elif self.geo:
             points = np.stack([one.cast(pa.float64()).to_numpy() for one in columns[:2]], axis=1)
-            crs = whole.get("crs")
+            crs = self.around.get("crs")
             if isinstance(crs, dict) and isinstance(crs := crs.get("properties"), dict):
                 crs = crs.get("name", crs.get("code"))
             place, more = axes(points, str(crs or ""), bool(_GEOGRAPHIC.search(str(crs))))
             columns[:2] = [pa.chunked_array([one]) for one in points.T]
             names, notes = [*place, *names[2:]], notes + more
+        odd = sorted(self._ragged.items())
+        cells = f" where most have {self._width:,}"
+        first_odd = tuple((row, "", counted(size, "cell") + cells) for row, size in odd[:NAMED])
         found = np.frombuffer(self._numbers, dtype=np.int64)
+        ragged = NamedRows(rows=len(odd), first=first_odd)
         return Rows(columns=columns, names=names or None, numbers=lambda: found, notes=notes,
-                    written=bool(names))  # fmt: skip
+                    ragged=ragged, written=bool(names))  # fmt: skip
 
 
 def axes(
@@ -346,7 +470,7 @@ def _array(values: list[Any]) -> pa.Array:
             values, kinds = [one if one is None else float(one) for one in values], {float}
         if len(kinds) < 2:
             return pa.array(values, _TYPES[kinds.pop() if kinds else type(None)], from_pandas=True)
-    except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+    except (KeyError, OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
         pass  # digits of a long number stay
     values = [None if one != one else one for one in values]
     texts = [one if type(one) in (str, type(None)) else json.dumps(one) for one in values]
@@ -354,8 +478,9 @@ def _array(values: list[Any]) -> pa.Array:
     return pa.array(texts, pa.large_string())
 
 
-def _united(chunks: list[pa.Array]) -> pa.ChunkedArray:
+def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
     """Arrays of one type: that of all, floats for numbers, or text."""
+    chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()
     kind = kind if len(kinds) > 1 else next(iter(kinds), pa.null())

@@ -1,9 +1,10 @@
-"""Places in cells of text: WKT, "(lat, lon)", degrees and minutes, as two columns of numbers."""
+"""Places in cells: WKT, WKB, "(lat, lon)", degrees and minutes, as two columns of numbers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,23 @@ _POINT = (
 )
 _GEOJSON = rf'"coordinates"\s*:\s*\[\s*(?P<a>{_NUMBER})\s*,\s*(?P<b>{_NUMBER})'
 
+#: Forms of two numbers in one cell: how the first cells tell, and which numbers are taken.
+_FORMS = (
+    ("WKT", _WKT, _POINT),
+    ("WKB", _HEX, ""),
+    ("GeoJSON", re.compile(r'\s*\{.*"Point"', re.DOTALL), _GEOJSON),
+    ("two numbers", re.compile(_PAIR), _PAIR),
+)
+
+#: Tells whether bytes begin like a point in well-known binary, in both byte orders.
+_BINARY = re.compile(rb"\x01(\x01\0\0|\xe9\x03\0)|\0\0\0\0\x01").match
+
+#: Words of names of columns that hold two numbers in each cell.
+_PLACE_WORDS = {
+    "location", "coordinates", "coordinate", "coords", "coord", "koordinaten", "geo", "point",
+    "position", "pos", "latlng", "latlon", "lonlat", "gps", "geom", "geometry",
+}  # fmt: skip
+
 #: Degrees, perhaps with minutes and seconds; a sign or a letter says on which side.
 _DEGREES = (
     r"^\s*(?P<before>[NSEWnsew])?\s*(?P<sign>[-+])?\s*(?P<d>\d{1,3}(?:[.,]\d+)?)"
@@ -57,60 +75,58 @@ def with_places(
     notes: list[str] = []
     in_degrees: list[str] = []
     for column, name in zip(columns, names, strict=True):
-        if not holds_text(column.type):
-            found.append(column)
-            titles.append(name)
-        elif (pair := _pair(column, name)) is not None:
+        if (pair := _pair(column, name)) is not None:
             points, form = pair
-            two = _axes(points, name, form)
-            points = points[:, two[1]]
-            found += [pa.chunked_array([points[:, axis]]) for axis in (0, 1)]
-            titles += two[0]
+            two, order = _axes(points, name, form)
+            found += [pa.chunked_array([np.ascontiguousarray(points[:, axis])]) for axis in order]
+            titles += two
             lost = int(np.isnan(points[:, 0]).sum())
             without = f"; {counted(lost, 'row')} without" if lost else ""
-            notes.append(
-                f'Points of "{shown(name)}" ({form}) are read as {" and ".join(two[0])}{without}.'
-            )
-        elif (degrees := _degrees(column, name)) is not None:
-            found.append(pa.chunked_array([degrees]))
-            titles.append(name)
+            said = f'Points of "{shown(name)}" ({form}) are read as {" and ".join(two)}{without}.'
+            notes.append(said)
+            continue
+        if (degrees := _degrees(column, name)) is not None:
+            column = pa.chunked_array([degrees])
             in_degrees.append(name)
-        else:
-            found.append(column)
-            titles.append(name)
+        found.append(column)
+        titles.append(name)
     if in_degrees:
-        notes.append(
-            "Degrees, minutes and letters such as N or W are read as degrees in "
-            f"{listed(in_degrees)}."
-        )
+        said = "Degrees, minutes and letters such as N or W are read as degrees in "
+        notes.append(f"{said}{listed(in_degrees)}.")
     return found, titles, tuple(notes)
 
 
 def _first(column: pa.ChunkedArray) -> list[str]:
-    """First cells of a column that hold something."""
-    cells = [
-        one for few in column.slice(0, _LOOKED_AT).chunks for one in text_cells(few).to_pylist()
-    ]
+    """First cells of a column of text that hold something."""
+    few = column.slice(0, _LOOKED_AT).chunks if holds_text(column.type) else []
+    cells = [one for chunk in few for one in text_cells(chunk).to_pylist()]
     return [cell[:_LONG].replace("\u2212", "-") for cell in cells if cell and cell.strip()]
+
+
+def may_be_places(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type may hold points, or text that stands for them."""
+    is_binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    is_pair = pa.types.is_struct(kind) and {"x", "y"} <= {one.name for one in kind}
+    return bool(is_binary or is_pair or holds_text(kind))
 
 
 def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
     """Points (n, 2) of a column that holds two numbers in each cell, and the form; else None."""
-    cells = _first(column)
-    if not cells:
+    if not may_be_places(column.type):
         return None
-    for form, tells, pattern in (
-        ("WKT", _WKT, _POINT),
-        ("WKB", _HEX, ""),
-        ("GeoJSON", re.compile(r'\s*\{.*"Point"', re.DOTALL), _GEOJSON),
-        ("two numbers", re.compile(_PAIR), _PAIR),
-    ):
+    if pa.types.is_struct(column.type):
+        axes = [pc.cast(pc.struct_field(column, axis), pa.float64(), safe=False) for axis in "xy"]
+        return np.stack([one.fill_null(np.nan).to_numpy() for one in axes], axis=1), "x and y"
+    if not holds_text(column.type):
+        some = [*islice((cell for cell in column.slice(0, 100).to_pylist() if cell), 20)]
+        return (_points(column, "", "WKB"), "WKB") if some and all(map(_BINARY, some)) else None
+    cells = _first(column)
+    for form, tells, pattern in _FORMS if cells else ():
         if sum(bool(tells.match(cell)) for cell in cells) < _MOSTLY * len(cells):
             continue
-        if form == "two numbers" and not _looks_placed(cells, name):
-            continue
-        return _points(column, pattern, form), form
-    if sum(len(_parts(cell)) == 2 for cell in cells[:50]) >= _MOSTLY * len(cells[:50]):
+        if form != "two numbers" or _looks_placed(cells, name):
+            return _points(column, pattern, form), form
+    if cells and sum(len(_parts(cell)) == 2 for cell in cells[:50]) >= _MOSTLY * len(cells[:50]):
         points = [_both(cell or "") for cell in column.to_pylist()]
         return np.array(points, dtype=float).reshape(-1, 2), "degrees"
     return None
@@ -119,24 +135,7 @@ def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
 def _looks_placed(cells: list[str], name: str) -> bool:
     """Tell whether pairs of numbers are places: by brackets and fractions, or by the name."""
     words = set(words_of(name))
-    named = words & {
-        "location",
-        "coordinates",
-        "coords",
-        "coord",
-        "geo",
-        "point",
-        "position",
-        "pos",
-        "latlng",
-        "latlon",
-        "lonlat",
-        "gps",
-        "geom",
-        "geometry",
-        "coordinate",
-        "koordinaten",
-    } or (words & LON_WORDS and words & LAT_WORDS)
+    named = words & _PLACE_WORDS or (words & LON_WORDS and words & LAT_WORDS)
     brackets = sum(cell.strip()[0] in "([" for cell in cells) >= _MOSTLY * len(cells)
     fractions = sum(cell.count(".") == 2 for cell in cells) * 2 > len(cells)
     return fractions and (brackets or bool(named))
@@ -144,19 +143,19 @@ def _looks_placed(cells: list[str], name: str) -> bool:
 
 def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
     """Points (n, 2) of cells, NaN where one holds none."""
-    if form == "WKB" or (form == "WKT" and _is_odd(column)):
+    if form == "WKB" or (
+        # in a form that the pattern does not know
+        form == "WKT" and not pc.all(pc.match_substring_regex(column, _POINT)).as_py()
+    ):
         import shapely
 
         cells = column.to_pylist()
-        made = (
-            shapely.from_wkb(cells, on_invalid="ignore")
-            if form == "WKB"
-            else shapely.from_wkt(
-                [cell and re.sub(r"^\s*SRID=\d+\s*;", "", cell) for cell in cells],
-                on_invalid="ignore",
-            )
-        )
-        return points_of(np.asarray(made, dtype=object))
+        if form == "WKB":
+            made = shapely.from_wkb(cells, on_invalid="ignore")
+        else:
+            cells = [cell and re.sub(r"^\s*SRID=\d+\s*;", "", cell) for cell in cells]
+            made = shapely.from_wkt(cells, on_invalid="ignore")
+        return _of_shapes(np.asarray(made, dtype=object))
     parts = []
     for chunk in column.chunks:
         chunk = pc.replace_substring(chunk.cast(pa.string()), "\u2212", "-")
@@ -169,12 +168,7 @@ def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
     return np.concatenate(parts) if parts else np.empty((0, 2))
 
 
-def _is_odd(column: pa.ChunkedArray) -> bool:
-    """Tell whether WKT is written in a form that the pattern does not know."""
-    return not pc.all(pc.match_substring_regex(column, _POINT)).as_py()
-
-
-def points_of(shapes: NDArray[np.object_]) -> Floats:
+def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
     """Coordinates (n, 2) of shapes, NaN of those that are no single point."""
     import shapely
 
@@ -221,32 +215,18 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
     cells = _first(column)
     if not cells:
         return None
-    pattern = re.compile(_DEGREES)
-    words = set(words_of(name))
-    placed = bool(words & (LON_WORDS | LAT_WORDS))
+    placed = not (LON_WORDS | LAT_WORDS).isdisjoint(words_of(name))
     right = 0
-    for cell in cells:
-        found = pattern.match(cell)
-        if found is None:
-            continue
+    for found in filter(None, (re.match(_DEGREES, cell) for cell in cells)):
         letter = found["before"] or found["after"]
         # "S 1" may be a name, and 12 05 anything.
         clear = placed or bool(re.search(r"[.,]\d\d", found["d"])) or found["m"]
-        right += bool(_is_sign(found["mark"]) or (letter and clear) or (placed and found["m"]))
+        is_sign = found["mark"] in ("°", "º", "˚", "deg")
+        right += bool(is_sign or (letter and clear) or (placed and found["m"]))
     if right < _MOSTLY * len(cells):
         return None
-    return np.concatenate(
-        [
-            _in_degrees(chunk.slice(start, BLOCK_ROWS))
-            for chunk in column.chunks
-            for start in range(0, len(chunk), BLOCK_ROWS)
-        ]
-    )
-
-
-def _is_sign(mark: str | None) -> bool:
-    """Tell whether what stands behind a number says that these are degrees."""
-    return mark in ("°", "º", "˚", "deg")
+    starts = ((one, at) for one in column.chunks for at in range(0, len(one), BLOCK_ROWS))
+    return np.concatenate([_in_degrees(one.slice(at, BLOCK_ROWS)) for one, at in starts])
 
 
 def _in_degrees(cells: pa.Array) -> Floats:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -42,17 +42,16 @@ _HEAD, _LINES = 2**18, 400
 #: Share of lines with the same number of fields that makes a mark fit.
 _MOSTLY = 0.9
 
-#: Most lines that one record in quotation marks goes over.
-_LONGEST = 10_000
-
-#: Most lines below a table that are no rows.
-_MOST_BELOW = 10
+#: Most lines that one record in quotation marks goes over, and that stand below a table.
+_LONGEST, _MOST_BELOW = 10_000, 10
 
 #: Bytes of lines that are parsed together.
 _BLOCK = 2**23
 
 #: A line that explains.
 _COMMENT = re.compile(r"\s*(#|//|%|--|!|[-+=|_:*\s]+$)")
+
+_COMMA = re.compile(COMMA_NUMBER, re.ASCII)
 
 #: Units as people write them below names.
 UNIT = re.compile(
@@ -68,7 +67,11 @@ UNIT = re.compile(
 SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")
 
 #: Line that some spreadsheet programs write to name the separator.
-_SEP_LINE = re.compile(r'\s*"?sep=(.|\\t)"?\s*', re.IGNORECASE)
+_SEP_LINE = re.compile(r'\s*"?sep=([\t -~]|\\t)"?\s*', re.IGNORECASE)
+
+#: A quotation mark that is opened at the end of a line, and one that is closed in a later line.
+_OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
+_CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
 
 
 def read_text(data: bytes, name: str, options: Options) -> Rows:
@@ -85,24 +88,17 @@ def read_text(data: bytes, name: str, options: Options) -> Rows:
 
 def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
     """Rows of fields of a decoded text of known form."""
-    found = list(parsed(_blocks(data, form.start), form))
-    names = [str(axis) for axis in range(form.width)]
-    columns = (
-        pa.Table.from_batches([one.rows for one in found]).columns
-        if found
-        else [pa.chunked_array([], pa.string()) for _ in names]
-    )
+    found = list(parsed(_blocks(data, form.start), form)) or [_batch(range(form.width))]
     last = next((one.numbers()[-1] for one in reversed(found) if len(one.rows)), 0)
     ragged, said = _ragged([row for one in found for row in one.wrong], form, int(last))
-    opened = [line for one in found for line in one.opened]
-    if opened:
+    if opened := [line for one in found for line in one.opened]:
         where = ", ".join(map(str, opened[:3])) + (" and others" if len(opened) > 3 else "")
-        line = "line" if len(opened) == 1 else "lines"
-        said += (f"A quotation mark is never closed in {line} {where}: read as a character.",)
+        lines = f"line{'s' * (len(opened) > 1)} {where}"
+        said += (f"A quotation mark is never closed in {lines}: read as a character.",)
     return Rows(
-        columns=columns,
+        columns=pa.Table.from_batches([one.rows for one in found]).columns,
         names=form.names,
-        numbers=lambda: np.concatenate([[], *(one.numbers() for one in found)]).astype(np.int64),
+        numbers=lambda: np.concatenate([one.numbers() for one in found]),
         notes=(*notes, *form.notes, *said),
         ragged=ragged,
         commas=form.mark != ",",
@@ -123,16 +119,24 @@ def _blocks(data: bytes, start: int) -> Iterator[bytes]:
 
 def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[str, ...]]:
     """Return the text in UTF-8, with newlines between lines, and a note on its encoding."""
-    found = encoding_of(data, name) if encoding is None else encoding
+    found = encoding or encoding_of(data, name)
     notes: tuple[str, ...] = ()
-    if found != "utf-8":
-        data = _in_utf8(data, found, name)
-        notes = (f"Read in the encoding {found}.",) if encoding is None else ()
-    elif not _is_utf8(data):
-        data, notes = _in_utf8(data, found, name), ("Damaged characters are shown as \ufffd.",)
+    if found != "utf-8" or not _is_utf8(data):
+        try:
+            data = data.decode(found, "replace").encode()
+        except (LookupError, ValueError):
+            raise InputError(
+                f'encoding = "{shown(found)}" does not fit {shown(name)}: name one such as utf-8, '
+                "cp1252 or utf-16."
+            ) from None
+        damaged = "Damaged characters are shown as \ufffd."
+        said = damaged if found == "utf-8" else f"Read in the encoding {found}."
+        notes = (said,) if encoding in (None, "utf-8") else ()
     data = data.removeprefix(codecs.BOM_UTF8)
     # The mark at which old programs end a text.
-    data = re.sub(rb"\x1a\s*\Z", b"", data[-64:]).join([data[:-64], b""])
+    tail = data[-64:]
+    if mark := re.search(rb"\x1a\s*\Z", tail):
+        data = data[: mark.start() - len(tail)]
     return newlines(data), notes
 
 
@@ -164,25 +168,11 @@ def encoding_of(data: bytes, name: str) -> str:
     return "utf-8" if _is_utf8(data) else _guessed(data)
 
 
-def _in_utf8(data: bytes, encoding: str, name: str) -> bytes:
-    """Text in UTF-8; single damaged characters become U+FFFD."""
-    try:
-        return data.decode(encoding, "replace").encode()
-    except (LookupError, ValueError):
-        raise InputError(
-            f'encoding = "{shown(encoding)}" does not fit {shown(name)}: name one such as utf-8, '
-            "cp1252 or utf-16."
-        ) from None
-
-
 def _is_utf8(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8; decodes in parts to save memory."""
-    if data.isascii():
-        return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    """Decodes in parts to save memory."""
+    parts = (data[at : at + 2**20] for at in range(0, len(data), 2**20))
     try:
-        for start in range(0, len(data), 2**20):
-            decoder.decode(data[start : start + 2**20], start + 2**20 >= len(data))
+        deque(() if data.isascii() else codecs.iterdecode(parts, "utf-8"), maxlen=0)
     except UnicodeDecodeError:
         return False
     return True
@@ -195,15 +185,12 @@ def _guessed(data: bytes) -> str:
     damaged = words.decode("utf-8", "replace").count("\ufffd")
     if damaged * 10 < sum(byte > 127 for byte in words):
         return "utf-8"
-    # Whole words of accents are another alphabet.
-    try:
-        text = words.decode("cp1252")
-    except UnicodeDecodeError:
-        text = ""
+    # cp1252 has some bytes without a character; whole words of accents are another alphabet.
+    text = words.decode("cp1252", "replace")
     letters = re.findall(r"[^\W\d_]+", text)
-    signs = [one for one in text if not one.isascii()]
+    signs = [one.isalpha() for one in text if not one.isascii()]
     foreign = sum(len(word) > 1 and not re.search("[A-Za-z]", word) for word in letters)
-    if text and foreign * 2 <= len(letters) and sum(map(str.isalpha, signs)) > 0.7 * len(signs):
+    if "\ufffd" not in text and 2 * foreign <= len(letters) and sum(signs) > 0.7 * len(signs):
         return "cp1252"
     from charset_normalizer import from_bytes
 
@@ -220,20 +207,14 @@ class Form:
 
     Parameters
     ----------
-    mark
-        Separator of the fields; a space stands for a run of white space.
+    mark, quote
+        Separator of the fields (a space stands for a run of white space), and quotation mark.
     width
         Number of fields of most rows.
-    start
-        Offset of the first row in the bytes.
-    line
-        Its line, from 1.
+    start, line
+        Offset of the first row in the bytes, and its line, from 1.
     names
         Names that stand above rows of more or fewer fields; else None.
-    quote
-        Quotation mark.
-    plain
-        Whether lines without odd quotation marks need not be looked at one by one.
     """
 
     mark: str
@@ -242,7 +223,6 @@ class Form:
     line: int
     names: list[str] | None = None
     quote: str = '"'
-    plain: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -252,12 +232,10 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
     if len(data) > _HEAD:  # whole lines only
         head = head[: head.rfind(b"\n") + 1] or head
     lines = _unbroken(head.decode(errors="replace").split("\n")[:_LINES])
-    skip = options.skip or 0
-    known, notes = None, []
-    if not skip and (found := next((at for at, one in enumerate(lines) if one.strip()), None)):
-        skip = found
-    if skip < len(lines) and options.skip is None and (sep := _SEP_LINE.fullmatch(lines[skip])):
-        known, skip = {"\\t": "\t"}.get(sep[1], sep[1]), skip + 1
+    skip = options.skip or next((at for at, one in enumerate(lines) if one.strip()), 0)
+    known, is_free, notes = None, options.skip is None, []
+    if is_free and (sep := _SEP_LINE.fullmatch(lines[skip])):
+        known, skip = sep[1].replace("\\t", "\t"), skip + 1
     rest = [one.replace("::", "\x1f") for one in lines[skip:]]
     written = [one for one in rest if one.strip()]
     if not written:
@@ -265,38 +243,26 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
             f"{shown(name)} has no row{f' below line {skip}' if skip else ''}: give one line of "
             "numbers per record."
         )
-    quote = "'" if _in_apostrophes(written) else '"'
+    quote = "'" if _in_apostrophes(written[:50]) else '"'
     mark = known or _mark(written, name, quote)
     widths = [len(split(one, mark, quote)) if one.strip() else 0 for one in rest]
     width = _usual([one for one in widths if one])
     check_width(width, name)
-    first = int(widths[0] != width) if options.skip is not None else _first(rest, widths, width)
-    while not rest[first].strip():
-        first += 1
+    first = _first(rest, widths, width) if is_free else int(widths[0] != width)
+    first = next(at for at in range(first, len(rest)) if rest[at].strip())
     names, above = None, first
     if options.header is not False:
         names, above = _names_above(rest, widths, width, first, mark, quote)
-    if options.skip is not None and names is None:
+    if not is_free and names is None:
         first = above = 0
-    if options.skip is None and any(one.strip() for one in rest[:above]):
-        many = sum(bool(one.strip()) for one in rest[:above])
-        lines_ = "1 line" if many == 1 else f"{many:,} lines"
-        verb = "is" if many == 1 else "are"
-        notes.append(f"{lines_} above the table {verb} skipped.")
+    if is_free and (many := sum(bool(one.strip()) for one in rest[:above])):
+        is_ = "is" if many == 1 else "are"
+        notes.append(f"{counted(many, 'line')} above the table {is_} skipped.")
     before = "".join(f"{one}\n" for one in lines[: skip + first])
     if mark not in ",;\t|":
         notes.append(f"Fields are separated by {MARKS.get(mark, shown(mark))}s.")
-    return Form(
-        mark=mark, width=width, start=len(before.encode()), line=before.count("\n") + 1,
-        names=names, quote=quote,
-        plain=mark != " " and quote == '"',
-        notes=tuple(notes),
-    )  # fmt: skip
-
-
-#: A quotation mark that is opened at the end of a line, and one that is closed in a later line.
-_OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
-_CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
+    return Form(mark=mark, width=width, start=len(before.encode()), line=before.count("\n") + 1,
+                names=names, quote=quote, notes=tuple(notes))  # fmt: skip
 
 
 def _unbroken(lines: list[str]) -> list[str]:
@@ -315,11 +281,8 @@ def _unbroken(lines: list[str]) -> list[str]:
 
 def split(line: str, mark: str, quote: str = '"') -> list[str]:
     """Fields of one line; a quotation mark that is left open is a character like any other."""
-    if mark == " " and quote not in line:
-        return line.split()
-    if quote not in line:
-        return line.split(mark)
-    return _strictly(line, mark, quote) or (line.split() if mark == " " else line.split(mark))
+    fields = _strictly(line, mark, quote) if quote in line else []
+    return fields or line.split(None if mark == " " else mark)
 
 
 def _strictly(text: str, mark: str, quote: str) -> list[str]:
@@ -333,98 +296,85 @@ def _strictly(text: str, mark: str, quote: str) -> list[str]:
 
 
 def _in_apostrophes(lines: list[str]) -> bool:
-    """Tell whether text stands in apostrophes."""
-    quoted = [re.search(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])", one) for one in lines[:50]]
-    return 2 * sum(map(bool, quoted)) > len(quoted) and not any('"' in one for one in lines[:50])
+    quoted = [re.search(r"(?:^|[,;\t|])\s*'[^']*'\s*(?:$|[,;\t|])", one) for one in lines]
+    return 2 * sum(map(bool, quoted)) > len(quoted) and not any('"' in one for one in lines)
 
 
 def _usual(widths: list[int]) -> int:
     """The most usual number of fields, above one where there is one."""
-    several = Counter(one for one in widths if one > 1)
-    if not several or several.total() * 3 < len(widths):
-        return Counter(widths).most_common(1)[0][0]
-    return several.most_common(1)[0][0]
+    several = [one for one in widths if one > 1]
+    some = several if several and 3 * len(several) >= len(widths) else widths
+    return Counter(some).most_common(1)[0][0]
 
 
 def _mark(lines: list[str], name: str, quote: str) -> str:
     """Separator that fits best; a comma that is the decimal mark of numbers separates nothing."""
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
-    if re.search(r"\.(tsv|tab)(\.\w+)?\Z", name, re.IGNORECASE) and fits["\t"][0] >= 0.5:
+
+    def other(fine: Callable[[_Fit], bool]) -> str:
+        """The best of the marks that are fine, else the best so far."""
+        some = [mark for mark, fit in fits.items() if fine(fit)]
+        return max(some, key=fits.__getitem__, default=best)
+
+    def has_decimals(mark: str) -> bool:
+        """Tell whether half of the rows with a comma in a field have a number with decimals."""
+        rows = [[one for one in split(line, mark) if "," in one] for line in lines[1:100]]
+        numbers = [any(_COMMA.search(one.strip()) for one in row) for row in rows if row]
+        return 2 * sum(numbers) >= len(numbers) > 0
+
+    if re.search(r"\.(tsv|tab)(\.\w+)?\Z", name, re.IGNORECASE) and fits["\t"].even >= 0.5:
         return "\t"
-    if fits["\t"][0] >= _MOSTLY:  # white space, too
+    if fits["\t"].even >= _MOSTLY:  # white space, too
         del fits[" "]
     best = max(fits, key=fits.__getitem__)
-    if not fits[best][2]:  # of a last field with two numbers, perhaps
-        wider = [
-            mark for mark, fit in fits.items()
-            if fit[2] and fit[0] >= fits[best][0] and fit[3] > fits[best][3]
-        ]  # fmt: skip
-        best = max(wider, key=fits.__getitem__, default=best)
+    if not fits[best].first:  # of a last field with two numbers, perhaps
+        even, _, _, width = fits[best]
+        best = other(lambda fit: fit.first and fit.even >= even and fit.width > width)
     if best == " ":  # of words or degrees in fields that something else separates
-        others = [
-            mark for mark, fit in fits.items() if mark != " " and fit[0] >= _MOSTLY and fit[2]
-            and not (mark == "," and _has_decimal_commas(lines, " "))
-        ]  # fmt: skip
-        best = max(others, key=fits.__getitem__, default=best)
-    if best != ",":
-        return best
-    least = _MOSTLY * fits[","][0]
-    others = [
-        mark for mark, fit in fits.items()
-        if mark not in ", " and fit[0] and fit[0] >= least and _has_decimal_commas(lines, mark)
-    ]  # fmt: skip
-    return max(others, key=fits.__getitem__, default=best)
+        apart = ", " if has_decimals(" ") else " "
+        fits = {mark: fit for mark, fit in fits.items() if mark not in apart}
+        best = other(lambda fit: fit.first and fit.even >= _MOSTLY)
+    if best == ",":
+        least = _MOSTLY * fits[","].even
+        fits = {mark: fit for mark, fit in fits.items() if mark not in ", " and has_decimals(mark)}
+        best = other(lambda fit: fit.even > 0 and fit.even >= least)
+    return best
 
 
-def _fit(lines: list[str], mark: str, quote: str) -> tuple[float, float, bool, int]:
+class _Fit(NamedTuple):
     """Quality of a separator: equal field counts, numeric fields, also in line 1, many fields."""
+
+    even: float = 0.0
+    numbers: float = 0.0
+    first: bool = False
+    width: int = 0
+
+
+def _fit(lines: list[str], mark: str, quote: str) -> _Fit:
     rows = [split(one, mark, quote) for one in lines[:_LINES]]
     width = _usual([len(one) for one in rows])
     if width < 2:
-        return 0.0, 0.0, False, 0
-    first = _longest_run([len(row) == width for row in rows])
-    fits_first, rows = len(rows[0]) == width, rows[first:]
+        return _Fit()
+    flags = "".join("01"[len(row) == width] for row in rows)
+    rows = rows[flags.find(max(re.findall("1*", flags), key=len)) :]  # from the longest run on
     fields = [field for row in rows[1:] or rows if len(row) == width for field in row]
     even = sum(len(row) == width for row in rows) / len(rows)
     numbers = sum(may_be_number(field, mark) for field in fields) / (len(fields) or 1)
     if mark == " " and (not numbers or even < _MOSTLY):  # words of a sentence
-        return 0.0, 0.0, False, 0
-    return round(even, 1), round(numbers, 2), fits_first, width
-
-
-def _longest_run(flags: list[bool]) -> int:
-    """Position at which the longest run of true values begins."""
-    best = start = 0
-    longest = -1
-    for at, flag in enumerate([*flags, False]):
-        if not flag:
-            if at - start > longest:
-                best, longest = start, at - start
-            start = at + 1
-    return best
-
-
-def _has_decimal_commas(lines: list[str], mark: str) -> bool:
-    """Tell whether half of the rows with a comma in a field have a number with a decimal comma."""
-    rows = [[field for field in split(line, mark) if "," in field] for line in lines[1:100]]
-    rows = [row for row in rows if row]
-    numbers = [any(re.search(COMMA_NUMBER, one.strip(), re.ASCII) for one in row) for row in rows]
-    return 2 * sum(numbers) >= len(rows) > 0
-
-
-def is_number(field: str, mark: str) -> bool:
-    """Tell whether a field is a number, NaN included, as it would be read."""
-    field = field.strip().replace("\u2212", "-")
-    return (
-        re.search(NUMBER, field, re.ASCII) is not None
-        or field.lower().lstrip("+-") == "nan"
-        or (mark != "," and field[-1:] != "," and bool(re.search(COMMA_NUMBER, field, re.ASCII)))
-    )
+        return _Fit()
+    return _Fit(round(even, 1), round(numbers, 2), flags[0] == "1", width)
 
 
 def may_be_number(field: str, mark: str) -> bool:
-    """Tell whether a field is a number, perhaps one whose thousands are set apart."""
-    return is_number(field, mark) or looks_grouped(field.strip())
+    """Tell whether a field is a number, or NaN, perhaps with its thousands set apart."""
+    field = field.strip()
+    plain = field.replace("\u2212", "-")
+    return (
+        re.search(NUMBER, plain, re.ASCII) is not None
+        or plain.lower().lstrip("+-") == "nan"
+        or (mark != "," and plain[-1:] != "," and bool(_COMMA.search(plain)))
+        or looks_grouped(field)
+    )
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
@@ -432,17 +382,16 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
-            # A comment may have as many fields as a row.
-            below_it = widths[at + 1 : at + 2] == [width] and not _COMMENT.match(lines[at + 1])
-            if _COMMENT.match(lines[at]) and below_it and _is_prose(lines[at]):
+            # A comment, other than "#id,lon,lat", may have as many fields as a row.
+            if (
+                re.match(r"\s*(#|//|%|--|!)+\s", lines[at])
+                and " " in lines[at].strip("#/%-! ")
+                and widths[at + 1 : at + 2] == [width]
+                and not _COMMENT.match(lines[at + 1])
+            ):
                 continue
             return at
     return next(at for at, one in enumerate(widths) if one)
-
-
-def _is_prose(line: str) -> bool:
-    """Tell whether a line that begins like a comment is one, not "#id,lon,lat"."""
-    return bool(re.match(r"\s*(#|//|%|--|!)+\s", line)) and " " in line.strip("#/%-! ")
 
 
 def _names_above(
@@ -466,9 +415,7 @@ def _names_above(
     below = [split(one, mark, quote) for one in lines[first : first + 50] if one.strip()]
     below = [row for row in below if len(row) == width]
     are_names = (
-        width > 1 < len(names)
-        and all(names)
-        and len(set(names)) == len(names)
+        width > 1 < len(names) == len({*names} - {""})
         and not any(may_be_number(one, mark) for one in names)
         # A line of names may stand among these: then what is above is no line of names.
         and any(may_be_number(one, mark) for one in below[0])
@@ -482,7 +429,7 @@ def _names_above(
     if not are_names or not width - 1 <= len(names) <= width:
         return None, first
     if len(names) < width:
-        names = [*names, ""] if not any(row[-1].strip() for row in below) else ["", *names]
+        names = ["", *names] if any(row[-1].strip() for row in below) else [*names, ""]
     return names, first - 1
 
 
@@ -507,8 +454,8 @@ class Batch:
 
     rows: pa.RecordBatch
     numbers: Callable[[], NDArray[np.int64]]
-    wrong: list[Wrong]
-    opened: list[int]
+    wrong: Sequence[Wrong] = ()
+    opened: Sequence[int] = ()
 
 
 #: Characters of a row that tell whether it is a comment.
@@ -547,7 +494,7 @@ def parsed(
         block = rest + block
         if form.mark == "\x1f":
             block = block.replace(b"::", b"\x1f")
-        if form.plain and _is_plain(block, form.mark):
+        if form.mark != " " and form.quote == '"' and _is_plain(block, form.mark):
             rest = b""
             try:
                 yield _at_once(block, form, line, axes, floats or {})
@@ -569,20 +516,16 @@ def _is_plain(block: bytes, mark: str) -> bool:
     """Tell whether every quotation mark is at the border of a field, and closed in its line."""
     if b'"' not in block:
         return True
-    signs = np.frombuffer(block, np.uint8)
+    signs = np.frombuffer(b"\n%b\n" % block, np.uint8)
     marks = signs == ord('"')
-    starts = np.concatenate(([0], np.flatnonzero(signs[:-1] == ord("\n")) + 1))
-    many = np.add.reduceat(marks, starts, dtype=np.intp)
-    if (many % 2).any():
-        return False
+    many = np.add.reduceat(marks, np.flatnonzero(signs == ord("\n")), dtype=np.intp)
     quotes = np.flatnonzero(marks)
-    opening = (np.arange(len(quotes)) - np.repeat(np.cumsum(many) - many, many)) % 2 == 0
-    border = np.zeros(256, dtype=bool)
-    border[[ord("\n"), ord(mark)]] = True
-    before = np.where(quotes > 0, signs[quotes - 1], ord("\n"))
-    after = np.append(signs, np.uint8(ord("\n")))[quotes + 1]
-    doubled = (before == ord('"')) | (after == ord('"'))
-    return bool((doubled | np.where(opening, border[before], border[after])).all())
+    is_opening = (np.arange(len(quotes)) - np.repeat(np.cumsum(many) - many, many)) % 2 == 0
+    before, after = signs[quotes - 1], signs[quotes + 1]
+    beside = np.where(is_opening, before, after)
+    fine = (before == ord('"')) | (after == ord('"'))
+    fine |= (beside == ord("\n")) | (beside == ord(mark))
+    return bool(fine.all() and not (many % 2).any())
 
 
 def _at_once(
@@ -595,14 +538,11 @@ def _at_once(
         wrong.append((row.number or 0, row.text[:_SHORT], row.actual_columns))
         return "skip"
 
-    names = [str(axis) for axis in range(form.width)]
-    wanted = [str(axis) for axis in axes]
     if form.width == 1:  # else a blank line has another number of fields
         block = re.sub(rb"(?m)^[ \t]+$", b"", block)
     if not block.strip():
-        empty = [pa.array([], pa.string()) for _ in wanted]
-        rows = pa.record_batch(empty, names=wanted)
-        return Batch(rows=rows, numbers=lambda: np.empty(0, np.int64), wrong=[], opened=[])
+        return _batch(axes)
+    names = [str(axis) for axis in range(form.width)]
     table = pyarrow.csv.read_csv(
         pa.BufferReader(block),
         pyarrow.csv.ReadOptions(  # without threads: else invalid rows come without their number
@@ -615,25 +555,27 @@ def _at_once(
             null_values=["", *MISSING],
             strings_can_be_null=False,
             decimal_point=next(iter(floats.values()), "."),
-            include_columns=wanted,
+            include_columns=[str(axis) for axis in axes],
         ),
     )
+    [rows] = table.combine_chunks().to_batches() or [_batch(axes).rows]
+    if not wrong and len(rows) == _breaks(block) + (not block.endswith(b"\n")):  # no blank line
+        numbers = partial(np.arange, line, line + len(table), dtype=np.int64)
+        return Batch(rows=rows, numbers=numbers)
     gone = [number - 1 for number, _, _ in wrong]
-    lines = partial(_lines, block, line, gone)
-    if wrong:
-        every = _lines(block, line, [])
-        wrong = [
-            (int(every[at]), text, many) for at, (_, text, many) in zip(gone, wrong, strict=True)
-        ]
-    elif len(table) == _breaks(block) + (not block.endswith(b"\n")):  # no line is blank
-        lines = partial(np.arange, line, line + len(table), dtype=np.int64)
-    rows = table.combine_chunks().to_batches()
-    return Batch(
-        rows=rows[0] if rows else pa.record_batch(
-            [pa.array([], pa.string()) for _ in wanted], names=wanted
-        ),
-        numbers=lines, wrong=wrong, opened=[],
-    )  # fmt: skip
+    every = _lines(block, line, [])[gone].tolist()
+    wrong = [(at, text, many) for at, (_, text, many) in zip(every, wrong, strict=True)]
+    return Batch(rows=rows, numbers=partial(_lines, block, line, gone), wrong=wrong)
+
+
+def _batch(
+    axes: Sequence[int], rows: Sequence[list[str]] = (), numbers: Sequence[int] = ()
+) -> Batch:
+    """Some fields of rows, and their lines."""
+    columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
+    found = np.array(numbers, dtype=np.int64)
+    batch = pa.record_batch(columns, names=[str(axis) for axis in axes])
+    return Batch(rows=batch, numbers=lambda: found)
 
 
 def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
@@ -671,18 +613,15 @@ def _line_by_line(
             fields = _strictly(line, form.mark, form.quote)
         else:
             opened.append(first + begin)
-            fields = line.split() if form.mark == " " else line.split(form.mark)
+            fields = line.split(None if form.mark == " " else form.mark)
             fields = [one.strip(form.quote) for one in fields]
         if len(fields) == form.width:
             rows.append(fields)
             numbers.append(first + begin)
         else:
             wrong.append((first + begin, line[:_SHORT], len(fields)))
-    columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
-    found = np.array(numbers, dtype=np.int64)
-    batch = pa.record_batch(columns, names=[str(axis) for axis in axes])
     rest = "\n".join(lines[at:]).encode() if not last else b""
-    return Batch(rows=batch, numbers=lambda: found, wrong=wrong, opened=opened), rest
+    return replace(_batch(axes, rows, numbers), wrong=wrong, opened=opened), rest
 
 
 def _end(lines: list[str], begin: int, form: Form) -> int:
@@ -693,36 +632,30 @@ def _end(lines: list[str], begin: int, form: Form) -> int:
     alone = len(lines[begin].split(form.mark)) == form.width
     for end in range(begin + 1, min(begin + _LONGEST, len(lines))):
         is_record = len(split(lines[end], form.mark, form.quote)) == form.width
-        if lines[end].count(form.quote) % 2 == 0:
-            if is_record and form.width > 1:
-                return 0
-            continue
-        whole = _strictly("\n".join(lines[begin : end + 1]), form.mark, form.quote)
-        return end if len(whole) == form.width and not (alone and is_record) else 0
+        if lines[end].count(form.quote) % 2:
+            whole = _strictly("\n".join(lines[begin : end + 1]), form.mark, form.quote)
+            return end if len(whole) == form.width and not (alone and is_record) else 0
+        if is_record and form.width > 1:
+            return 0
     return 0
 
 
 def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple[str, ...]]:
     """Name rows of another number of fields; comments, and what stands below all rows, are none."""
     written = [one for one in wrong if one[1].strip()]
-    below = [one for one in written if one[0] > last]
+    above = [one for one in written if one[0] <= last]
+    below = written[len(above) :]
     words = not any(may_be_number(split(one[1], form.mark)[0], ";") for one in below)
-    if last and words and len(below) <= _MOST_BELOW:
-        written = [one for one in written if one[0] <= last]
-    else:
-        below = []
-    rows = [one for one in written if not _COMMENT.match(one[1])]
+    if not last or not words or len(below) > _MOST_BELOW:
+        above, below = written, []
+    rows = [one for one in above if not _COMMENT.match(one[1])]
     # Units in columns that stand below each other, some of which are blank.
     if rows and rows[0][0] == form.line + 1 and form.mark == " " and rows[0][2] < form.width:
-        cells = [one.strip() for one in split(rows[0][1], form.mark)]
-        units = all(UNIT.fullmatch(one) or SHORT.fullmatch(one) for one in cells)
-        units = units and not any(may_be_number(one, form.mark) for one in cells)
-        rows = rows[int(units) :]
-    notes: tuple[str, ...] = ()
-    if comments := len(written) - len(rows):
-        notes += (f"{counted(comments, 'line')} of comments between the rows left out.",)
-    if below:
-        notes += (f"{counted(len(below), 'line')} below the table left out.",)
+        units = [one.strip() for one in split(rows[0][1], form.mark)]
+        if all(UNIT.fullmatch(one) or SHORT.fullmatch(one) for one in units):
+            rows = rows[int(not any(may_be_number(one, form.mark) for one in units)) :]
+    left = {" of comments between the rows": len(above) - len(rows), " below the table": len(below)}
+    notes = [f"{counted(many, 'line')}{which} left out." for which, many in left.items() if many]
     usual = f" where most have {form.width:,}"
     first = [(line, "", counted(many, "field") + usual) for line, _, many in rows[:NAMED]]
-    return NamedRows(rows=len(rows), first=tuple(first)), notes
+    return NamedRows(rows=len(rows), first=tuple(first)), tuple(notes)

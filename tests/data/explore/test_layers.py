@@ -179,6 +179,13 @@ def test_archives_made_to_fill_the_memory():
     assert "limit" in said(zipped({"a.kml": b"<kml>" + b" " * 2**28}))
 
 
+def test_kml_that_would_fill_the_memory_is_refused_before():
+    place = "<Placemark><Point><coordinates>1,2</coordinates></Point></Placemark>\n"
+    kml = '<?xml version="1.0"?><kml><Document>{}</Document></kml>'
+    assert "too large to read as KML" in said(kml.format(place * 1_000_000).encode())
+    assert "too large to read as KML" in said(zipped({"a.kml": kml.format(place * 900_000)}))
+
+
 @contextmanager
 def listening():
     """An address, and the requests that come."""

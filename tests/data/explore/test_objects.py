@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.base.errors import InputError
-from dpviz.data.explore.objects import read_objects
+from dpviz.data.explore.objects import _Text, read_objects
 from dpviz.data.explore.rows import Options
 from tests.support.tiers import daily
 
@@ -264,6 +264,88 @@ def test_lines_without_json_are_left_out():
     assert rows.rows == 9
     assert "record 10" in rows.notes[0]
     assert "record 3 of t.json" in said('{"a": 1}\n{"a": 1}\n' + "x\n" * 9)
+
+
+PAIRS = [[at + 0.5, 40 - at / 4] for at in range(12)]
+LISTS = {"lon": [one[0] for one in PAIRS], "lat": [one[1] for one in PAIRS]}
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        LISTS, {"data": LISTS}, {"took": 1, "page": {"data": LISTS}}, [LISTS],
+        {"data": [LISTS | {"type": "scatter"}], "layout": {"title": {"text": "a"}}},
+        PAIRS, {"data": {"points": PAIRS}}, [PAIRS], [[PAIRS]], {"coordinates": PAIRS},
+        {f"point {at}": one for at, one in enumerate(PAIRS)},
+        {"result": {"names": ["lon", "lat"], "rows": PAIRS}},
+        {"users": {f"user {at}": dict(zip(LISTS, one, strict=True))
+                   for at, one in enumerate(PAIRS)}},
+        [{"id": at, "place": one} for at, one in enumerate(PAIRS)],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 1])
+def test_lists_within_lists_or_objects(nested, indent):
+    rows = read(json.dumps(nested, indent=indent))
+    found = [one.to_pylist() for one in rows.columns][-2:]
+    assert found == [*LISTS.values()]
+    assert rows.notes == ()
+    assert rows.numbers().tolist() == [*range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    ("nested", "part"),
+    [
+        ({"lon": [1, 2, 3], "lat": [4, 5]}, '"lon" with 3 values and "lat" with 2 values'),
+        ({"data": {"lon": [1, 2, 3], "lat": [4, 5]}}, '"lon" with 3 values and "lat" with 2'),
+        ({"a": [1, 2, 3], "n": 5}, '"a" with 3 values'),
+        ([PAIRS, PAIRS], "holds lists of lists"),
+        ({"data": [LISTS, LISTS]}, '"lon", "lat", in its records'),
+    ],
+)
+def test_lists_without_one_meaning_are_named(nested, part):
+    assert part in said(json.dumps(nested))
+
+
+def test_rows_of_another_length_are_named():
+    rows = read(json.dumps([*PAIRS, [1, 2, 3], [], *PAIRS]))
+    assert rows.rows == 24
+    assert rows.ragged.lines == [
+        "row 13: 3 cells where most have 2", "row 14: 0 cells where most have 2",
+    ]  # fmt: skip
+    assert rows.numbers()[11:13].tolist() == [12, 15]
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), SCALARS, min_size=1), min_size=1),
+       st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " : ")]))  # fmt: skip
+def test_values_that_are_decoded_together_are_those_decoded_alone(records, marks):
+    text = _Text(json.dumps(records, separators=marks), "t.json")
+    text._take("[")
+    assert [*text._values("]")] == records
+
+
+@pytest.mark.parametrize("odd", ["},{", '"}, {"', "[", '\\"},'])
+def test_borders_in_text_do_not_end_a_record(odd):
+    many = [{"a": at, "b": odd, "c": {"d": [odd]}} for at in range(5000)]
+    assert values(read(json.dumps(many)))["b"] == [odd] * 5000
+    assert values(read(json.dumps(dict(enumerate(many * 3)))))["a"] == [*range(5000)] * 3
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", ["columns", "index", "lists"])
+def test_memory_of_objects_of_many_members(form):
+    numbers = {str(at): at / 8 for at in range(400_000)}
+    data = {
+        "columns": {"a": numbers, "b": numbers},
+        "index": {at: {"a": one, "b": one} for at, one in numbers.items()},
+        "lists": {"a": [*numbers.values()], "b": [*numbers.values()]},
+    }[form]
+    text = json.dumps(data).encode()
+    tracemalloc.start()
+    try:
+        assert values(read(text))["b"] == [*numbers.values()]
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(text) + 2**24
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.exhaustive
