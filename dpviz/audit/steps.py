@@ -14,11 +14,10 @@ the two. Whatever was answered before, it may lose no more than its own share of
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +31,7 @@ from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
 from dpviz.audit.transcript import Call
+from dpviz.base.measured import read_rows
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import Accountant
 
@@ -312,10 +312,9 @@ def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
     return replace(result, alone=round(bound, 4), alone_share=round(budget, 6))
 
 
-@cache
 def table() -> tuple[StepResult, ...]:
     """Return the measured figures, in the order of ``SCENARIOS``."""
-    return tuple(StepResult(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
+    return read_rows(FILE, StepResult)
 
 
 def frame(rows: Sequence[StepResult]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ for k-means the best one that any search or any private run led to.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpviz.base.measured import read_measured
 from dpviz.base.replace import replacing
 from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
@@ -151,11 +152,6 @@ class SetFacts:
     missing: str = ""
     known: tuple[str, ...] = ()
     beaten: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Lists of JSON become tuples."""
-        for name in ("families", "known"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def seen_by(self, family: str) -> bool:
         """Whether constants of a family may have been chosen on it."""
@@ -378,7 +374,18 @@ def _short(value: float) -> float:
 
 # -- the file ----------------------------------------------------------------------------
 
+_SERIES = ("score", "data", "method", "variant")
 _NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """The file; a line of ``cells`` has ``_SERIES``, and lists of ``_NUMBERS``."""
+
+    made: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    sets: tuple[SetFacts, ...]
+    cells: tuple[Mapping[str, Any], ...]
 
 
 def write(benchmark: Benchmark, path: Path = FILE) -> None:
@@ -401,9 +408,6 @@ def write(benchmark: Benchmark, path: Path = FILE) -> None:
         file.write(f"{{\n{text}\n}}\n".encode())
 
 
-_SERIES = ("score", "data", "method", "variant")
-
-
 def _line(entry: Any) -> str:
     """One entry on one line; an infinite number is null."""
     text = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
@@ -414,21 +418,21 @@ def read(path: Path = FILE) -> Benchmark:
     """Read the figures; without a file there are none."""
     if not path.exists():
         return Benchmark(sets={}, cells=summarised(pd.DataFrame(columns=[*KEYS])))
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found: _Stored = read_measured(path, _Stored)
     names = (*_SERIES, *_NUMBERS)
     rows = [
         (*(line[name] for name in _SERIES), *numbers)
-        for line in found["cells"]
+        for line in found.cells
         for numbers in zip(*(line[name] for name in _NUMBERS), strict=True)
     ]
     cells = pd.DataFrame(rows, columns=names)[[*KEYS, "score", *_NUMBERS[1:]]]
     values = ["mean", "median", "low", "high"]
     cells[values] = cells[values].astype(float).fillna(np.inf)
     return Benchmark(
-        sets={one["name"]: SetFacts(**one) for one in found["sets"]},
+        sets={one.name: one for one in found.sets},
         cells=cells,
-        made=found["made"][0],
-        notes=tuple(found["notes"]),
+        made=dict(found.made[0]),
+        notes=found.notes,
     )
 
 

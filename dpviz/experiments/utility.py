@@ -12,17 +12,15 @@ axes, so NICV itself differs between the two; its ratio to the noise-free optimu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from dpviz.base.errors import InputError
-from dpviz.experiments.measured import about
+from dpviz.experiments.measured import rows_about
 from dpviz.families import CARDS
 
 #: File of the figures.
@@ -39,8 +37,6 @@ BUDGET = 0.5
 
 #: Two medians that differ by no more than this share are alike.
 CLEAR = 0.2
-
-_SPREADS = ("sound", "sound_on_range", "published")
 
 Verdict = Literal["better", "worse", "alike"]
 
@@ -124,7 +120,7 @@ def costs(method: str | None = None) -> tuple[Cost, ...]:
     InputError
         Where no method of that name exists.
     """
-    return about(method, _all())
+    return rows_about(method, FILE, Cost)
 
 
 def frame(rows: Sequence[Cost]) -> pd.DataFrame:
@@ -216,12 +212,3 @@ def _shown(spread: Spread) -> str:
 def _listed(parts: Sequence[str]) -> str:
     """Parts as a list in a sentence."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-@cache
-def _all() -> tuple[Cost, ...]:
-    """Read every figure, once."""
-    return tuple(
-        Cost(**row | {name: Spread(**row[name]) for name in _SPREADS})
-        for row in json.loads(FILE.read_text(encoding="utf-8"))
-    )

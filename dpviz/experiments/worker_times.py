@@ -7,7 +7,6 @@ more of them and for more records.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpviz.base.errors import InputError
+from dpviz.base.measured import read_measured
 from dpviz.base.numbers import power_of_ten, readable
 from dpviz.families import CARDS
 
@@ -495,16 +495,10 @@ def worker_times() -> WorkerTimes:
         If nothing has been measured yet.
     """
     try:
-        found = json.loads(FILE.read_text(encoding="utf-8"))
+        found: WorkerTimes = read_measured(FILE, WorkerTimes)
     except FileNotFoundError:
         raise InputError(
             "there are no times on workers yet: python -m tests.benchmarks.mapreduce measures "
             "them on an idle machine."
         ) from None
-    return WorkerTimes(
-        **found
-        | {
-            "models": {name: PassModel(**one) for name, one in found["models"].items()},
-            "timings": tuple(Timing(**one) for one in found["timings"]),
-        }
-    )
+    return found
