@@ -50,7 +50,6 @@ from dpviz.privacy.budget_log import (
     Log,
     decimal,
     micro,
-    take_over,
 )
 from dpviz.privacy.origin import Origin
 
@@ -336,32 +335,27 @@ class Budget:
 
     def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
         """Verified log of the file; started on request if the file is empty."""
-        version = self._version(connection)
-        if version is None:
-            return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
-        if version < VERSION:
-            take_over(connection)
-            # A separate transaction: it persists even if the requested operation fails.
-            connection.execute("COMMIT")
-            connection.execute("BEGIN IMMEDIATE")
-            self._written = Log.read(connection).newest
-        return Log.read(connection)
+        if self._is_ours(connection):
+            return Log.read(connection)
+        return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
 
-    def _version(self, connection: sqlite3.Connection) -> int | None:
-        """Version of the file, None if it is empty; refuse foreign or damaged files."""
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is a budget file, and not empty; refuse foreign or damaged files."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if application or tables:
                 raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_NOTADB]}.")
-            return None
+            return False
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in (1, VERSION):
+        if version > VERSION:
             raise InputError(f"{self} was written by a newer version of this program: update it.")
+        if version != VERSION:
+            raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
         # Budget whose spends a damaged page hides could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
-        return int(version)
+        return True
 
     def _note(self, log: Log) -> None:
         """Note the newest record; refuse a file without the record of the last note.
@@ -453,8 +447,8 @@ def _make(path: Path) -> None:
 def _connected(path: Path) -> sqlite3.Connection:
     """Open a file that is complete between transactions, and write each transaction to disk.
 
-    A write-ahead log, as in version 1, has the newest entries in another file, which a copy may
-    lack. Its entries are merged as soon as no other program has the file open.
+    A write-ahead log, which another program may ask for, has the newest entries in another file,
+    which a copy may lack. They are merged as soon as no other program has the file open.
     """
     uri, until = f"{path.as_uri()}?mode=rw", time.monotonic() + PATIENCE
     while True:
