@@ -36,7 +36,7 @@ setup(
         "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "pages/*.md", "methods/*.md"],
         "dpviz.experiments": ["*.json"],
-        "dpviz.teaching.lessons": ["*.md"],
+        "dpviz.teaching.lessons": ["*.toml"],
         "dpviz.papers": ["*.json", "*.toml"],
         "dpviz.privacy": ["*.txt"],
         "dpviz.release": ["*.json", "*.j2"],
