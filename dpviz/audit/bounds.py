@@ -90,6 +90,8 @@ class Bound:
 def lower_bound(without: Floats, joined: Floats) -> Bound:
     """Lower bound on epsilon from the scores of runs on two neighbouring data sets.
 
+    Raises InputError if there are too few runs, or the shapes differ.
+
     Parameters
     ----------
     without, joined
@@ -101,11 +103,6 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         ln(p_low / q_high) of the tested event, with p_low and q_high the one-sided
         Clopper-Pearson bounds on its two probabilities. It is at most the true epsilon with
         probability at least :data:`CONFIDENCE`.
-
-    Raises
-    ------
-    InputError
-        If there are too few runs, or the shapes differ.
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(

@@ -104,6 +104,8 @@ def membership_experiment(
 ) -> MembershipExperiment:
     """Draw the number of clusters many times, with and without a person who joins two clusters.
 
+    Raises InputError if the technique or the sample set does not fit, or a number is out of range.
+
     Parameters
     ----------
     method, variant, epsilon
@@ -116,13 +118,6 @@ def membership_experiment(
         The same seed gives the same result.
     progress, cancelled
         As for :func:`dpviz.audit.runs.audit`.
-
-    Raises
-    ------
-    InputError
-        If the technique or the sample set does not fit, or a number is out of range.
-    Cancelled
-        If ``cancelled`` returns true.
     """
     check_method(method, METHODS)
     card = METHODS[method].card

@@ -108,6 +108,9 @@ def audit(
 ) -> AuditResult:
     """Compute a lower bound on the true privacy loss of a method.
 
+    Raises InputError if the method, variant or scenario does not exist, or a number is out of
+    range.
+
     Parameters
     ----------
     method, variant
@@ -122,13 +125,6 @@ def audit(
         The same seed gives the same result.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`, every few runs; counts the runs on both data sets.
-
-    Raises
-    ------
-    InputError
-        If the method, variant or scenario does not exist, or a number is out of range.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     chosen = find(method, variant, scenario)
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
@@ -176,17 +172,12 @@ def collect(
 ) -> tuple[list[str], Floats, Floats]:
     """Scores of independent runs on both data sets.
 
+    Raises InputError if the seed is negative.
+
     Returns
     -------
     names, without, joined
         Names of the scores, and the scores, each of shape (runs, scores).
-
-    Raises
-    ------
-    InputError
-        If the seed is negative.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")

@@ -112,10 +112,7 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
     """Return a scenario by name, or the first one of a method and variant.
 
-    Raises
-    ------
-    InputError
-        If it does not exist; the message lists the choices.
+    Raises InputError if it does not exist; the message lists the choices.
     """
     check_method(method, CARDS)
     if not CARDS[method].spends:

@@ -60,10 +60,7 @@ class Ablation:
 def parts(method: str | None = None) -> tuple[Ablation, ...]:
     """Return the figures of a method, or all, in the order in which they were measured.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
     return rows_about(method, FILE, Ablation)
 

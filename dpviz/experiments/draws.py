@@ -60,6 +60,8 @@ def many_draws(
 ) -> Draws:
     """Draw a setting with many seeds.
 
+    Raises InputError where a score is unknown, or there is no seed.
+
     Parameters
     ----------
     trial
@@ -70,13 +72,6 @@ def many_draws(
         Scores of ``trial.score_names``.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where a score is unknown, or there is no seed.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     check_scores(names, trial.score_names)
     if not seeds:

@@ -47,11 +47,8 @@ class Store:
     def held(cls, out: Path) -> Iterator[Store]:
         """Store at a path for one sweep at a time; a journal without rows is removed at the end.
 
-        Raises
-        ------
-        InputError
-            If no table can be written there, another sweep is running, or the journal is not from
-            a sweep; also later, if a file cannot be written.
+        Raises InputError if no table can be written there, another sweep is running, or the journal
+        is not from a sweep; also later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -97,11 +94,8 @@ class Store:
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
         """Put the reused rows into the journal.
 
-        Raises
-        ------
-        InputError
-            If there is a file that no sweep wrote or, with ``anew``, finished rows of an
-            interrupted sweep: they would be lost.
+        Raises InputError if there is a file that no sweep wrote or, with ``anew``, finished rows of
+        an interrupted sweep: they would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):

@@ -24,10 +24,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
     """Return the rows of a file about a method, perhaps none, or for None all, in their order.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
     rows = read_rows(path, kind)
     if method is None:

@@ -51,12 +51,8 @@ class PaperSet:
         """Return the records of a table, with their classes if a last column has them.
 
         Some files list class by class, and a method that cuts the list in pieces would get the
-        answer from the order: records with classes are shuffled, always in the same way.
-
-        Raises
-        ------
-        InputError
-            If the table isn't this set, or a cell that is clustered is no number.
+        answer from the order: records with classes are shuffled, always in the same way. Raises
+        InputError if the table isn't this set, or a cell that is clustered is no number.
         """
         if not self.fits(table):
             raise InputError(

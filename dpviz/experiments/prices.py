@@ -63,10 +63,7 @@ class Price:
 def prices(method: str | None = None) -> tuple[Price, ...]:
     """Return the figures of a method, or all; those of a method that chooses nothing are none.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
     return rows_about(method, FILE, Price)
 

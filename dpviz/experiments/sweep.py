@@ -141,7 +141,8 @@ class Subject:
 class Plan:
     """What to draw: every method at every epsilon with every seed, on every data set.
 
-    All methods have the same seeds (common random numbers).
+    All methods have the same seeds (common random numbers). Raises InputError where there is
+    nothing to draw, or something does not exist.
 
     Parameters
     ----------
@@ -162,11 +163,6 @@ class Plan:
     axis, values
         Parameter that runs along the axis of a figure, one of :func:`axes`. Epsilon needs no
         values; any other parameter takes its values here, at every epsilon.
-
-    Raises
-    ------
-    InputError
-        Where there is nothing to draw, or something does not exist.
     """
 
     subjects: tuple[Subject, ...]
@@ -343,10 +339,7 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
 def subject_of_sample(name: str) -> Subject:
     """Sample set with the parameters that suit it.
 
-    Raises
-    ------
-    InputError
-        Where there is no such set.
+    Raises InputError where there is no such set.
     """
     known = sample(name)
     return Subject(
@@ -375,6 +368,10 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Draw all rows of a plan.
 
+    Raises InputError where a parameter is wrong whatever the data, or ``out`` can't be written;
+    without ``resume`` also where an interrupted sweep left finished rows there; SweepCancelled
+    where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
+
     Parameters
     ----------
     plan
@@ -395,14 +392,6 @@ def run_sweep(
         One row per data set and method, in the order of the plan, epsilon, value of the axis and
         seed: ``COLUMNS``, then the scores, NaN where a family lacks one. ``attrs["notes"]`` are
         sentences on the methods that do not fit a data set, of which there are no rows.
-
-    Raises
-    ------
-    InputError
-        Where a parameter is wrong whatever the data, or ``out`` can't be written; without
-        ``resume`` also where an interrupted sweep left finished rows there.
-    SweepCancelled
-        Where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
     """
     return run_sweeps(
         (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
@@ -465,6 +454,8 @@ def groups(axis: str) -> list[str]:
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
     """Sum up the draws of one score.
 
+    Raises InputError where the table has no such score.
+
     Parameters
     ----------
     table
@@ -480,11 +471,6 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
         Per data set, method, variant, epsilon and value of the axis: draws, mean, median, low and
         high: the 5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
         Methods whose family lacks the score have no row.
-
-    Raises
-    ------
-    InputError
-        Where the table has no such score.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)

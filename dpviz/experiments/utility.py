@@ -113,12 +113,8 @@ class Cost:
 def costs(method: str | None = None) -> tuple[Cost, ...]:
     """Return the measured figures, of one method or of all.
 
-    Empty for a method that has no two variants to compare.
-
-    Raises
-    ------
-    InputError
-        Where no method of that name exists.
+    Empty for a method that has no two variants to compare. Raises InputError where no method of
+    that name exists.
     """
     return rows_about(method, FILE, Cost)
 
@@ -153,10 +149,7 @@ def frame(rows: Sequence[Cost]) -> pd.DataFrame:
 def sentence(method: str) -> str:
     """Return one sentence on what soundness costs or gains for a method.
 
-    Raises
-    ------
-    InputError
-        Where no method of that name exists.
+    Raises InputError where no method of that name exists.
     """
     rows = costs(method)
     if not rows:
@@ -169,10 +162,7 @@ def sentence(method: str) -> str:
 def compared(rows: Sequence[Cost]) -> str:
     """Return one sentence on a method's figures: medians of its error at one budget.
 
-    Raises
-    ------
-    InputError
-        Where no figure is one of these.
+    Raises InputError where no figure is one of these.
     """
     shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:

@@ -110,10 +110,7 @@ class PassModel:
     def seconds(self, points: float, workers: int, parts: int | None = None) -> float:
         """Return the seconds of a pass; ``parts`` None lays records as :func:`parts_of` does.
 
-        Raises
-        ------
-        InputError
-            If there are no records or no workers.
+        Raises InputError if there are no records or no workers.
         """
         _check(points, workers)
         parts, size = _laid(points, parts)
@@ -361,17 +358,14 @@ class WorkerTimes:
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
         """Return what numbers of workers take, by the model: one row for each of ``WORKERS``.
 
+        Raises InputError if the price is negative or no number.
+
         Parameters
         ----------
         method, points
             Run and number of its records.
         price
             Of an hour of one worker, in any currency; 0 leaves the costs out.
-
-        Raises
-        ------
-        InputError
-            If the price is negative or no number.
         """
         check_price(price)
         rows = []
@@ -489,10 +483,7 @@ def _time(seconds: float) -> str:
 def worker_times() -> WorkerTimes:
     """Read the figures.
 
-    Raises
-    ------
-    InputError
-        If nothing has been measured yet.
+    Raises InputError if nothing has been measured yet.
     """
     try:
         found: WorkerTimes = read_measured(FILE, WorkerTimes)

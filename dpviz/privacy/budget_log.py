@@ -116,10 +116,7 @@ class Account:
 def granted(epsilon: float) -> float:
     """Epsilon that a debit grants: the requested one, rounded down to whole micro-epsilon.
 
-    Raises
-    ------
-    InputError
-        If it is not between 0.000001 and 1,000,000.
+    Raises InputError if it is not between 0.000001 and 1,000,000.
     """
     return micro("epsilon", epsilon) / MICRO
 
@@ -263,9 +260,11 @@ class Log:
     ) -> str | None:
         """Source for which some of these files were read before; None if none of them was.
 
-        A file is known by its path, by the path of its folder if that was read as a folder, and
-        by its number on the disk, which it keeps when it is renamed. But the number of a deleted
-        file may belong to other data now: so it counts only for who names the source.
+        A file is known by its path, by the path of its folder if that was read as a folder, and by
+        its number on the disk, which it keeps when it is renamed. But the number of a deleted file
+        may belong to other data now: so it counts only for who names the source. Raises
+        PrivacyRefusal if the name is another one; without a name, if there are several sources, or
+        a doubt.
 
         Parameters
         ----------
@@ -275,11 +274,6 @@ class Log:
             Name that was given; None if there is none.
         proposed
             Name that a new source would have then.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the name is another one; without a name, if there are several sources, or a doubt.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}

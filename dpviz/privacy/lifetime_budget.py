@@ -96,6 +96,7 @@ class Budget:
 
     Every call reopens the file, so it sees the spends of other processes. Between two calls the
     file alone is complete. SQLite's locks fail on network folders. Only its user may read it.
+    Raises InputError from every call, in one sentence, if the file can't be used.
 
     Parameters
     ----------
@@ -107,11 +108,6 @@ class Budget:
     unnoted
         Why an older copy of the file is not detected, in one sentence: the note in this user's
         folder is missing, or can't be written. Empty if there is one. Releases continue.
-
-    Raises
-    ------
-    InputError
-        From every call, in one sentence, if the file can't be used.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -125,17 +121,14 @@ class Budget:
     def open(self, source: str, total: float | None = None) -> Account:
         """Return the account of a source; its first use sets the total permanently.
 
+        Raises PrivacyRefusal if the source has another total.
+
         Parameters
         ----------
         source
             Name that the owner gives the data source; the same name for all its versions.
         total
             Lifetime epsilon, rounded down to whole micro-epsilon; None if the source is known.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the source has another total.
         """
         asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
@@ -183,6 +176,9 @@ class Budget:
     ) -> Entry:
         """Debit epsilon from a source's budget, durably, before anything is drawn.
 
+        Raises PrivacyRefusal if less remains; the message states the remaining epsilon. Or if the
+        files belong to another source.
+
         Parameters
         ----------
         source
@@ -203,12 +199,6 @@ class Budget:
         -------
         Entry
             The release must run with its epsilon.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If less remains; the message states the remaining epsilon. Or if the files belong
-            to another source.
         """
         # Two copies of the file may debit the same within one second: without a number of its own
         # both entries would have one hash, and the note would fit both.

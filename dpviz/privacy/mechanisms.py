@@ -106,6 +106,8 @@ class Accountant:
     ) -> NDArray[np.float64]:
         """Laplace mechanism (Dwork 2006): values + Lap(sensitivity / epsilon) each.
 
+        Raises PrivacyRefusal if the budget does not suffice.
+
         Parameters
         ----------
         step
@@ -115,11 +117,6 @@ class Accountant:
             record is at most ``sensitivity``.
         epsilon
             Share of the budget.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the budget does not suffice.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
@@ -161,10 +158,11 @@ class Accountant:
     ) -> Gradual:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
-        Level k is the values + two-sided geometric noise, P(x) in proportion to
-        exp(-abs(x) epsilon_k / sensitivity). Each level is a random function of the next finer
-        one, which does not look at the values: together they cost what the finest costs. Pays for
-        the coarsest; :meth:`finer` pays for more.
+        Level k is the values + two-sided geometric noise, P(x) in proportion to exp(-abs(x)
+        epsilon_k / sensitivity). Each level is a random function of the next finer one, which does
+        not look at the values: together they cost what the finest costs. Pays for the coarsest;
+        :meth:`finer` pays for more. Raises PrivacyRefusal if the budget does not suffice for the
+        finest.
 
         Parameters
         ----------
@@ -174,11 +172,6 @@ class Accountant:
         levels
             From the coarsest to the finest. Budgets are rounded down to what a double as large
             as the last one can hold, so that their differences are exact.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the budget does not suffice for the finest.
         """
         levels = exact_levels(levels)
         self._check_levels(levels)

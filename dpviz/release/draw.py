@@ -99,13 +99,8 @@ class Prepared:
 
         Success does not depend on anything that one record may change: data without records, with
         all records outside or with numbers unfit for computing is as valid as any other data.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the request must not be released.
-        InputError
-            If it does not fit the columns or the grid of counts.
+        Raises PrivacyRefusal if the request must not be released; InputError if it does not fit the
+        columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
@@ -211,8 +206,10 @@ def release(
 ) -> Released:
     """Release a clustering once, and write its bundle.
 
-    Everything that can fail is tested before the debit: the method runs once with secure noise,
-    and this result is discarded. After the debit a crash loses budget, never privacy.
+    Everything that can fail is tested before the debit: the method runs once with secure noise, and
+    this result is discarded. After the debit a crash loses budget, never privacy. Raises
+    PrivacyRefusal where the request must not be released, the budget does not suffice, or the files
+    belong to another source; InputError where request, data, budget file or folder can't be used.
 
     Parameters
     ----------
@@ -231,14 +228,6 @@ def release(
         Folder of the bundle; new or empty.
     before
         Called when all checks are done, right before the debit.
-
-    Raises
-    ------
-    PrivacyRefusal
-        Where the request must not be released, the budget does not suffice, or the files belong to
-        another source.
-    InputError
-        Where request, data, budget file or folder can't be used.
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = _by_name(request.granted(granted(request.config.epsilon)), dataset)

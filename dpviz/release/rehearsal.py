@@ -404,6 +404,8 @@ def rehearse(
 ) -> Rehearsal:
     """Draw a planned release many times on public data, then others that may be better.
 
+    Raises InputError where the plan does not fit the stand-in.
+
     Parameters
     ----------
     request
@@ -419,13 +421,6 @@ def rehearse(
         reports of data without clusters.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where the plan does not fit the stand-in.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)

@@ -21,6 +21,8 @@ _LONGEST_TITLE = 200
 class Request:
     """Everything about a release that does not depend on the data.
 
+    Raises InputError if the title is too long for a line, or a cap has no unit column.
+
     Parameters
     ----------
     config
@@ -34,11 +36,6 @@ class Request:
         record.
     title
         The owner's title in the bundle; may be empty.
-
-    Raises
-    ------
-    InputError
-        If the title is too long for a line, or a cap has no unit column.
     """
 
     config: Configuration

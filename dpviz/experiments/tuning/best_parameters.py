@@ -132,9 +132,10 @@ def best_parameters(
 ) -> ParameterMap:
     """Map a score over two parameters, and find the best pair.
 
-    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a
-    choice that is only sometimes good is not a good choice. On ties, the coarser grid wins, then
-    fewer iterations, then the smaller distance to ``config``.
+    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a choice
+    that is only sometimes good is not a good choice. On ties, the coarser grid wins, then fewer
+    iterations, then the smaller distance to ``config``. Raises InputError where score, parameters
+    and data do not fit together.
 
     Parameters
     ----------
@@ -149,13 +150,6 @@ def best_parameters(
         One draw each in every cell; the share of them that must reach the number.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where score, parameters and data do not fit together.
-    Cancelled
-        Where ``cancelled`` returns true.
 
     Notes
     -----

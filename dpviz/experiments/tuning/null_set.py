@@ -62,7 +62,8 @@ def null_clusters(
 
     Every seed has new points, which are the same for all techniques. So the band includes the
     randomness of the points and of the privacy noise, and no answer depends on one set of points.
-    For this reason the true WaveCluster also has a band.
+    For this reason the true WaveCluster also has a band. Raises InputError where there is no record
+    or no seed.
 
     Parameters
     ----------
@@ -77,13 +78,6 @@ def null_clusters(
         Box of the points; None takes the unit square. Where it lies does not matter.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where there is no record or no seed.
-    Cancelled
-        Where ``cancelled`` returns true.
 
     Notes
     -----

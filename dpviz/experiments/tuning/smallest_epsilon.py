@@ -49,6 +49,8 @@ _COARSE, _NEIGHBOURS = 5, 3
 class Target:
     """What a draw must reach.
 
+    Raises InputError where sign or value can't be used.
+
     Parameters
     ----------
     score
@@ -57,11 +59,6 @@ class Target:
         ``"<="`` or ``">="``.
     value
         Bound on the score, finite.
-
-    Raises
-    ------
-    InputError
-        Where sign or value can't be used.
     """
 
     score: str
@@ -205,8 +202,9 @@ def smallest_epsilon(
 ) -> SmallestEpsilon:
     """Find the smallest budget of a grid at which most draws meet a target.
 
-    Most draws must meet it at that budget and at every larger one of the grid; the seeds are
-    the same throughout, so that the share changes with the budget and not with luck.
+    Most draws must meet it at that budget and at every larger one of the grid; the seeds are the
+    same throughout, so that the share changes with the budget and not with luck. Raises InputError
+    where the method spends no budget, the score is unknown or there is nothing to search.
 
     Parameters
     ----------
@@ -227,13 +225,6 @@ def smallest_epsilon(
         method.
     progress, cancelled
         As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where the method spends no budget, the score is unknown or there is nothing to search.
-    Cancelled
-        Where ``cancelled`` returns true.
 
     Notes
     -----
