@@ -164,10 +164,7 @@ def _rounded(scores: Floats) -> Floats:
 
 
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
-    """Event of one score with the largest bound on the choosing half, and this bound.
-
-    Tries every value as a threshold, with all signs, in both directions.
-    """
+    """Event of one score with the largest bound on the choosing half, and this bound."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
@@ -185,14 +182,12 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
 
 
 def _counts(place: NDArray[np.intp], values: int) -> NDArray[np.intp]:
-    """Number of runs per event, shape (signs, values), from the index of each run's value."""
     equal = np.bincount(place, minlength=values)
     at_most = np.cumsum(equal)
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
 
 
 def _tested(event: Event, without: Floats, joined: Floats) -> Bound:
-    """Bound from one test of one event, in the chosen direction."""
     n = len(without)
     low, high = _log_shares(n, _ERROR)
     few, many = event.count(without), event.count(joined)

@@ -37,7 +37,6 @@ UNIT_SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
-    """Two grids of counts as data sets under the same declared domain."""
     one, other = (
         Source.build(Dataset(name="audit", counts=np.asarray(counts, dtype=np.int64)), 2)
         for counts in (before, after)
@@ -179,10 +178,7 @@ def eleventh_point(claim: float) -> Sources:
 def _record_at(
     place: ArrayLike, points: Floats, claim: float = 1.0, *, declared: bool = True
 ) -> RecordPair:
-    """Records without and with one more at the end; ignores the claim.
-
-    Their domain is the unit cube, or their range if it is not ``declared``.
-    """
+    """Records without and with one more at the end; ignores the claim."""
     unit = Domain(((0.0, 1.0),) * points.shape[1])
     more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
     one, other = (

@@ -155,7 +155,6 @@ def _both(
     sides: tuple[str, str] = ("without", "with the person"),
     **options: Any,
 ) -> tuple[Scenario, ...]:
-    """Published and sound scenario, each with its own fields; ``[1:]`` is the sound one."""
     shared = {
         "method": method,
         "name": name,
@@ -181,7 +180,6 @@ _centers = partial(_both, (*scores.KMEANS_RELEASES, scores.LIKELIHOOD))
 
 
 def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
-    """Grid over the range of the data (published) or over a declared domain (sound)."""
     return _cells(
         method,
         "far-point",
@@ -194,7 +192,6 @@ def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
 
 
 def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
-    """Records outside the L1 ball that the published noise is for."""
     return _centers(
         method,
         "outside-ball",
@@ -209,7 +206,6 @@ def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
 
 
 def _far_range(method: str, runs: int) -> tuple[Scenario, ...]:
-    """Iterations over the range of the data (published) or over a declared domain (sound)."""
     return _centers(
         method,
         "far-range",
@@ -224,7 +220,6 @@ def _far_range(method: str, runs: int) -> tuple[Scenario, ...]:
 
 
 def _far_record(method: str, published: int, sound: int) -> tuple[Scenario, ...]:
-    """Starts from the records or from a noisy grid, with the number of runs of each."""
     return _centers(
         method,
         "far-record",
@@ -296,14 +291,12 @@ def _undeclared(method: str, pair: Callable[[float], tuple[Any, Any]], **options
 
 
 def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
-    """Grid size from the true (published) or a noisy (sound) number of records."""
     pair = partial(data.grid_size, variant="sound", share=share)
     published = {"pair": partial(data.grid_size, variant="published", share=share)}
     return _centers(method, "true-size", _MORE_CELLS, pair, runs, published=published, clusters=1)
 
 
 def _first_record(method: str, runs: int, **options: Any) -> tuple[Scenario, ...]:
-    """Default case: the largest change that a single record makes."""
     text = f"{_NOBODY} at the end of a line."
     return _centers(
         method, "first-record", text, data.first_record, runs, **{"clusters": 1, **options}

@@ -126,7 +126,6 @@ def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
 
 
 def _once(call: Call, config: Any, accountant: Accountant) -> None:
-    """Use one mechanism of a method."""
     call.run(accountant)
 
 
@@ -304,7 +303,6 @@ def measure(
 
 
 def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
-    """Add the figures of a step alone to those of all answers."""
     bug = Bug(result.step, result.factor)
     _, without, joined = collect(replace(only, bug=bug), CLAIM, ALONE, seed)
     budget = ScenarioRuns(only, CLAIM).record(0, seed, 0)[1].ledger.epsilon
@@ -346,5 +344,4 @@ def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
 
 
 def _step(row: StepResult) -> tuple[str, str, str]:
-    """Step of a method with its options."""
     return row.method, str(row.options), row.step

@@ -363,12 +363,10 @@ def promises_privacy(method: str, variant: str) -> bool:
 
 
 def _geometric(values: pd.Series) -> float:
-    """Geometric mean; infinite where one is."""
     return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))
 
 
 def _short(value: float) -> float:
-    """Four digits: more would say nothing."""
     return float(f"{value:.4g}")
 
 
@@ -409,7 +407,6 @@ def write(benchmark: Benchmark, path: Path = FILE) -> None:
 
 
 def _line(entry: Any) -> str:
-    """One entry on one line; an infinite number is null."""
     text = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
     return text.replace("Infinity", "null")
 

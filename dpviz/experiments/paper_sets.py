@@ -77,7 +77,6 @@ _UCI = "archive.ics.uci.edu"
 def _set(
     title: str, records: int | tuple[int, ...], columns: int, source: str, **settings: Any
 ) -> PaperSet:
-    """One set; its key is its title in small letters."""
     return PaperSet(
         name=title.lower(),
         title=title,

@@ -516,7 +516,6 @@ def bounds_table(
 
 
 def _config(row: pd.Series[Any]) -> Config:
-    """Configuration behind a row, but for the grid."""
     return Config(
         method=row["method"],
         density=float(row["density"]),

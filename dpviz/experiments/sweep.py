@@ -56,7 +56,6 @@ MOST_SEED = 2**63 - 1
 
 
 def _type(parameter: Parameter) -> str:
-    """Type of a parameter's column."""
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
@@ -233,7 +232,6 @@ class Plan:
 
     @property
     def _classed(self) -> bool:
-        """Whether some data set has known classes."""
         return any(subject.dataset.classes is not None for subject in self.subjects)
 
     @property
@@ -275,7 +273,6 @@ class Plan:
         return found
 
     def _check_axis(self) -> None:
-        """Check the axis, and put its values in order."""
         known = {one.name: one for one in axes(self.methods)}
         if self.axis not in known:
             raise InputError(
@@ -290,7 +287,6 @@ class Plan:
         object.__setattr__(self, "values", tuple(sorted({check(one) for one in self.values})))
 
     def _check_option(self, option: str, value: object) -> None:
-        """Raise InputError where no method of the plan has a parameter."""
         method, _, name = option.rpartition(".")
         methods = {method} & {*self.methods} if method else self.methods
         having = [one for one in methods if CARDS[one].parameter(name)]
@@ -572,7 +568,6 @@ def _setting(
 
 
 def _seed(seed: object) -> int:
-    """Return a seed, or raise InputError where it is no whole number of the range."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
         raise InputError(f"seed = {shown(seed)}: give a whole number from 0 to {MOST_SEED:,}.")
     return seed
@@ -583,7 +578,6 @@ def _table(
     done: Mapping[str, Scores],
     columns: Sequence[str],
 ) -> pd.DataFrame:
-    """Finished rows in the order of the plan."""
     rows = [
         {"run": row, "seed": seed, **setting.facts, **done[row]}
         for (_, row), (setting, seed) in planned.items()
@@ -610,7 +604,6 @@ _Drawn = tuple[int, dict[str, Scores], list[str]]
 
 
 def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
-    """Cut the rows that are still to be drawn into parts, in their order."""
     parts: list[_Part] = []
     for setting, row, seed in pending:
         last = parts[-1] if parts else None
@@ -624,10 +617,7 @@ def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
 def _draw_parts(
     parts: Sequence[_Part], jobs: int, store: Store | None, done: dict[str, Scores], work: Work
 ) -> list[tuple[int, str]]:
-    """Draw parts into ``done`` until the work is cancelled.
-
-    Returns sentences on what failed, each with the number of its part.
-    """
+    """Draw parts into ``done`` until the work is cancelled."""
     notes: list[tuple[int, str]] = []
     stopped = Event()
     if parts and work.cancelled:

@@ -195,10 +195,8 @@ def compared(rows: Sequence[Cost]) -> str:
 
 
 def _shown(spread: Spread) -> str:
-    """Median to three digits, large ones without an exponent."""
     return f"{spread.median:,.0f}" if spread.median >= 1000 else f"{spread.median:.3g}"
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """Parts as a list in a sentence."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

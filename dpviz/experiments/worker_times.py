@@ -435,19 +435,16 @@ class WorkerTimes:
 
 
 def _set_of(one: Timing) -> tuple[int, int, int]:
-    """What a run read, and by how many."""
     return one.records, one.parts, one.workers
 
 
 def _row(method: str, records: int, workers: int, seconds: float, kind: str) -> dict[str, object]:
-    """Row of the table of times."""
     return {
         "method": method, "workers": workers, "records": records, "seconds": seconds, "kind": kind,
     }  # fmt: skip
 
 
 def _ratio(records: int, workers: int, ratio: float, kind: str) -> dict[str, object]:
-    """Row of the table of ratios."""
     return {"records": records, "workers": workers, "S(m)": ratio, "kind": kind}
 
 
@@ -458,7 +455,6 @@ def check_price(price: float) -> None:
 
 
 def _check(points: float, workers: int) -> None:
-    """Refuse a run without records or workers."""
     if not points > 0:
         raise InputError(f"points = {points:g} leaves nothing to read: give 1 or more.")
     if workers < 1:
@@ -472,7 +468,6 @@ def records_text(records: int) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Write a short time with its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{readable(seconds / size, 2)} {unit}"

@@ -214,7 +214,6 @@ class Log:
         )
 
     def _hash(self, record: Sequence[Any]) -> str:
-        """Hash of the next record."""
         before = self.hashes[-1] if self.hashes else ""
         text = json.dumps([before, len(self.hashes) + 1, *record])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -342,5 +341,4 @@ def _kind(path: str) -> str:
 
 
 def _now() -> str:
-    """Time in UTC to the second, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -81,7 +81,6 @@ def times_at_most(epsilon: float) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    """How many times as likely a result may be."""
     if epsilon > _SPEAKING:
         return "more than a million"
     return f"at most e^{epsilon:.6g} = {times_at_most(epsilon)}"

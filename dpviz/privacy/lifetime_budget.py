@@ -255,10 +255,7 @@ class Budget:
 
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[Log]:
-        """One transaction on a separate connection: all of it is on the disk, or nothing is.
-
-        With ``create``, create a file that is missing or empty.
-        """
+        """One transaction on a separate connection: all of it is on the disk, or nothing is."""
         try:
             place = self._place(create=create)
             # Without COMMIT, closing rolls the transaction back.
@@ -287,11 +284,9 @@ class Budget:
                 raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
-        """Real place of the file, created on request; refused if the file has another name.
-
-        SQLite puts the journal beside the name used to open the file. Under another name it is
-        not found after a crash, and is replayed later, over the debits made meanwhile.
-        """
+        """Real place of the file, created on request; refused if the file has another name."""
+        # SQLite puts the journal beside the name that was opened. Under another name a journal
+        # that a crash left is not found, and is replayed later, over the debits made meanwhile.
         try:
             with _making:
                 if create:
@@ -348,11 +343,7 @@ class Budget:
         return True
 
     def _note(self, log: Log) -> None:
-        """Note the newest record; refuse a file without the record of the last note.
-
-        A file without a note gets one when it is written to: until then, whoever looks at it is
-        told.
-        """
+        """Note the newest record; refuse a file without the record of the last note."""
         self.unnoted = self._found_none
         if not log.stored:  # Note only written records: a crash now must not lock the user out.
             return
@@ -378,7 +369,6 @@ class Budget:
             )
 
     def _sentence(self, error: sqlite3.Error) -> str:
-        """Meaning of SQLite's error for a person."""
         problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
         return f"{self} {problem}."
 
@@ -435,15 +425,13 @@ def _make(path: Path) -> None:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open a file that is complete between transactions, and write each transaction to disk.
-
-    A write-ahead log, which another program may ask for, has the newest entries in another file,
-    which a copy may lack. They are merged as soon as no other program has the file open.
-    """
+    """Open a file that is complete between transactions, and write each transaction to disk."""
     uri, until = f"{path.as_uri()}?mode=rw", time.monotonic() + PATIENCE
     while True:
         connection = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
         try:
+            # Another program may have asked for a write-ahead log: the newest entries would then
+            # stand in a second file, which a copy may lack.
             connection.execute("PRAGMA journal_mode = DELETE")
             # With FULL, a power failure may lose the end of the journal and so the debit.
             connection.execute("PRAGMA synchronous = EXTRA")

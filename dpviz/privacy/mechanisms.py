@@ -456,7 +456,6 @@ def stay_chance(coarse: float, fine: float) -> float:
 
 
 def _log_sinh(x: float) -> float:
-    """Logarithm of sinh(x), without overflow."""
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 

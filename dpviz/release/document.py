@@ -100,7 +100,6 @@ def document(
 
 
 def _method(request: Request) -> Document:
-    """The method, and why it is private."""
     card = request.card
     return {
         "name": card.name,
@@ -129,7 +128,6 @@ _ROUNDED = (
 
 
 def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
-    """The privacy claim, its cost, and its certification."""
     neighbours = request.config.neighbours
     mechanisms = {spend.mechanism for spend in accountant.certificates}
     rounded, nested = ROUNDED in mechanisms, NESTED in mechanisms

@@ -317,11 +317,7 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """Create the temporary folder for the bundle.
-
-    Its name derives from the final folder's name, so that two releases never share it. No other
-    user may read it.
-    """
+    """Create the temporary folder for the bundle, which no other user may read."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -349,16 +345,11 @@ def _part(folder: Path) -> Path:
 
 
 def _unwritable(folder: Path, error: Exception) -> str:
-    """Say that a folder can't be written, and why."""
     return f"out = {shown(folder, 80)} can't be written ({reason(error)}): name another folder."
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then rename their folder: a bundle is complete or does not exist.
-
-    The bundle is for publishing: afterwards, everybody who may read its files by the user's
-    umask may read the folder.
-    """
+    """Write all files, then rename their folder: a bundle is complete or does not exist."""
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:
@@ -366,6 +357,7 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             rights = (part / name).stat().st_mode & 0o777
+        # The bundle is for publishing: whoever may read its files may read the folder.
         part.chmod(rights | (rights & 0o444) >> 2 | 0o700)
         part.replace(folder)
         _settle(folder.parent)

@@ -124,12 +124,10 @@ def _written(value: Any, line: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _readme(document: Document, names: Mapping[str, str]) -> str:
-    """Short text for readers who open the folder."""
     width = max(map(len, names))
     listed = "\n".join(f"  {name:<{width}}  {about}" for name, about in names.items())
     return (

@@ -308,7 +308,6 @@ def made_up(
 
 
 def _apart(places: Floats) -> float:
-    """Smallest squared distance between two places."""
     squares = ((places[:, None] - places) ** 2).sum(axis=2)
     return float(squares[np.triu_indices(len(places), 1)].min(initial=np.inf))
 
@@ -378,7 +377,6 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
 
 
 def _first(request: Request) -> Any:
-    """The family's first method, with the parameters that both have."""
     family, config = request.family, request.config
     shared = {
         one.name: getattr(config, one.name)
@@ -564,35 +562,17 @@ def _released(
 
 
 def _clusters(result: Mapping[str, Any]) -> int:
-    """Number of clusters of a result."""
     return int(result["clusters"]) if result["kind"] == "cells" else len(result["centers"])
 
 
 def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a small picture of a result needs."""
     return {name: result[name] for name in ("kind", "labels", "centers") if name in result}
 
 
 def _matched(
     table: NDArray[np.int64], before: int, *, of_cells: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Match found clusters with true ones, one to one, by the records that they share.
-
-    Parameters
-    ----------
-    table
-        Records by true and by found cluster.
-    before
-        Rows before those of true clusters.
-    of_cells
-        Whether column 0 is none of the found ones.
-
-    Returns
-    -------
-    real, again
-        Found clusters that are a true one: cells share records with it, centres half of them; and
-        true ones that share half of theirs.
-    """
+    """Which found clusters (columns) are a true one, and which true ones (rows) are found again."""
     shared = table[before:, int(of_cells) :]
     rows, columns = linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
@@ -610,7 +590,6 @@ def _loss(forecast: Forecast) -> float:
 
 
 def _about(values: Sequence[float] | Floats) -> str:
-    """Median of counts, rounded."""
     return _number(float(np.median(values)))
 
 
@@ -619,6 +598,5 @@ def _number(value: float) -> str:
 
 
 def _range(values: Floats) -> str:
-    """Band of counts: "8 to 16"."""
     ends = band(values)
     return f"{_number(ends.low)} to {_number(ends.high)}"

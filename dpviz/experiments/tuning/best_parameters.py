@@ -199,7 +199,6 @@ def best_parameters(
 def _axes(
     dataset: Dataset, config: Configuration, over: Mapping[str, Sequence[float]]
 ) -> tuple[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Names and values of the two parameters, checked, those of the settings among them."""
     check_spends(config)
     card = CARDS[config.method]
     known = [name for name in searched(config.method) if card.parameter(name)]
@@ -239,10 +238,7 @@ def _reached(values: Floats, sign: Better, share: float) -> float:
 def _against_points(
     dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
 ) -> Callable[[dict[str, Any], int], float]:
-    """Score against known classes, or the labels that the true run at the first settings gives.
-
-    Returns a function of changed settings and a seed.
-    """
+    """Score against known classes, or the labels that the true run at the first settings gives."""
     family, of_table = family_of(config.method), SCORES[score].of_table
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
     first = family.build(dataset, config, domain, outside)

@@ -153,7 +153,6 @@ class SmallestEpsilon(Displayed):
 
     @property
     def _missed(self) -> str:
-        """Why there is no such budget."""
         best = self.epsilons[int(np.nanargmax(self.shares))]
         end = f"ε = {readable(self.epsilons[-1])}"
         if self.early:
@@ -169,11 +168,9 @@ class SmallestEpsilon(Displayed):
         )
 
     def _draws(self, epsilon: float) -> str:
-        """Write "46 of 50 draws": how many meet the target at a budget."""
         return f"{self._met(epsilon)} of {len(self.seeds)} draws"
 
     def _confidence(self, epsilon: float) -> str:
-        """Confidence interval for the share of all possible draws (Clopper-Pearson)."""
         from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
 
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
@@ -182,7 +179,6 @@ class SmallestEpsilon(Displayed):
         return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
 
     def _met(self, epsilon: float) -> int:
-        """How many draws meet the target at a budget."""
         return int(self.target.met(self.values[self.epsilons.index(epsilon)]).sum())
 
 
