@@ -133,14 +133,8 @@ def highest(runs: int) -> float:
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
     """Clopper-Pearson bounds on a probability; each is wrong with probability at most ``error``.
 
-    Parameters
-    ----------
-    count, n
-        ``count`` of ``n`` independent runs showed the event.
-
-    Notes
-    -----
-    Clopper, Pearson 1934: quantiles of beta distributions.
+    ``count`` of ``n`` independent runs showed the event. Clopper, Pearson 1934: quantiles of beta
+    distributions.
     """
     low = special.betaincinv(count, n - count + 1, error) if count else 0.0
     high = special.betaincinv(count + 1, n - count, 1 - error) if count < n else 1.0

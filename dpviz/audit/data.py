@@ -111,13 +111,8 @@ def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> Recor
     """Many records in one corner of a box; one joins in the opposite corner.
 
     There it changes each count and sum by as much as may be, wherever centres and clip radius lie.
-
-    Parameters
-    ----------
-    size
-        Number of records before. They are one point with a weight, so a run takes no longer.
-    place
-        Where it joins, on the diagonal; 0 is where the others are.
+    ``size`` records before are one point with a weight, so a run takes no longer; ``place`` is
+    where it joins on the diagonal, and 0 is where the others are.
     """
     unit = Domain(((0.0, 1.0),) * columns)
     points = np.array([[0.0], [place]]) * np.ones(columns)
@@ -266,15 +261,9 @@ def shifted_blocks(claim: float) -> RecordPair:
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
     """Number of records for which EUGkM's grid has 10 x 10 cells; with one more, 11 x 11.
 
-    The sound grid would have these sizes if it knew the true number of records. All records lie
-    in one place, so only the number of cells can leak.
-
-    Parameters
-    ----------
-    variant
-        Variant of the grid.
-    share
-        Share of the claim that the method spends on its grid.
+    The sound grid would have these sizes if it knew the true number of records. All records lie in
+    one place, so only the number of cells can leak. The method spends ``share`` of the claim on its
+    grid.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.

@@ -112,12 +112,6 @@ def membership_experiment(
         A WaveCluster technique and its budget; ``"wavecluster"`` draws without noise.
     sample_name
         A sample set with such a person; None uses the first one.
-    draws
-        Runs on each side.
-    seed
-        The same seed gives the same result.
-    progress, cancelled
-        As for :func:`dpviz.audit.runs.audit`.
     """
     check_method(method, METHODS)
     card = METHODS[method].card

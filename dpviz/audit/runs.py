@@ -121,10 +121,6 @@ def audit(
         Runs on each data set; None uses the number that the scenario needs.
     scenario
         Name of one of :func:`dpviz.audit.scenarios.scenarios`; None uses the first.
-    seed
-        The same seed gives the same result.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`, every few runs; counts the runs on both data sets.
     """
     chosen = find(method, variant, scenario)
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
@@ -210,13 +206,7 @@ def with_classifier(
 
 
 class ScenarioRuns:
-    """Runs of a scenario on both data sets at one claim.
-
-    Parameters
-    ----------
-    scenario, claim
-        What to run, and the whole budget.
-    """
+    """Runs of a scenario on both data sets at one claim."""
 
     def __init__(self, scenario: Scenario, claim: float) -> None:
         self.names: list[str] = []
@@ -250,10 +240,7 @@ class ScenarioRuns:
     def calls(self, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
         """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
 
-        Returns
-        -------
-        tuple of two calls, or None
-            None where this run has no such step, or it is a part of nested releases.
+        None where this run has no such step, or it is a part of nested releases.
         """
         answers = self.record(0, seed, number)[1].answers
         for end in range(len(answers)):

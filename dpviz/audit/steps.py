@@ -84,14 +84,8 @@ def step_scenario(
 ) -> Scenario:
     """A sound method on two data sets that differ in all of its steps.
 
-    Parameters
-    ----------
-    method, pair, options
-        As for a :class:`Scenario`.
-    public
-        Steps whose choices are known.
-    runs
-        Runs on each data set with half the noise; fewer where they take long.
+    Choices of the steps in ``public`` are known. ``runs`` are those on each data set with half the
+    noise: fewer where they take long.
     """
     return Scenario(
         name="steps",
@@ -270,14 +264,7 @@ def measure(
 ) -> StepResult:
     """Plant a bug in one step of a method, and audit it.
 
-    Parameters
-    ----------
-    scenario, step, factor
-        Where the bug is, and the factor on the noise.
-    runs
-        Runs on each data set; None uses the number of the committed figures.
-    seed
-        The same seed gives the same figures.
+    ``factor`` is that on the noise; ``runs`` None takes the number of the committed figures.
     """
     from sklearn import config_context
 

@@ -32,15 +32,7 @@ HIDDEN = ("blocks", "sets")
 
 
 class _Built(Accountant):
-    """Accountant of a mechanism as built; its ledger shows the claimed scales.
-
-    Parameters
-    ----------
-    noise, epsilon, neighbours
-        As for :class:`Accountant`.
-    bug
-        Mistake in the noise, or None.
-    """
+    """Accountant of a mechanism as built; its ledger shows the claimed scales."""
 
     def __init__(
         self,
@@ -75,8 +67,6 @@ class Recorder(_Built):
 
     Parameters
     ----------
-    given
-        Noise, epsilon, neighbours and bug, as for the base class.
     answers_only
         Whether to end the method with :class:`TranscriptEnd` as soon as the budget is spent.
         Later steps use only the answers.
@@ -132,8 +122,6 @@ class Replay(_Built):
         Answers of a :class:`Recorder`.
     noise
         Noise of the run that gave them; choices that this run hides are drawn anew.
-    given
-        Epsilon, neighbours and bug of that run.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:

@@ -275,14 +275,7 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that all methods have, and the number of these sets.
 
-    Parameters
-    ----------
-    cells
-        Of one score.
-    value
-        Column to average, one of ``VALUES``.
-    geometric
-        Whether the geometric mean is meant: for ratios.
+    ``cells`` are of one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
 
     Returns
     -------

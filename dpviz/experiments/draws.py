@@ -61,17 +61,6 @@ def many_draws(
     """Draw a setting with many seeds.
 
     Raises InputError where a score is unknown, or there is no seed.
-
-    Parameters
-    ----------
-    trial
-        Method, setting and data.
-    seeds
-        One draw each, at least one.
-    names
-        Scores of ``trial.score_names``.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
     """
     check_scores(names, trial.score_names)
     if not seeds:

@@ -26,17 +26,7 @@ from dpviz.wavecluster.truth import Truth, run, true_config
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoiseFigure(Figure):
-    """Mean size of Laplace noise over budgets.
-
-    Parameters
-    ----------
-    epsilons
-        Budgets.
-    sensitivity
-        Of the answer that gets the noise.
-    repeats
-        Experiments behind each mean.
-    """
+    """Mean size of Laplace noise over budgets."""
 
     epsilons: tuple[float, ...]
     sensitivity: float
@@ -49,13 +39,6 @@ class NoiseFigure(Figure):
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Draw the noise.
-
-        Parameters
-        ----------
-        repeats
-            Experiments of each budget; None takes the paper's.
-        seed
-            First seed.
 
         Returns
         -------
@@ -77,17 +60,7 @@ class NoiseFigure(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture(Figure):
-    """One draw of WaveCluster beside the true clusters.
-
-    Parameters
-    ----------
-    sample
-        Sample set.
-    settings
-        Of the configuration, but those that suit the sample set.
-    seed
-        Seed of the draw.
-    """
+    """One draw of WaveCluster beside the true clusters."""
 
     sample: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -131,10 +104,7 @@ class Picture(Figure):
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """What became of each true cluster.
 
-        Parameters
-        ----------
-        repeats, seed
-            Not used: the picture is one draw with a seed of its own.
+        It is one draw with a seed of its own.
 
         Returns
         -------
@@ -158,15 +128,7 @@ class Picture(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TimeFigure(Figure):
-    """Times of runs on several workers: measured once, and a model of more of them.
-
-    Parameters
-    ----------
-    over
-        What runs along the axis.
-    method
-        Method of the model's curves.
-    """
+    """Times of runs on several workers: measured once, and a model of more of them."""
 
     over: Literal["records", "epsilon", "workers"]
     method: str = "contour"
@@ -185,10 +147,7 @@ class TimeFigure(Figure):
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Return what was measured, and what the model says.
 
-        Parameters
-        ----------
-        repeats, seed
-            Not used: ``python -m tests.benchmarks.mapreduce`` measures again.
+        ``python -m tests.benchmarks.mapreduce`` measures again.
         """
         times = worker_times()
         if self.over == "epsilon":

@@ -158,16 +158,8 @@ COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.DataFrame:
     """Cells that the sound variant of a method loses; equal values are not lost.
 
-    Parameters
-    ----------
-    cells
-        Of one score and one family.
-    method
-        Name of the method.
-    value
-        Column to compare, one of ``VALUES`` of the benchmark.
-    lower
-        Whether less is better.
+    ``cells`` are of one score and one family; ``value`` is the column to compare, one of ``VALUES``
+    of the benchmark; with ``lower``, less is better.
 
     Returns
     -------

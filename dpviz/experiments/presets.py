@@ -394,14 +394,10 @@ def plans(
 
     Parameters
     ----------
-    presets
-        Figures to draw.
     subjects
         Data sets for all of them; None takes the sample sets of each.
     repeats
         Draws of each point; None takes the paper's.
-    seed
-        First seed.
     variant, neighbours
         In place of the published variant, and of one record added or removed.
     """
@@ -453,8 +449,6 @@ def rank_table(
         Rows of a sweep with the score ``k``.
     true
         True run of each data set.
-    axis
-        As in the plan.
 
     Returns
     -------
@@ -488,10 +482,7 @@ def bounds_table(
 ) -> pd.DataFrame:
     """What Theorems 4 to 6 say about k', and what the draws do.
 
-    Parameters
-    ----------
-    table, true, axis
-        As in :func:`rank_table`.
+    Parameters as in :func:`rank_table`.
 
     Returns
     -------

@@ -83,10 +83,7 @@ _TRUE_RUNS = 4
 class SweepCancelled(Cancelled):
     """The sweep was cancelled before it was finished; finished rows stay in the journal.
 
-    Attributes
-    ----------
-    table
-        Finished rows, as the whole sweep would have given them.
+    ``table`` has the finished rows, as the whole sweep would have given them.
     """
 
     def __init__(self, message: str, table: pd.DataFrame | None = None) -> None:
@@ -370,17 +367,11 @@ def run_sweep(
 
     Parameters
     ----------
-    plan
-        What to draw.
-    jobs
-        Processes that work on it.
     out
         Table to write, .csv or .parquet; finished rows are beside it (``.journal``) until it is
         complete. An existing table is replaced unless ``resume``.
     resume
         Reuse the rows of ``out`` and of its journal that the plan contains.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`, after each part of the work; rows are counted.
 
     Returns
     -------
@@ -451,15 +442,6 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
     """Sum up the draws of one score.
 
     Raises InputError where the table has no such score.
-
-    Parameters
-    ----------
-    table
-        As :func:`run_sweep` returns it.
-    score
-        One of its columns.
-    axis
-        As in the plan.
 
     Returns
     -------

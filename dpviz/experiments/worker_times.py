@@ -183,15 +183,7 @@ class PassModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """A measured pass, or the mean of the passes of a run.
-
-    Parameters
-    ----------
-    points, parts, workers
-        What was read, and by how many.
-    seconds
-        How long it took.
-    """
+    """A measured pass, or the mean of the passes of a run."""
 
     points: int
     parts: int
@@ -358,14 +350,8 @@ class WorkerTimes:
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
         """Return what numbers of workers take, by the model: one row for each of ``WORKERS``.
 
-        Raises InputError if the price is negative or no number.
-
-        Parameters
-        ----------
-        method, points
-            Run and number of its records.
-        price
-            Of an hour of one worker, in any currency; 0 leaves the costs out.
+        Raises InputError if the price is negative or no number. ``price`` is that of an hour of one
+        worker, in any currency; 0 leaves the costs out.
         """
         check_price(price)
         rows = []

@@ -102,14 +102,7 @@ def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
 def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
     """Explain epsilon in words: how much the part of one privacy unit can change.
 
-    Parameters
-    ----------
-    epsilon
-        Whole budget.
-    neighbours
-        Relation, and the records of one privacy unit.
-    persons
-        Whether this unit is a person. Else it is a record, and a person may have several.
+    With ``persons`` the unit is a person; else it is a record, and a person may have several.
     """
     compared, holds = _compared(neighbours, persons=persons)
     if not persons and neighbours.cap == 1:

@@ -114,12 +114,7 @@ class Ledger:
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
     """Total cost: sequential spends add up; of a step's parallel spends the largest counts.
 
-    Parameters
-    ----------
-    costs
-        Spends, each with its epsilon.
-    nothing
-        Zero of the number type to compute with.
+    ``nothing`` is the zero of the number type to compute with.
     """
     total, largest = nothing, dict[str, Cost]()
     for spend, cost in costs:

@@ -96,12 +96,8 @@ class Budget:
 
     Every call reopens the file, so it sees the spends of other processes. Between two calls the
     file alone is complete. SQLite's locks fail on network folders. Only its user may read it.
-    Raises InputError from every call, in one sentence, if the file can't be used.
-
-    Parameters
-    ----------
-    path
-        The file. Opening the first source creates it.
+    Raises InputError from every call, in one sentence, if the file can't be used. Opening the first
+    source creates it.
 
     Attributes
     ----------
@@ -125,8 +121,6 @@ class Budget:
 
         Parameters
         ----------
-        source
-            Name that the owner gives the data source; the same name for all its versions.
         total
             Lifetime epsilon, rounded down to whole micro-epsilon; None if the source is known.
         """

@@ -191,10 +191,7 @@ class Accountant:
     def finer(self, gradual: Gradual, level: int) -> NDArray[np.float64]:
         """Pay for a finer one of nested releases: the difference of the two budgets.
 
-        Parameters
-        ----------
-        level
-            Its number.
+        ``level`` is its number.
         """
         self._spend_on(gradual, level, "sequential")
         gradual.known, gradual.noisy = level, gradual.releases[level]
@@ -440,10 +437,7 @@ def geometric(unit: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 def stay_chance(coarse: float, fine: float) -> float:
     """Chance that a coarser release equals the finer one that it is drawn from.
 
-    Parameters
-    ----------
-    coarse, fine
-        Noise scales, the first at least as large.
+    They are given by their noise scales, the first at least as large.
 
     Notes
     -----
@@ -471,12 +465,7 @@ def interval_weights(
 ) -> NDArray[np.float64]:
     """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
 
-    Parameters
-    ----------
-    edges, scores
-        As there, shape (m + 1,) and (m,).
-    scale
-        Noise scale of the spend: 2 * sensitivity / epsilon.
+    Parameters as there, and the noise scale of the spend: 2 * sensitivity / epsilon.
 
     Returns
     -------

@@ -15,16 +15,12 @@ class Precedent:
 
     Parameters
     ----------
-    who, year
-        What was published, by whom, and since when.
     epsilon
         As published; with its period where it is no lifetime budget.
     unit
         Whom or what it protects.
     differs
         Why it does not compare with a pure epsilon of a lifetime.
-    source
-        Where the figure stands.
     """
 
     who: str

@@ -80,8 +80,6 @@ class SecureAccountant(Accountant):
     epsilon
         Whole budget of the run; the epsilon certified by the privacy maps never exceeds it, not
         even by rounding.
-    neighbours
-        Relation and unit.
     unit
         All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for
         counts and sums of records on that lattice. Nested releases are of counts alone: their
@@ -389,21 +387,9 @@ def coins(
     """Coins that say yes with exactly the chance that a coarser release stays the finer one.
 
     A coin compares a random number in [0, 1) with the chance, 64 bits at a time: the next 64 bits
-    are looked at where all before are equal.
-
-    Parameters
-    ----------
-    coarse, fine
-        Noise scales of the two releases, as doubles that stand for themselves.
-    size
-        Number of coins.
-    entropy
-        Returns so many random bytes: the system's, unless a test knows better.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (size,).
+    are looked at where all before are equal. Scales ``coarse`` and ``fine`` are doubles that stand
+    for themselves; ``entropy`` returns so many random bytes: the system's, unless a test knows
+    better.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):

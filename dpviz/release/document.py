@@ -59,18 +59,8 @@ def document(
 ) -> Document:
     """Build the published document of a run.
 
-    Parameters
-    ----------
-    request
-        Public choices, with the budget that was debited.
-    material
-        Declared bounds, names of the columns, and the form of the data.
-    run
-        Run with the accountant.
-    accountant
-        Holds the spends and the epsilon that is certified for them.
-    null_sets
-        As for :func:`dpviz.release.doubt.doubt`.
+    The request has the budget that was debited; the accountant has the spends and the epsilon that
+    is certified for them.
     """
     opendp = version("opendp")
     # What the method chose itself; its configuration has the values.

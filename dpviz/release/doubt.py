@@ -92,8 +92,6 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
 
     Parameters
     ----------
-    document
-        As in ``release.json``, with or without ``doubtful``.
     null_sets
         How many of each kind are drawn at most; by default as many as keep ``LEVEL``. Fewer are
         quicker, to test whether it works at all.

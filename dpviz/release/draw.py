@@ -46,14 +46,10 @@ class Released:
 
     Parameters
     ----------
-    entry
-        Entry in the lifetime budget.
     remaining
         Remaining epsilon of the budget; None if it could no longer be read.
     document
         The published document, as in ``release.json``.
-    folder
-        Where the bundle is.
     files
         Contents of the bundle by file name.
     """
@@ -78,10 +74,6 @@ class Prepared:
 
     Parameters
     ----------
-    request
-        Public choices.
-    columns
-        Names of the columns.
     material
         What the method reads.
     counted
@@ -124,8 +116,6 @@ class Prepared:
             Records in Parquet files, whose columns hold numbers by their types: whether a text's
             cell is one would hang on the record. If the privacy unit is a person, each has no
             more records than its cap.
-        engine
-            Reads them.
         """
         request.check()
         check_parts(source)
@@ -161,14 +151,7 @@ class Prepared:
     ) -> Document:
         """Run the method with noise that nobody can repeat; return everything that is published.
 
-        Parameters
-        ----------
-        epsilon
-            Debited epsilon.
-        accounting
-            Makes the accountant.
-        null_sets
-            As for :func:`dpviz.release.doubt.doubt`.
+        ``epsilon`` is the debited one.
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
@@ -216,8 +199,6 @@ def release(
     dataset
         The owner's data; with ``units`` if the privacy unit is a person. Of stored records each
         person has no more than the cap already.
-    request
-        Public choices.
     engine
         Reads stored records; by default threads of this process.
     budget, source, total

@@ -50,13 +50,6 @@ def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
     """Return the clusters with longitudes from -180 to 180, cut there (RFC 7946, 3.1.9).
 
     Only bounds beyond this range make a difference, such as 170 to 190 or 0 to 360.
-
-    Parameters
-    ----------
-    collection
-        What :func:`clusters` made.
-    document
-        The release.
     """
     domain = on_map(document)["domain"]
     (west, east), _ = domain["bounds"]

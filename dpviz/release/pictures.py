@@ -133,16 +133,8 @@ class Frame:
     def picture(self, name: str, heading: str, line: str, described: str, content: str) -> str:
         """Build a complete file.
 
-        Parameters
-        ----------
-        name
-            Distinguishes the pictures of one page.
-        heading, line
-            Title and the line under it.
-        described
-            Description of the picture for people who can't see it.
-        content
-            Content of the plot and beside it.
+        ``name`` distinguishes the pictures of one page; ``described`` is for people who can't see
+        it.
         """
         wide, high = (pixels(side) for side in self.size)
         room = int((self.size[0] - 16) / (_LABEL * 0.52))
@@ -229,13 +221,8 @@ def counts_svg(document: Document) -> str:
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     """Map of the clusters, each with its number.
 
-    Parameters
-    ----------
-    document
-        The release.
-    collection
-        Its clusters as :func:`dpviz.release.geojson.clusters` made them, all or without the
-        doubtful ones.
+    ``collection`` has clusters of :func:`dpviz.release.geojson.clusters`, all or without the
+    doubtful ones.
     """
     document = on_map(document)
     frame = Frame.build(document, right=44)

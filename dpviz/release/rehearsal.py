@@ -349,10 +349,6 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
 
     Parameters
     ----------
-    request
-        The plan in use.
-    records
-        Public number of records.
     counted
         Whether the data come as a grid of counts, which keep their cells.
     """
@@ -406,19 +402,9 @@ def rehearse(
 
     Parameters
     ----------
-    request
-        The plan; its data are not asked for.
-    stand_in
-        Public data.
-    draws
-        Draws of the plan.
-    counted
-        As for :func:`other_plans`.
     seen
         Receives what is known so far: after a few draws, after all of the plan, and with what it
         reports of data without clusters.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -469,15 +455,7 @@ def _best(
 
 
 class _Draws:
-    """Draws of plans on one stand-in, each made once.
-
-    Parameters
-    ----------
-    stand_in
-        Public data.
-    work
-        Counts the draws.
-    """
+    """Draws of plans on one stand-in, each made once."""
 
     def __init__(self, stand_in: StandIn, work: Work) -> None:
         self._stand_in, self._work = stand_in, work

@@ -34,19 +34,14 @@ if TYPE_CHECKING:
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Write the report.
 
+    The page is well-formed XML, too.
+
     Parameters
     ----------
-    document
-        The release.
     made
         Content of the files made so far, with the maps among them where there are any.
     names
         Name of every file of the bundle, and what it is.
-
-    Returns
-    -------
-    str
-        HTML that is well-formed XML too.
     """
     from markupsafe import Markup
 

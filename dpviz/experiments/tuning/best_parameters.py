@@ -148,8 +148,6 @@ def best_parameters(
         ``config`` are added.
     seeds, share
         One draw each in every cell; the share of them that must reach the number.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
 
     Notes
     -----

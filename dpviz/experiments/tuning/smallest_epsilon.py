@@ -200,18 +200,13 @@ def smallest_epsilon(
 
     Most draws must meet it at that budget and at every larger one of the grid; the seeds are the
     same throughout, so that the share changes with the budget and not with luck. Raises InputError
-    where the method spends no budget, the score is unknown or there is nothing to search.
+    where the method spends no budget, the score is unknown or there is nothing to search. For
+    exploring only: see ``TUNING``.
 
     Parameters
     ----------
     dataset, config, domain, outside
         As for :func:`dpviz.families.trial_of`; epsilon of ``config`` does not matter.
-    target
-        What a draw must reach.
-    seeds
-        One draw each at every budget.
-    epsilons
-        Budgets to search, in any order.
     share
         Share of the draws that must meet the target, in (0, 1].
     search
@@ -219,12 +214,6 @@ def smallest_epsilon(
         between, and draws at the next three above: the same answer with less than half of the
         draws, unless the share falls for a moment farther up. None chooses by the speed of the
         method.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Notes
-    -----
-    For exploring only: see ``TUNING``.
     """
     check_spends(config)
     check_share(share)
