@@ -75,8 +75,6 @@ class Bound:
     ----------
     epsilon
         Lower bound on the privacy loss, never below 0.
-    event
-        The event that was tested.
     without, joined
         Share of the deciding runs on the first and on the second data set that show it.
     """

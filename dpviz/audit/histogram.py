@@ -23,8 +23,6 @@ class Histogram:
 
     Parameters
     ----------
-    score
-        Name of the score.
     edges
         Borders of the bins, ascending; the first and last bin also count values outside.
     without, joined

@@ -30,8 +30,6 @@ class Scenario:
     name
         Key on the command line; the sound and the published variant of the same case have the
         same name.
-    method, variant
-        What is audited.
     description
         One sentence for users: who joins or changes, and why this may be visible.
     pair
@@ -40,16 +38,8 @@ class Scenario:
         Names of the compared scores in :mod:`dpviz.audit.scores`.
     runs
         Runs on each data set; enough to show the effect, in less than half a minute.
-    options
-        Parameters of the method that differ from its defaults.
-    relation
-        Neighbouring relation of the mechanism.
     planted
         Whether the mechanism is a mistake made on purpose, not an available variant.
-    bug
-        Planted mistake in the noise of some steps.
-    run
-        Planted mechanism that replaces the method.
     noise
         Source of the noise; its seed may be known, or some choices may be public.
     sides
@@ -150,26 +140,22 @@ def _both(
     *,
     published: Mapping[str, Any] | None = None,
     sound: Mapping[str, Any] | None = None,
-    noise: Callable[..., NoiseSource] = RunNoise,
-    relation: Relation = "add_remove",
-    sides: tuple[str, str] = ("without", "with the person"),
-    **options: Any,
+    **given: Any,
 ) -> tuple[Scenario, ...]:
-    shared = {
+    """Published and sound scenario; further fields, or options of the method, go to both."""
+    further = {name: given.pop(name) for name in ("noise", "relation", "sides") if name in given}
+    shared: dict[str, Any] = {
         "method": method,
         "name": name,
         "description": description,
         "pair": pair,
         "groups": groups,
         "runs": runs,
-        "options": options,
-        "noise": noise,
-        "relation": relation,
-        "sides": sides,
+        "options": given,
     }
-    own = (published or {}, sound or {})
+    own: tuple[Mapping[str, Any], ...] = (published or {}, sound or {})
     return tuple(
-        Scenario(**{**shared, "variant": variant, **fields})
+        Scenario(**{**shared, **further, "variant": variant, **fields})
         for variant, fields in zip(_VARIANTS, own, strict=True)
     )
 

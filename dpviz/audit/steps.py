@@ -198,18 +198,12 @@ class StepResult:
 
     Parameters
     ----------
-    method, variant, options
-        What was audited, with the options that differ from the defaults.
-    step, share
-        Step with the bug, and its share of the budget.
     factor
         Factor on the noise of that step, one of ``BUGS``.
     pair_loss
         Largest loss of any run on the two data sets; None if there is no limit.
     bound
         Lower bound on epsilon, with 99% confidence.
-    runs
-        Runs on each data set.
     alone
         Where half the noise does not show in all answers: lower bound on the epsilon of the step
         alone, with 99% confidence; None for parts of nested releases.

@@ -25,16 +25,10 @@ class Ablation:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     part, instead
         The part, and what takes its place, for people.
-    data
-        Data set, for people.
     score
         One of :data:`dpviz.experiments.utility.SCORES`, less being better.
-    epsilon
-        Whole budget.
     draws
         Runs of each, with the same seeds.
     whole, without

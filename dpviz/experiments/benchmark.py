@@ -42,12 +42,6 @@ class Promise:
 
     Parameters
     ----------
-    title
-        Name for people.
-    family
-        Family that it is compared with.
-    maker
-        Who made it, with the source.
     guarantee
         What it promises: the relation between neighbours, epsilon and delta, public numbers.
     note
@@ -164,8 +158,6 @@ class Benchmark:
 
     Parameters
     ----------
-    sets
-        Sets by name.
     cells
         One row per score, data, method, variant and epsilon: draws, mean, median, and low and high,
         the 5% and 95% quantiles.
@@ -314,12 +306,8 @@ class Lead:
 
     Parameters
     ----------
-    score
-        Name of the score.
     best, cases
         In how many cases, a set and an epsilon each, it has the best median; number of cases.
-    sets
-        Number of sets.
     """
 
     score: str

@@ -30,8 +30,6 @@ class PaperSet:
         Number of records, as printed and, if it is another one, in the public file.
     columns
         Columns that are clustered: the first ones of the file. One more holds the known classes.
-    source
-        Where it can be had.
     settings
         Parameters that suit it: those of the paper, or its number of clusters.
     """

@@ -34,16 +34,12 @@ class Price:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     data, title, records
         Data set: key, name for people, number of records.
     seen
         Whether constants of the choice may have been chosen on it.
     score
         One of ``SCORES``, more being better.
-    epsilon
-        Whole budget.
     best, chosen, usual
         Mean score with the best choice in hindsight, the private choice, and the defaults.
     """

@@ -97,12 +97,6 @@ class Subject:
 
     Parameters
     ----------
-    name
-        Key in the table.
-    title
-        What to call it on the screen.
-    dataset
-        Its points or counts.
     domain, outside
         As for :func:`dpviz.families.trial_of`; without a domain, each variant takes its own.
     settings
@@ -142,8 +136,6 @@ class Plan:
 
     Parameters
     ----------
-    subjects
-        Data sets, each under a name of its own.
     methods
         Names of methods that spend a budget, of either family.
     epsilons, seeds

@@ -56,14 +56,8 @@ class Cost:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     data, title, records
         Data set: key, name for people, number of records.
-    score
-        One of ``SCORES``.
-    epsilon
-        Whole budget.
     draws
         Runs of each variant, with the same seeds.
     sound, published

@@ -203,10 +203,6 @@ class Timing:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
-    records, parts, workers, epsilon
-        What was run.
     passes
         Passes over the records: start and iterations.
     seconds

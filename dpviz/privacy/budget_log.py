@@ -72,8 +72,6 @@ class Entry:
     ----------
     id
         Number in the file.
-    source
-        Source whose budget was debited.
     epsilon
         Granted epsilon, with which the release runs. It may be below the requested epsilon
         by less than 1e-6.

@@ -65,8 +65,6 @@ class Spend:
     ----------
     step
         Name of the step that used the noise.
-    epsilon
-        Budget spent.
     sensitivity
         Largest change of the noised quantity between neighbours (L1; of K-norm noise in its norm).
     scale

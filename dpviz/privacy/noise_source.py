@@ -56,19 +56,13 @@ class Silenced:
     def __init__(self, source: NoiseSource) -> None:
         self._source = source
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """No noise."""
-        return np.zeros(shape)
-
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """No noise."""
-        return np.zeros(shape)
-
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    def laplace(
+        self, step: str, scale: float, shape: tuple[int, ...], ball: int = 0
     ) -> NDArray[np.float64]:
         """No noise."""
         return np.zeros(shape)
+
+    gumbel = k_norm = laplace
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Uniform draws of the source."""

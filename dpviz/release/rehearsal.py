@@ -77,8 +77,6 @@ class StandIn:
     ----------
     title
         What it is, for a sentence: "five made-up clusters".
-    dataset, domain
-        Records and their bounds.
     labels
         True cluster of every record, shape (n,), -1 = none.
     """
@@ -105,8 +103,6 @@ class Drawn:
 
     Parameters
     ----------
-    result
-        As in ``release.json``.
     real
         Clusters of it that are true ones, shape (R,).
     """
@@ -121,8 +117,6 @@ class Found:
 
     Parameters
     ----------
-    true
-        True clusters.
     reported
         Clusters of the draw, shape (R,).
     invented
@@ -130,8 +124,6 @@ class Found:
         the method is given their number.
     again
         True clusters that share half of their records, or more, with one of the draw.
-    drawn
-        The first draws.
     """
 
     true: int
@@ -158,10 +150,6 @@ class Forecast:
 
     Parameters
     ----------
-    request
-        The plan.
-    found
-        On the stand-in.
     nothing
         Clusters of each draw on evenly spread records, shape (R,); empty until they are drawn,
         and where the method is given the number of clusters.
@@ -222,10 +210,6 @@ class Rehearsal:
 
     Parameters
     ----------
-    stand_in
-        Name of the look-alike.
-    records
-        Of the look-alike.
     places
         Where its true clusters are, shape (clusters, d).
     plan

@@ -29,8 +29,6 @@ class Request:
         Method, budget, neighbours and parameters, of either family.
     domain
         Bounds of the columns; None if nobody declared any.
-    outside
-        Treatment of points outside the domain.
     unit
         Column that identifies persons, if the privacy unit is a person; None if it is a
         record.

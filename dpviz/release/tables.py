@@ -31,8 +31,6 @@ class ClusterFacts:
 
     Parameters
     ----------
-    number
-        Number of the cluster, from 1.
     cells
         Number of its blocks of count cells; 0 if it has a centre instead.
     counted
@@ -41,8 +39,6 @@ class ClusterFacts:
         Noisy number of records; None where the method has none.
     extents
         Lowest and highest value in every column; None where it has a centre instead.
-    center
-        Its centre; None where it is made up of cells.
     doubtful
         Whether noise alone could have made it; None where nobody has judged it.
     """

@@ -45,12 +45,8 @@ class ParameterMap(Displayed):
 
     Parameters
     ----------
-    config
-        Settings that the search began with.
     score, share
         Score, and the share of the draws that reach the number on the map.
-    names
-        The two parameters.
     values
         Values of each, ascending, shapes (A,) and (B,); those of ``config`` are among them.
     reached

@@ -53,8 +53,6 @@ class Target:
 
     Parameters
     ----------
-    score
-        Name of a score of the method's family.
     sign
         ``"<="`` or ``">="``.
     value
