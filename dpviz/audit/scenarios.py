@@ -143,8 +143,10 @@ def _both(
     **given: Any,
 ) -> tuple[Scenario, ...]:
     """Published and sound scenario; further fields, or options of the method, go to both."""
-    further = {name: given.pop(name) for name in ("noise", "relation", "sides") if name in given}
     shared: dict[str, Any] = {
+        name: given.pop(name) for name in ("noise", "relation", "sides") if name in given
+    }
+    shared |= {
         "method": method,
         "name": name,
         "description": description,
@@ -153,9 +155,9 @@ def _both(
         "runs": runs,
         "options": given,
     }
-    own: tuple[Mapping[str, Any], ...] = (published or {}, sound or {})
+    own = dict(published or {}), dict(sound or {})
     return tuple(
-        Scenario(**{**shared, **further, "variant": variant, **fields})
+        Scenario(**(shared | {"variant": variant} | fields))
         for variant, fields in zip(_VARIANTS, own, strict=True)
     )
 
