@@ -31,7 +31,7 @@ from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
 from dpviz.audit.transcript import Call
-from dpviz.base.measured import read_rows
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import Accountant
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.base.measured import read_measured
 from dpviz.base.replace import replacing
+from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
 
@@ -59,50 +59,9 @@ class Promise:
 
 
 #: What stands beside our methods: peers, and results that read no data.
-OTHERS: dict[str, Promise] = {
-    "diffprivlib": Promise(
-        title="diffprivlib KMeans",
-        family="kmeans",
-        maker="IBM, diffprivlib 0.6.6 (Holohan et al. 2019)",
-        guarantee="pure ε, one record added or removed, declared box",
-        note="The claim fails: counts and coordinates get each other's share (1.21 ε in all at "
-        "10 columns), and the range of a column is taken as the sensitivity of its sum.",
-    ),
-    "fastlloyd": Promise(
-        title="FastLloyd",
-        family="kmeans",
-        maker="Diaa, Humphries, Kerschbaum 2024, their code",
-        guarantee="(ε, δ) by Gaussian noise, δ = 1/(n ln n), n is public",
-        note="The generator of iteration 0 has the seed 0 in every run, and counts and sums share "
-        "one: who knows the code knows this noise.",
-    ),
-    "pemeans": Promise(
-        title="PE-means",
-        family="kmeans",
-        maker="Humphries et al. 2026, their code",
-        guarantee="(ε, δ) by Gaussian noise, δ = n^-1.1, n is public",
-    ),
-    "google": Promise(
-        title="Google LSH clustering",
-        family="kmeans",
-        maker="Google, differential-privacy/learning/clustering (experimental)",
-        guarantee="(ε, δ), δ = n^-1.1, one record added or removed, points in a ball",
-    ),
-    "nodata": Promise(
-        title="Centres without data",
-        family="kmeans",
-        maker="sphere packing of Su et al. 2015, section 3",
-        guarantee="reads no data",
-        reference=True,
-    ),
-    "nothing": Promise(
-        title="Empty answer",
-        family="wavecluster",
-        maker="no cell is significant",
-        guarantee="reads no data",
-        reference=True,
-    ),
-}
+OTHERS: dict[str, Promise] = read_table_file(
+    Path(__file__).with_name("peers.toml"), Mapping[str, Promise]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,7 +323,7 @@ class _Stored:
     made: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     sets: tuple[SetFacts, ...]
-    cells: tuple[Mapping[str, Any], ...]
+    cells: tuple[Any, ...]
 
 
 def write(benchmark: Benchmark, path: Path = FILE) -> None:
@@ -396,7 +355,7 @@ def read(path: Path = FILE) -> Benchmark:
     """Read the figures; without a file there are none."""
     if not path.exists():
         return Benchmark(sets={}, cells=summarised(pd.DataFrame(columns=[*KEYS])))
-    found: _Stored = read_measured(path, _Stored)
+    found: _Stored = read_table_file(path, _Stored)
     names = (*_SERIES, *_NUMBERS)
     rows = [
         (*(line[name] for name in _SERIES), *numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from dpviz.base.measured import read_rows
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
 

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from dpviz.base.errors import InputError
-from dpviz.base.measured import read_measured
 from dpviz.base.numbers import power_of_ten, readable
+from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS
 
 #: File of the figures.
@@ -463,7 +463,7 @@ def worker_times() -> WorkerTimes:
     Raises InputError if nothing has been measured yet.
     """
     try:
-        found: WorkerTimes = read_measured(FILE, WorkerTimes)
+        found: WorkerTimes = read_table_file(FILE, WorkerTimes)
     except FileNotFoundError:
         raise InputError(
             "there are no times on workers yet: python -m tests.benchmarks.mapreduce measures "
