@@ -1,4 +1,4 @@
-"""The parser of lessons: what it reads, and one sentence with file and line for the rest."""
+"""The parser of lessons: what it reads, and one sentence with file and step for the rest."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from hypothesis import strategies as st
 import dpviz.teaching.lessons
 from dpviz.base.errors import InputError
 from dpviz.teaching.lessons.condition import parse_condition
-from dpviz.teaching.lessons.parser import FRONT, PARTS, Known, decoded, filled, parse_lesson
+from dpviz.teaching.lessons.parser import FRONT, STEP, Known, filled, parse_lesson
 
 FACTS = ("epsilon", "clusters")
-GOOD = """---
-title: A title
-minutes: 8
-after: You can.
-needs: nothing
----
-# One
-link: wavecluster?data=incomes&epsilon=1
+GOOD = """title = "A title"
+minutes = 8
+after = "You can."
+needs = "nothing"
+
+[[steps]]
+title = "One"
+link = "wavecluster?data=incomes&epsilon=1"
+text = '''
 First line
 second line of {clusters}.
 
 Another paragraph.
-
-look: at that
-question: What?
-- [ ] this
-- [x] that
-reveal: because of
-{epsilon}.
-task: epsilon <= 0.5 and clusters == 2 | Do it.
-formula: a = b
-teacher: They think.
-holds: epsilon == 1
+'''
+look = "at that"
+question = "What?"
+answers = ["this", "that"]
+right = 2
+reveal = '''because of
+{epsilon}.'''
+task = "Do it."
+done = "epsilon <= 0.5 and clusters == 2"
+formula = "a = b"
+teacher = "They think."
+holds = ["epsilon == 1"]
 """
 
 
 def read(text: str):
     known = Known(explorers=("wavecluster", "kmeans"), facts=FACTS, bars=("noise",))
-    return parse_lesson(text, name="x", file="x.md", known=known)
+    return parse_lesson(text.encode(), name="x", file="x.toml", known=known)
 
 
 def test_a_good_file_is_read():
@@ -63,53 +65,65 @@ def test_a_good_file_is_read():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "said"),
+    ("old", "new", "place", "said"),
     [
-        ("---\ntitle", "title", 1, "first line"),
-        ("minutes: 8", "minutes: soon", 3, "soon"),
-        ("minutes: 8", "minutes: 0", 3, "from 1 to"),
-        ("minutes: 8\n", "", 5, '"minutes: ..." is missing'),
-        ("after: You can.", "after:", 4, "is empty"),
-        ("needs: nothing", "author: me", 5, "author"),
-        ("# One", "# ", 7, "no title"),
-        ("link: wave", "lnk: wave", 7, "no link"),
-        ("link: wavecluster", "link: http://evil.invalid/", 8, "no explorer"),
-        ("?data=incomes&epsilon=1", "", 8, "sample set"),
-        ("{clusters}", "{colour}", 9, 'no fact "colour"'),
-        ("{clusters}", "{clusters", 9, "brace"),
-        ("question: What?\n", "", 7, 'no "question'),
-        ("reveal: because of\n{epsilon}.\n", "", 15, 'no "reveal'),
-        ("- [ ] this\n", "", 15, "two answers"),
-        ("- [ ] this", "- [x] this", 15, "mark one"),
-        ("- [ ] this", "- [ ] that", 15, "the same"),
-        ("- [ ] this", "- [ ] {epsilon}", 16, "without facts"),
-        ("question: What?", "question: Is it {epsilon}?", 15, "without facts"),
-        ("epsilon <= 0.5 and", "epsilon is small and", 20, "can't be read"),
-        (" | Do it.", "", 20, '"|"'),
-        ("look: at that", "look: at that\nlook: and that", 15, "twice"),
-        ("look: at that", "bars: gold", 14, 'no bars "gold"'),
-        ("holds: epsilon == 1", "holds: eps == 1", 23, 'no fact "eps"'),
+        ("title = ", "title: ", ": ", "not TOML: .*line 1"),
+        ("minutes = 8", 'minutes = "soon"', ": ", "minutes has to be a whole number"),
+        ("minutes = 8", "minutes = 0", ": ", "from 1 to"),
+        ("minutes = 8\n", "", ": ", '"minutes = ..." is missing'),
+        ('"You can."', '" "', ": ", "is empty"),
+        ("needs = ", 'author = "me"\nneeds = ', ": ", "author"),
+        (GOOD[GOOD.index("[[") :], "steps = []", ": ", '"steps" is empty'),
+        (GOOD[GOOD.index("[[") :], "steps = [1]", ", step 1: ", r"with \[\[steps\]\]"),
+        ("[[steps]]", "[steps]", ": ", "steps has to be a list"),
+        ('title = "One"\n', "", ", step 1: ", '"title = ..." is missing'),
+        ("link = ", "lnk = ", ", step 1: ", '"lnk" is unknown'),
+        ("wavecluster?", "http://evil.invalid/?", ", step 1: ", "no explorer"),
+        ("?data=incomes&epsilon=1", "", ", step 1: ", "sample set"),
+        ("{clusters}", "{colour}", ", step 1: ", 'no fact "colour"'),
+        ("{clusters}", "{clusters", ", step 1: ", "brace"),
+        ('question = "What?"\n', "", ", step 1: ", '"question = ..." is missing'),
+        ("right = 2\n", "", ", step 1: ", '"right = ..." is missing'),
+        ("right = 2", "right = 3", ", step 1: ", "number of an answer, from 1 to 2"),
+        ("right = 2", "right = true", ", step 1: ", "right has to be a whole number"),
+        ('["this", "that"]', '["this"]', ", step 1: ", "two answers"),
+        ('["this", "that"]', '["that", "that"]', ", step 1: ", "the same"),
+        ('["this", "that"]', '["that", 1]', ", step 1: ", "answers has to be a list of texts"),
+        ('"this"', '"{epsilon}"', ", step 1: ", "without facts"),
+        ('"What?"', '"Is it {epsilon}?"', ", step 1: ", "without facts"),
+        ("epsilon <= 0.5 and", "epsilon is small and", ", step 1: ", "can't be read"),
+        ('task = "Do it."\n', "", ", step 1: ", "a task needs both"),
+        ('look = "at that"', 'look = "at that"\nlook = "x"', ": ", "not TOML: .*line 16"),
+        ('look = "at that"', 'bars = "gold"', ", step 1: ", 'no bars "gold"'),
+        ("epsilon == 1", "eps == 1", ", step 1: ", 'no fact "eps"'),
+        ("minutes = 8", f"minutes = 0x{'f' * 9000}", ": ", "from 1 to"),
+        ("minutes = 8", f"minutes = {'9' * 9000}", ": ", "not TOML"),
+        ("minutes = 8", f"minutes = {'[' * 9000}", ": ", "not TOML"),
     ],
 )
-def test_a_bad_file_gets_one_sentence_with_file_and_line(old, new, line, said):
+def test_a_bad_file_gets_one_sentence_with_file_and_place(old, new, place, said):
     assert old in GOOD
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=f"^x\\.toml{place}.*{said}") as error:
         read(GOOD.replace(old, new, 1))
-    assert str(error.value).startswith(f"x.md, line {line}: ")
-    assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
+def test_a_step_is_known_by_its_number():
+    with pytest.raises(InputError, match=r"^x\.toml, step 2: \"link = "):
+        read(f'{GOOD}\n[[steps]]\ntitle = "Two"\n')
+
+
 def test_a_file_that_is_no_text_is_refused():
-    with pytest.raises(InputError, match=r"y\.md, line 2: .*UTF-8"):
-        decoded(b"a\n\xff", "y.md")
-    with pytest.raises(InputError, match="more than 200,000 bytes"):
-        decoded(b"a" * 200_001, "y.md")
+    known = Known(explorers=(), facts=(), bars=())
+    with pytest.raises(InputError, match=r"y\.toml: line 2 is not UTF-8"):
+        parse_lesson(b"a\n\xff", name="y", file="y.toml", known=known)
+    with pytest.raises(InputError, match=r"y\.toml: .*more than 200,000 bytes"):
+        parse_lesson(b"a" * 200_001, name="y", file="y.toml", known=known)
 
 
 PIECES = st.sampled_from(
-    [*GOOD.splitlines(), *(f"{one}:" for one in (*FRONT, *PARTS)), "{", "}", "- [x]", "- [ ]", "#",
-     "# ", "---", "task: | x", "\x00", "link: kmeans?data=x", "{epsilon}"]
+    [*GOOD.splitlines(), *(f"{one} = " for one in (*FRONT, *STEP)), "{", "}", "[[steps]]", "[", "]",
+     '"x"', "\x00", 'link = "kmeans?data=x"', "{epsilon}"]
 )  # fmt: skip
 
 
@@ -121,16 +135,14 @@ PIECES = st.sampled_from(
         lambda cut: GOOD[: cut[0]] + cut[1] + GOOD[cut[0] + cut[2] :]
     ),
 ))  # fmt: skip
-def test_any_text_is_a_lesson_or_one_sentence_with_a_line_of_it(text):
+def test_any_text_is_a_lesson_or_one_sentence(text):
     lesson = said = None
     try:
         lesson = read(text)
     except InputError as error:
         said = str(error)
     if said is not None:
-        found = re.match(r"x\.md, line (\d+): \S", said)
-        assert found
-        assert 1 <= int(found[1]) <= len(re.split(r"\r\n|\n|\r", text))
+        assert re.match(r"x\.toml(, step \d+)?: \S", said)
         assert "\n" not in said
     if lesson is not None:
         assert lesson.steps
@@ -141,7 +153,7 @@ def test_any_text_is_a_lesson_or_one_sentence_with_a_line_of_it(text):
 
 
 def test_no_file_of_the_package_holds_markup_or_an_address():
-    for file in Path(dpviz.teaching.lessons.__file__).parent.glob("*.md"):
+    for file in Path(dpviz.teaching.lessons.__file__).parent.glob("*.toml"):
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"<\w|https?:|!\[|\]\(", text), file.name
 

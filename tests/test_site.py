@@ -237,8 +237,8 @@ def test_bounds_of_audits_are_those_that_the_tests_find_again():
 def test_the_lesson_of_the_tutorial_is_one_and_links_have_names_of_the_app():
     from dpviz.ui.learn.page import KNOWN
 
-    text = next(one for one in blocks(pages()["teacher"].text, "text") if one.startswith("---"))
-    lesson = parse_lesson(text, name="mine", file="mine.md", known=KNOWN)
+    (text,) = blocks(pages()["teacher"].text, "toml")
+    lesson = parse_lesson(text.encode(), name="mine", file="mine.toml", known=KNOWN)
     assert lesson.steps[0].title == "Drag it"
     links = [one.link for family in FAMILIES.values() for one in family.parameters]
     for page in pages().values():

@@ -75,8 +75,6 @@ class Bound:
     ----------
     epsilon
         Lower bound on the privacy loss, never below 0.
-    event
-        The event that was tested.
     without, joined
         Share of the deciding runs on the first and on the second data set that show it.
     """
@@ -90,6 +88,8 @@ class Bound:
 def lower_bound(without: Floats, joined: Floats) -> Bound:
     """Lower bound on epsilon from the scores of runs on two neighbouring data sets.
 
+    Raises InputError if there are too few runs, or the shapes differ.
+
     Parameters
     ----------
     without, joined
@@ -101,11 +101,6 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         ln(p_low / q_high) of the tested event, with p_low and q_high the one-sided
         Clopper-Pearson bounds on its two probabilities. It is at most the true epsilon with
         probability at least :data:`CONFIDENCE`.
-
-    Raises
-    ------
-    InputError
-        If there are too few runs, or the shapes differ.
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(
@@ -136,14 +131,8 @@ def highest(runs: int) -> float:
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
     """Clopper-Pearson bounds on a probability; each is wrong with probability at most ``error``.
 
-    Parameters
-    ----------
-    count, n
-        ``count`` of ``n`` independent runs showed the event.
-
-    Notes
-    -----
-    Clopper, Pearson 1934: quantiles of beta distributions.
+    ``count`` of ``n`` independent runs showed the event. Clopper, Pearson 1934: quantiles of beta
+    distributions.
     """
     low = special.betaincinv(count, n - count + 1, error) if count else 0.0
     high = special.betaincinv(count + 1, n - count, 1 - error) if count < n else 1.0
@@ -167,10 +156,7 @@ def _rounded(scores: Floats) -> Floats:
 
 
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
-    """Event of one score with the largest bound on the choosing half, and this bound.
-
-    Tries every value as a threshold, with all signs, in both directions.
-    """
+    """Event of one score with the largest bound on the choosing half, and this bound."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
@@ -188,14 +174,12 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
 
 
 def _counts(place: NDArray[np.intp], values: int) -> NDArray[np.intp]:
-    """Number of runs per event, shape (signs, values), from the index of each run's value."""
     equal = np.bincount(place, minlength=values)
     at_most = np.cumsum(equal)
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
 
 
 def _tested(event: Event, without: Floats, joined: Floats) -> Bound:
-    """Bound from one test of one event, in the chosen direction."""
     n = len(without)
     low, high = _log_shares(n, _ERROR)
     few, many = event.count(without), event.count(joined)

@@ -21,6 +21,8 @@ CLASSIFIER_NAME = "score of a trained classifier"
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     """Log odds that a run used the second data set, learned from the first half of the runs.
 
+    The model is boosted trees by histograms (Ke 2017).
+
     Parameters
     ----------
     without, joined
@@ -33,10 +35,6 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
         Shape (runs,). A model of the whole first half scores the second half. Within the first
         half, a model of the odd runs scores the even runs and vice versa, since the scores of
         a model on its own training runs are too good.
-
-    Notes
-    -----
-    Boosted trees by histograms (Ke 2017).
     """
     half = len(without) // 2
     both = np.stack([without, joined])

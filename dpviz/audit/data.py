@@ -37,7 +37,6 @@ UNIT_SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
-    """Two grids of counts as data sets under the same declared domain."""
     one, other = (
         Source.build(Dataset(name="audit", counts=np.asarray(counts, dtype=np.int64)), 2)
         for counts in (before, after)
@@ -112,13 +111,8 @@ def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> Recor
     """Many records in one corner of a box; one joins in the opposite corner.
 
     There it changes each count and sum by as much as may be, wherever centres and clip radius lie.
-
-    Parameters
-    ----------
-    size
-        Number of records before. They are one point with a weight, so a run takes no longer.
-    place
-        Where it joins, on the diagonal; 0 is where the others are.
+    ``size`` records before are one point with a weight, so a run takes no longer; ``place`` is
+    where it joins on the diagonal, and 0 is where the others are.
     """
     unit = Domain(((0.0, 1.0),) * columns)
     points = np.array([[0.0], [place]]) * np.ones(columns)
@@ -179,10 +173,7 @@ def eleventh_point(claim: float) -> Sources:
 def _record_at(
     place: ArrayLike, points: Floats, claim: float = 1.0, *, declared: bool = True
 ) -> RecordPair:
-    """Records without and with one more at the end; ignores the claim.
-
-    Their domain is the unit cube, or their range if it is not ``declared``.
-    """
+    """Records without and with one more at the end; ignores the claim."""
     unit = Domain(((0.0, 1.0),) * points.shape[1])
     more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
     one, other = (
@@ -270,15 +261,9 @@ def shifted_blocks(claim: float) -> RecordPair:
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
     """Number of records for which EUGkM's grid has 10 x 10 cells; with one more, 11 x 11.
 
-    The sound grid would have these sizes if it knew the true number of records. All records lie
-    in one place, so only the number of cells can leak.
-
-    Parameters
-    ----------
-    variant
-        Variant of the grid.
-    share
-        Share of the claim that the method spends on its grid.
+    The sound grid would have these sizes if it knew the true number of records. All records lie in
+    one place, so only the number of cells can leak. The method spends ``share`` of the claim on its
+    grid.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.

@@ -23,8 +23,6 @@ class Histogram:
 
     Parameters
     ----------
-    score
-        Name of the score.
     edges
         Borders of the bins, ascending; the first and last bin also count values outside.
     without, joined
@@ -57,7 +55,6 @@ class Histogram:
 
 
 def _edges(values: Floats, threshold: float) -> Floats:
-    """Bin borders for the finite values of both data sets together."""
     different = np.unique(values)
     if not len(different):
         return np.array([0.0, 1.0])
@@ -76,7 +73,6 @@ def _edges(values: Floats, threshold: float) -> Floats:
 
 
 def _between(different: Floats) -> Floats:
-    """Borders half-way between neighbouring values; the outer borders use the same distances."""
     gaps = np.diff(different) if len(different) > 1 else np.ones(1)
     inner = (different[:-1] + different[1:]) / 2
     return np.concatenate([[different[0] - gaps[0] / 2], inner, [different[-1] + gaps[-1] / 2]])

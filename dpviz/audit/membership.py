@@ -104,25 +104,14 @@ def membership_experiment(
 ) -> MembershipExperiment:
     """Draw the number of clusters many times, with and without a person who joins two clusters.
 
+    Raises InputError if the technique or the sample set does not fit, or a number is out of range.
+
     Parameters
     ----------
     method, variant, epsilon
         A WaveCluster technique and its budget; ``"wavecluster"`` draws without noise.
     sample_name
         A sample set with such a person; None uses the first one.
-    draws
-        Runs on each side.
-    seed
-        The same seed gives the same result.
-    progress, cancelled
-        As for :func:`dpviz.audit.runs.audit`.
-
-    Raises
-    ------
-    InputError
-        If the technique or the sample set does not fit, or a number is out of range.
-    Cancelled
-        If ``cancelled`` returns true.
     """
     check_method(method, METHODS)
     card = METHODS[method].card

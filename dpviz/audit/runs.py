@@ -108,6 +108,9 @@ def audit(
 ) -> AuditResult:
     """Compute a lower bound on the true privacy loss of a method.
 
+    Raises InputError if the method, variant or scenario does not exist, or a number is out of
+    range.
+
     Parameters
     ----------
     method, variant
@@ -118,17 +121,6 @@ def audit(
         Runs on each data set; None uses the number that the scenario needs.
     scenario
         Name of one of :func:`dpviz.audit.scenarios.scenarios`; None uses the first.
-    seed
-        The same seed gives the same result.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`, every few runs; counts the runs on both data sets.
-
-    Raises
-    ------
-    InputError
-        If the method, variant or scenario does not exist, or a number is out of range.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     chosen = find(method, variant, scenario)
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
@@ -176,17 +168,12 @@ def collect(
 ) -> tuple[list[str], Floats, Floats]:
     """Scores of independent runs on both data sets.
 
+    Raises InputError if the seed is negative.
+
     Returns
     -------
     names, without, joined
         Names of the scores, and the scores, each of shape (runs, scores).
-
-    Raises
-    ------
-    InputError
-        If the seed is negative.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")
@@ -219,13 +206,7 @@ def with_classifier(
 
 
 class ScenarioRuns:
-    """Runs of a scenario on both data sets at one claim.
-
-    Parameters
-    ----------
-    scenario, claim
-        What to run, and the whole budget.
-    """
+    """Runs of a scenario on both data sets at one claim."""
 
     def __init__(self, scenario: Scenario, claim: float) -> None:
         self.names: list[str] = []
@@ -259,10 +240,7 @@ class ScenarioRuns:
     def calls(self, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
         """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
 
-        Returns
-        -------
-        tuple of two calls, or None
-            None where this run has no such step, or it is a part of nested releases.
+        None where this run has no such step, or it is a part of nested releases.
         """
         answers = self.record(0, seed, number)[1].answers
         for end in range(len(answers)):

@@ -30,8 +30,6 @@ class Scenario:
     name
         Key on the command line; the sound and the published variant of the same case have the
         same name.
-    method, variant
-        What is audited.
     description
         One sentence for users: who joins or changes, and why this may be visible.
     pair
@@ -40,16 +38,8 @@ class Scenario:
         Names of the compared scores in :mod:`dpviz.audit.scores`.
     runs
         Runs on each data set; enough to show the effect, in less than half a minute.
-    options
-        Parameters of the method that differ from its defaults.
-    relation
-        Neighbouring relation of the mechanism.
     planted
         Whether the mechanism is a mistake made on purpose, not an available variant.
-    bug
-        Planted mistake in the noise of some steps.
-    run
-        Planted mechanism that replaces the method.
     noise
         Source of the noise; its seed may be known, or some choices may be public.
     sides
@@ -112,10 +102,7 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
     """Return a scenario by name, or the first one of a method and variant.
 
-    Raises
-    ------
-    InputError
-        If it does not exist; the message lists the choices.
+    Raises InputError if it does not exist; the message lists the choices.
     """
     check_method(method, CARDS)
     if not CARDS[method].spends:
@@ -153,27 +140,24 @@ def _both(
     *,
     published: Mapping[str, Any] | None = None,
     sound: Mapping[str, Any] | None = None,
-    noise: Callable[..., NoiseSource] = RunNoise,
-    relation: Relation = "add_remove",
-    sides: tuple[str, str] = ("without", "with the person"),
-    **options: Any,
+    **given: Any,
 ) -> tuple[Scenario, ...]:
-    """Published and sound scenario, each with its own fields; ``[1:]`` is the sound one."""
-    shared = {
+    """Published and sound scenario; further fields, or options of the method, go to both."""
+    shared: dict[str, Any] = {
+        name: given.pop(name) for name in ("noise", "relation", "sides") if name in given
+    }
+    shared |= {
         "method": method,
         "name": name,
         "description": description,
         "pair": pair,
         "groups": groups,
         "runs": runs,
-        "options": options,
-        "noise": noise,
-        "relation": relation,
-        "sides": sides,
+        "options": given,
     }
-    own = (published or {}, sound or {})
+    own = dict(published or {}), dict(sound or {})
     return tuple(
-        Scenario(**{**shared, "variant": variant, **fields})
+        Scenario(**(shared | {"variant": variant} | fields))
         for variant, fields in zip(_VARIANTS, own, strict=True)
     )
 
@@ -184,7 +168,6 @@ _centers = partial(_both, (*scores.KMEANS_RELEASES, scores.LIKELIHOOD))
 
 
 def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
-    """Grid over the range of the data (published) or over a declared domain (sound)."""
     return _cells(
         method,
         "far-point",
@@ -197,7 +180,6 @@ def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
 
 
 def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
-    """Records outside the L1 ball that the published noise is for."""
     return _centers(
         method,
         "outside-ball",
@@ -212,7 +194,6 @@ def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
 
 
 def _far_range(method: str, runs: int) -> tuple[Scenario, ...]:
-    """Iterations over the range of the data (published) or over a declared domain (sound)."""
     return _centers(
         method,
         "far-range",
@@ -227,7 +208,6 @@ def _far_range(method: str, runs: int) -> tuple[Scenario, ...]:
 
 
 def _far_record(method: str, published: int, sound: int) -> tuple[Scenario, ...]:
-    """Starts from the records or from a noisy grid, with the number of runs of each."""
     return _centers(
         method,
         "far-record",
@@ -299,14 +279,12 @@ def _undeclared(method: str, pair: Callable[[float], tuple[Any, Any]], **options
 
 
 def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
-    """Grid size from the true (published) or a noisy (sound) number of records."""
     pair = partial(data.grid_size, variant="sound", share=share)
     published = {"pair": partial(data.grid_size, variant="published", share=share)}
     return _centers(method, "true-size", _MORE_CELLS, pair, runs, published=published, clusters=1)
 
 
 def _first_record(method: str, runs: int, **options: Any) -> tuple[Scenario, ...]:
-    """Default case: the largest change that a single record makes."""
     text = f"{_NOBODY} at the end of a line."
     return _centers(
         method, "first-record", text, data.first_record, runs, **{"clusters": 1, **options}

@@ -170,14 +170,12 @@ def _position(place: tuple[int, ...]) -> str:
 
 
 def _all(run: Run | KMeansRun, groups: tuple[str, ...]) -> Iterator[Named]:
-    """Named numbers of some groups."""
     for group in groups:
         if group != LIKELIHOOD:
             yield from GROUPS[group](run)
 
 
 def _padded(values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """First ``size`` numbers of a list, with NaN where it has fewer."""
     padded = np.full(size, np.nan)
     given = np.asarray(values, dtype=float)[:size]
     padded[: len(given)] = given
@@ -185,5 +183,4 @@ def _padded(values: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 def _nothing(run: KMeansRun) -> NDArray[np.float64]:
-    """NaN for every coordinate of every centre."""
     return np.full(run.centers.shape, np.nan)

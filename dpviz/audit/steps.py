@@ -14,11 +14,10 @@ the two. Whatever was answered before, it may lose no more than its own share of
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +31,7 @@ from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
 from dpviz.audit.transcript import Call
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import Accountant
 
@@ -84,14 +84,8 @@ def step_scenario(
 ) -> Scenario:
     """A sound method on two data sets that differ in all of its steps.
 
-    Parameters
-    ----------
-    method, pair, options
-        As for a :class:`Scenario`.
-    public
-        Steps whose choices are known.
-    runs
-        Runs on each data set with half the noise; fewer where they take long.
+    Choices of the steps in ``public`` are known. ``runs`` are those on each data set with half the
+    noise: fewer where they take long.
     """
     return Scenario(
         name="steps",
@@ -126,7 +120,6 @@ def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
 
 
 def _once(call: Call, config: Any, accountant: Accountant) -> None:
-    """Use one mechanism of a method."""
     call.run(accountant)
 
 
@@ -205,18 +198,12 @@ class StepResult:
 
     Parameters
     ----------
-    method, variant, options
-        What was audited, with the options that differ from the defaults.
-    step, share
-        Step with the bug, and its share of the budget.
     factor
         Factor on the noise of that step, one of ``BUGS``.
     pair_loss
         Largest loss of any run on the two data sets; None if there is no limit.
     bound
         Lower bound on epsilon, with 99% confidence.
-    runs
-        Runs on each data set.
     alone
         Where half the noise does not show in all answers: lower bound on the epsilon of the step
         alone, with 99% confidence; None for parts of nested releases.
@@ -271,14 +258,7 @@ def measure(
 ) -> StepResult:
     """Plant a bug in one step of a method, and audit it.
 
-    Parameters
-    ----------
-    scenario, step, factor
-        Where the bug is, and the factor on the noise.
-    runs
-        Runs on each data set; None uses the number of the committed figures.
-    seed
-        The same seed gives the same figures.
+    ``factor`` is that on the noise; ``runs`` None takes the number of the committed figures.
     """
     from sklearn import config_context
 
@@ -304,7 +284,6 @@ def measure(
 
 
 def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
-    """Add the figures of a step alone to those of all answers."""
     bug = Bug(result.step, result.factor)
     _, without, joined = collect(replace(only, bug=bug), CLAIM, ALONE, seed)
     budget = ScenarioRuns(only, CLAIM).record(0, seed, 0)[1].ledger.epsilon
@@ -312,10 +291,9 @@ def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
     return replace(result, alone=round(bound, 4), alone_share=round(budget, 6))
 
 
-@cache
 def table() -> tuple[StepResult, ...]:
     """Return the measured figures, in the order of ``SCENARIOS``."""
-    return tuple(StepResult(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
+    return read_rows(FILE, StepResult)
 
 
 def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
@@ -347,5 +325,4 @@ def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
 
 
 def _step(row: StepResult) -> tuple[str, str, str]:
-    """Step of a method with its options."""
     return row.method, str(row.options), row.step

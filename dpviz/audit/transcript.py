@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k
 from dpviz.privacy.noise_source import NoiseSource
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
 
 #: Scale at which two-sided geometric noise is 0 but for one in e^1000.
 _NO_NOISE = 1e-3
@@ -32,15 +32,7 @@ HIDDEN = ("blocks", "sets")
 
 
 class _Built(Accountant):
-    """Accountant of a mechanism as built; its ledger shows the claimed scales.
-
-    Parameters
-    ----------
-    noise, epsilon, neighbours
-        As for :class:`Accountant`.
-    bug
-        Mistake in the noise, or None.
-    """
+    """Accountant of a mechanism as built; its ledger shows the claimed scales."""
 
     def __init__(
         self,
@@ -53,7 +45,6 @@ class _Built(Accountant):
         self._bug = bug
 
     def _spend(self, step: str, *given: Any) -> float:
-        """Record the spend; return the real scale of the noise."""
         scale = super()._spend(step, *given)
         return scale * self._bug.of(step) if self._bug else scale
 
@@ -76,8 +67,6 @@ class Recorder(_Built):
 
     Parameters
     ----------
-    given
-        Noise, epsilon, neighbours and bug, as for the base class.
     answers_only
         Whether to end the method with :class:`TranscriptEnd` as soon as the budget is spent.
         Later steps use only the answers.
@@ -88,47 +77,37 @@ class Recorder(_Built):
         self.answers: list[Any] = []
         self._answers_only = answers_only
 
-    def laplace(self, *given: Any, **named: Any) -> Floats:
-        """Laplace mechanism with a recorded answer."""
-        return self._record(super().laplace(*given, **named))
-
-    def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
-        """Laplace mechanism on disjoint rows with a recorded answer."""
-        return self._record(super().laplace_disjoint(*given, **named))
-
-    def gradual(self, *given: Any, **named: Any) -> Gradual:
-        """Nested releases with the coarsest recorded."""
-        found = super().gradual(*given, **named)
-        self._record(found.noisy)
-        return found
-
-    def finer(self, *given: Any, **named: Any) -> Floats:
-        """Nested releases with a finer one recorded."""
-        return self._record(super().finer(*given, **named))
-
-    def split(self, *given: Any, **named: Any) -> tuple[Floats, Floats]:
-        """Nested releases with the finest, and the numbers beside them, recorded."""
-        return self._record(super().split(*given, **named))
-
-    def k_norm(self, *given: Any, **named: Any) -> Floats:
-        """K-norm mechanism with a recorded answer."""
-        return self._record(super().k_norm(*given, **named))
-
-    def choose(self, *given: Any, **named: Any) -> int:
-        """Exponential mechanism with a recorded answer."""
-        return self._record(super().choose(*given, **named))
-
-    def interval(self, *given: Any, **named: Any) -> tuple[int, float]:
-        """Exponential mechanism over a line; records the point but not its interval."""
-        index, value = super().interval(*given, **named)
-        return index, self._record(value)
-
-    def _record(self, answer: T) -> T:
+    def _record(self, answer: Any) -> None:
         """Record an answer; with ``answers_only``, end after the last one."""
         self.answers.append(answer)
         if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
             raise TranscriptEnd
-        return answer
+
+
+#: What is recorded of what a mechanism returns.
+_ANSWERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(
+        ("laplace", "laplace_disjoint", "finer", "split", "k_norm", "choose"), lambda found: found
+    ),
+    "gradual": lambda found: found.noisy,  # the coarsest release
+    "interval": lambda found: found[1],  # the point, not its interval
+}
+
+
+def _recording(name: str) -> Callable[..., Any]:
+    mechanism, answer = getattr(_Built, name), _ANSWERS[name]
+
+    @wraps(mechanism)
+    def record(recorder: Recorder, *given: Any, **named: Any) -> Any:
+        found = mechanism(recorder, *given, **named)
+        recorder._record(answer(found))
+        return found
+
+    return record
+
+
+for _name in _ANSWERS:
+    setattr(Recorder, _name, _recording(_name))
 
 
 class Replay(_Built):
@@ -143,8 +122,6 @@ class Replay(_Built):
         Answers of a :class:`Recorder`.
     noise
         Noise of the run that gave them; choices that this run hides are drawn anew.
-    given
-        Epsilon, neighbours and bug of that run.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
@@ -226,13 +203,10 @@ class Replay(_Built):
         level: int,
         beside: float = 0.0,
     ) -> None:
-        """Add a finer release's log-likelihood without that of what was known of the values.
-
-        Kernels between levels are left out, as the constants of densities may be: they are equal
-        on all data sets.
-        """
+        """Add a finer release's log-likelihood without that of what was known of the values."""
         exact: Floats = gradual.values[where].astype(float)
         known = gradual.noisy[where]
+        # Kernels between levels are equal on all data sets, as are the constants of densities.
         log = _geometric(finer.ravel() - exact, gradual.scales[level])
         self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
 
@@ -275,7 +249,6 @@ class Replay(_Built):
         return index, answer
 
     def _noisy(self, exact: Floats, scales: Floats) -> Floats:
-        """Return the next answer as a noisy version of the values."""
         answer: Floats = self._remaining.pop(0)
         if answer.shape != exact.shape:
             self._add(-np.inf)
@@ -316,46 +289,6 @@ class Until(Replay):
 
     call: Call | None = None
 
-    def laplace(self, *given: Any, **named: Any) -> Floats:
-        """Return an answer of the Laplace mechanism, or keep its call."""
-        self._reach(Call("laplace", given, named))
-        return super().laplace(*given, **named)
-
-    def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
-        """Return an answer of the Laplace mechanism on disjoint rows, or keep its call."""
-        self._reach(Call("laplace_disjoint", given, named))
-        return super().laplace_disjoint(*given, **named)
-
-    def gradual(self, *given: Any, **named: Any) -> Gradual:
-        """Return the coarsest of nested releases, or end."""
-        self._reach(None)
-        return super().gradual(*given, **named)
-
-    def finer(self, *given: Any) -> Floats:
-        """Return a finer one of nested releases, or end."""
-        self._reach(None)
-        return super().finer(*given)
-
-    def split(self, *given: Any) -> tuple[Floats, Floats]:
-        """Return the finest of nested releases, or end."""
-        self._reach(None)
-        return super().split(*given)
-
-    def k_norm(self, *given: Any, **named: Any) -> Floats:
-        """Return an answer of the K-norm mechanism, or keep its call."""
-        self._reach(Call("k_norm", given, named))
-        return super().k_norm(*given, **named)
-
-    def choose(self, *given: Any, **named: Any) -> int:
-        """Return an answer of the exponential mechanism, or keep its call."""
-        self._reach(Call("choose", given, named))
-        return super().choose(*given, **named)
-
-    def interval(self, *given: Any, **named: Any) -> tuple[int, float]:
-        """Return an answer of the exponential mechanism over a line, or keep its call."""
-        self._reach(Call("interval", given, named))
-        return super().interval(*given, **named)
-
     def _reach(self, call: Call | None) -> None:
         """End at the first call without an answer."""
         if not self._remaining:
@@ -364,6 +297,21 @@ class Until(Replay):
 
     def _add(self, log: float) -> None:
         """Go on after the last answer: the next call is what is asked for."""
+
+
+def _stopping(name: str) -> Callable[..., Any]:
+    mechanism, nested = getattr(Replay, name), name in ("gradual", "finer", "split")
+
+    @wraps(mechanism)
+    def stop(until: Until, *given: Any, **named: Any) -> Any:
+        until._reach(None if nested else Call(name, given, named))
+        return mechanism(until, *given, **named)
+
+    return stop
+
+
+for _name in _ANSWERS:
+    setattr(Until, _name, _stopping(_name))
 
 
 class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error
@@ -384,12 +332,10 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
 
 
 def _geometric(noise: Floats, scale: float) -> float:
-    """Log-likelihood of two-sided geometric noise: P(x) = tanh(1 / (2 scale)) e^(-|x| / scale)."""
     return float((math.log(math.tanh(0.5 / scale)) - np.abs(noise) / scale).sum())
 
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
-    """Logarithm of the (weighted) sum of numbers, from their logarithms."""
     if weights is not None:
         # The largest number may have the weight 0.
         logs = logs[weights > 0] + np.log(weights[weights > 0])

@@ -6,15 +6,13 @@ measures them again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-from dpviz.experiments.measured import about
+from dpviz.experiments.measured import rows_about
 from dpviz.experiments.utility import SCORES, Spread
 
 #: File of the figures.
@@ -27,16 +25,10 @@ class Ablation:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     part, instead
         The part, and what takes its place, for people.
-    data
-        Data set, for people.
     score
         One of :data:`dpviz.experiments.utility.SCORES`, less being better.
-    epsilon
-        Whole budget.
     draws
         Runs of each, with the same seeds.
     whole, without
@@ -62,12 +54,9 @@ class Ablation:
 def parts(method: str | None = None) -> tuple[Ablation, ...]:
     """Return the figures of a method, or all, in the order in which they were measured.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
-    return about(method, _table())
+    return rows_about(method, FILE, Ablation)
 
 
 def sentence(method: str) -> str:
@@ -82,13 +71,3 @@ def sentence(method: str) -> str:
 def frame(rows: Sequence[Ablation]) -> pd.DataFrame:
     """Return the figures as a table: one row each, spreads in columns of their own."""
     return pd.json_normalize([asdict(row) for row in rows], sep="_")
-
-
-@cache
-def _table() -> tuple[Ablation, ...]:
-    """Read the figures."""
-    rows = json.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(
-        Ablation(**row | {name: Spread(**row[name]) for name in ("whole", "without")})
-        for row in rows
-    )

@@ -9,7 +9,7 @@ for k-means the best one that any search or any private run led to.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from dpviz.base.replace import replacing
+from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
 
@@ -41,12 +42,6 @@ class Promise:
 
     Parameters
     ----------
-    title
-        Name for people.
-    family
-        Family that it is compared with.
-    maker
-        Who made it, with the source.
     guarantee
         What it promises: the relation between neighbours, epsilon and delta, public numbers.
     note
@@ -64,50 +59,9 @@ class Promise:
 
 
 #: What stands beside our methods: peers, and results that read no data.
-OTHERS: dict[str, Promise] = {
-    "diffprivlib": Promise(
-        title="diffprivlib KMeans",
-        family="kmeans",
-        maker="IBM, diffprivlib 0.6.6 (Holohan et al. 2019)",
-        guarantee="pure ε, one record added or removed, declared box",
-        note="The claim fails: counts and coordinates get each other's share (1.21 ε in all at "
-        "10 columns), and the range of a column is taken as the sensitivity of its sum.",
-    ),
-    "fastlloyd": Promise(
-        title="FastLloyd",
-        family="kmeans",
-        maker="Diaa, Humphries, Kerschbaum 2024, their code",
-        guarantee="(ε, δ) by Gaussian noise, δ = 1/(n ln n), n is public",
-        note="The generator of iteration 0 has the seed 0 in every run, and counts and sums share "
-        "one: who knows the code knows this noise.",
-    ),
-    "pemeans": Promise(
-        title="PE-means",
-        family="kmeans",
-        maker="Humphries et al. 2026, their code",
-        guarantee="(ε, δ) by Gaussian noise, δ = n^-1.1, n is public",
-    ),
-    "google": Promise(
-        title="Google LSH clustering",
-        family="kmeans",
-        maker="Google, differential-privacy/learning/clustering (experimental)",
-        guarantee="(ε, δ), δ = n^-1.1, one record added or removed, points in a ball",
-    ),
-    "nodata": Promise(
-        title="Centres without data",
-        family="kmeans",
-        maker="sphere packing of Su et al. 2015, section 3",
-        guarantee="reads no data",
-        reference=True,
-    ),
-    "nothing": Promise(
-        title="Empty answer",
-        family="wavecluster",
-        maker="no cell is significant",
-        guarantee="reads no data",
-        reference=True,
-    ),
-}
+OTHERS: dict[str, Promise] = read_table_file(
+    Path(__file__).with_name("peers.toml"), Mapping[str, Promise]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,11 +106,6 @@ class SetFacts:
     known: tuple[str, ...] = ()
     beaten: float = 0.0
 
-    def __post_init__(self) -> None:
-        """Lists of JSON become tuples."""
-        for name in ("families", "known"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-
     def seen_by(self, family: str) -> bool:
         """Whether constants of a family may have been chosen on it."""
         return self.seen or family in self.known
@@ -168,8 +117,6 @@ class Benchmark:
 
     Parameters
     ----------
-    sets
-        Sets by name.
     cells
         One row per score, data, method, variant and epsilon: draws, mean, median, and low and high,
         the 5% and 95% quantiles.
@@ -279,14 +226,7 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that all methods have, and the number of these sets.
 
-    Parameters
-    ----------
-    cells
-        Of one score.
-    value
-        Column to average, one of ``VALUES``.
-    geometric
-        Whether the geometric mean is meant: for ratios.
+    ``cells`` are of one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
 
     Returns
     -------
@@ -325,12 +265,8 @@ class Lead:
 
     Parameters
     ----------
-    score
-        Name of the score.
     best, cases
         In how many cases, a set and an epsilon each, it has the best median; number of cases.
-    sets
-        Number of sets.
     """
 
     score: str
@@ -367,18 +303,27 @@ def promises_privacy(method: str, variant: str) -> bool:
 
 
 def _geometric(values: pd.Series) -> float:
-    """Geometric mean; infinite where one is."""
     return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))
 
 
 def _short(value: float) -> float:
-    """Four digits: more would say nothing."""
     return float(f"{value:.4g}")
 
 
 # -- the file ----------------------------------------------------------------------------
 
+_SERIES = ("score", "data", "method", "variant")
 _NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """The file; a line of ``cells`` has ``_SERIES``, and lists of ``_NUMBERS``."""
+
+    made: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    sets: tuple[SetFacts, ...]
+    cells: tuple[Any, ...]
 
 
 def write(benchmark: Benchmark, path: Path = FILE) -> None:
@@ -401,11 +346,7 @@ def write(benchmark: Benchmark, path: Path = FILE) -> None:
         file.write(f"{{\n{text}\n}}\n".encode())
 
 
-_SERIES = ("score", "data", "method", "variant")
-
-
 def _line(entry: Any) -> str:
-    """One entry on one line; an infinite number is null."""
     text = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
     return text.replace("Infinity", "null")
 
@@ -414,21 +355,21 @@ def read(path: Path = FILE) -> Benchmark:
     """Read the figures; without a file there are none."""
     if not path.exists():
         return Benchmark(sets={}, cells=summarised(pd.DataFrame(columns=[*KEYS])))
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found: _Stored = read_table_file(path, _Stored)
     names = (*_SERIES, *_NUMBERS)
     rows = [
         (*(line[name] for name in _SERIES), *numbers)
-        for line in found["cells"]
+        for line in found.cells
         for numbers in zip(*(line[name] for name in _NUMBERS), strict=True)
     ]
     cells = pd.DataFrame(rows, columns=names)[[*KEYS, "score", *_NUMBERS[1:]]]
     values = ["mean", "median", "low", "high"]
     cells[values] = cells[values].astype(float).fillna(np.inf)
     return Benchmark(
-        sets={one["name"]: SetFacts(**one) for one in found["sets"]},
+        sets={one.name: one for one in found.sets},
         cells=cells,
-        made=found["made"][0],
-        notes=tuple(found["notes"]),
+        made=dict(found.made[0]),
+        notes=found.notes,
     )
 
 

@@ -60,23 +60,7 @@ def many_draws(
 ) -> Draws:
     """Draw a setting with many seeds.
 
-    Parameters
-    ----------
-    trial
-        Method, setting and data.
-    seeds
-        One draw each, at least one.
-    names
-        Scores of ``trial.score_names``.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where a score is unknown, or there is no seed.
-    Cancelled
-        Where ``cancelled`` returns true.
+    Raises InputError where a score is unknown, or there is no seed.
     """
     check_scores(names, trial.score_names)
     if not seeds:

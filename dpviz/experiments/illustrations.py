@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.tables import read_table_file
 from dpviz.data.samples import load_sample, sample
-from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
+from dpviz.experiments.presets import PRESETS, Figure
 from dpviz.experiments.worker_times import worker_times
 from dpviz.families import CARDS
 from dpviz.family.claim import why_not
@@ -26,17 +28,7 @@ from dpviz.wavecluster.truth import Truth, run, true_config
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoiseFigure(Figure):
-    """Mean size of Laplace noise over budgets.
-
-    Parameters
-    ----------
-    epsilons
-        Budgets.
-    sensitivity
-        Of the answer that gets the noise.
-    repeats
-        Experiments behind each mean.
-    """
+    """Mean size of Laplace noise over budgets."""
 
     epsilons: tuple[float, ...]
     sensitivity: float
@@ -49,13 +41,6 @@ class NoiseFigure(Figure):
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Draw the noise.
-
-        Parameters
-        ----------
-        repeats
-            Experiments of each budget; None takes the paper's.
-        seed
-            First seed.
 
         Returns
         -------
@@ -77,17 +62,7 @@ class NoiseFigure(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture(Figure):
-    """One draw of WaveCluster beside the true clusters.
-
-    Parameters
-    ----------
-    sample
-        Sample set.
-    settings
-        Of the configuration, but those that suit the sample set.
-    seed
-        Seed of the draw.
-    """
+    """One draw of WaveCluster beside the true clusters."""
 
     sample: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -131,10 +106,7 @@ class Picture(Figure):
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """What became of each true cluster.
 
-        Parameters
-        ----------
-        repeats, seed
-            Not used: the picture is one draw with a seed of its own.
+        It is one draw with a seed of its own.
 
         Returns
         -------
@@ -158,15 +130,7 @@ class Picture(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TimeFigure(Figure):
-    """Times of runs on several workers: measured once, and a model of more of them.
-
-    Parameters
-    ----------
-    over
-        What runs along the axis.
-    method
-        Method of the model's curves.
-    """
+    """Times of runs on several workers: measured once, and a model of more of them."""
 
     over: Literal["records", "epsilon", "workers"]
     method: str = "contour"
@@ -185,10 +149,7 @@ class TimeFigure(Figure):
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Return what was measured, and what the model says.
 
-        Parameters
-        ----------
-        repeats, seed
-            Not used: ``python -m tests.benchmarks.mapreduce`` measures again.
+        ``python -m tests.benchmarks.mapreduce`` measures again.
         """
         times = worker_times()
         if self.over == "epsilon":
@@ -198,79 +159,19 @@ class TimeFigure(Figure):
         return times.records_frame(self.method)
 
 
-_ALL: tuple[NoiseFigure | Picture | TimeFigure, ...] = (
-    Picture(
-        name="000-2",
-        title="Baseline merges clusters",
-        paper=f"{CHEN}, figure 2",
-        caption=(
-            "Baseline clusters points drawn from a private synopsis, and joins clusters that are "
-            "apart: here the true run has 15 clusters, the draw has 14, since clusters 11 and 12 "
-            "are one. Data and seed are ours; the paper's are not named."
-        ),
-        sample="gaussians",
-        settings={"method": "baseline", "variant": "published", "epsilon": 1.0},
-        seed=13,
-    ),
-    NoiseFigure(
-        name="004-1",
-        title="noise over ε",
-        paper=f"{ZHANG}, figure 1",
-        caption=(
-            "Mean size of Laplace noise with sensitivity 1, ten experiments a budget as in the "
-            "paper, beside the law's 1/ε. A mean of ten has a standard error of a third of it, so "
-            "the paper's curve need not fall smoothly. The budgets are ours."
-        ),
-        epsilons=(0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0),
-        sensitivity=1.0,
-        repeats=10,
-    ),
-    TimeFigure(
-        name="004-5",
-        title="time over records",
-        paper=f"{ZHANG}, figure 5",
-        caption=(
-            "The paper runs contour and DP-Kmeans on five nodes of Hadoop and finds that time "
-            "grows with the records, and that contour is faster. Here both run on one and two "
-            "workers of Dask, over made-up records in Parquet files, as sound variants: the others "
-            "need all records at once. Marks are measured; dashes are a model, calculated for "
-            "more workers and records than were there."
-        ),
-        over="records",
-    ),
-    TimeFigure(
-        name="004-6",
-        title="time over ε",
-        paper=f"{ZHANG}, figure 6",
-        caption=(
-            "The paper says that time falls as ε grows, since less noise needs fewer iterations. "
-            "Here it is flat: noise is drawn once a round, on the driver, on a table of K times "
-            "d + 1 numbers, which takes no time that could be seen. Only the number of passes "
-            "could change the time, and on a million records it is the same at every ε: DPLloyd's "
-            "is fixed, and the others rest after the first iteration and spend what is left on a "
-            "second. On few records noise keeps centres moving, and iterations fall as the paper "
-            "says (Papers page)."
-        ),
-        over="epsilon",
-    ),
-    TimeFigure(
-        name="004-7",
-        title="S(m) over workers",
-        paper=f"{ZHANG}, figure 7",
-        caption=(
-            "S(m) is the time on one worker over that on m. The paper finds little gain on small "
-            "sets, and more the larger the set is. So it is here: what a round and its parts take "
-            "by themselves is shared by nobody. Marks are measured on two workers, which share two "
-            "cores with scheduler and driver; the short line is what two plain loops reach there, "
-            "so no mark can be much above it. Dashes are a model; they have steps where parts "
-            "don't divide evenly among workers."
-        ),
-        over="workers",
-    ),
-)
+@dataclass(frozen=True, kw_only=True)
+class _Illustrations:
+    """The figures of ``illustrations.toml``."""
+
+    pictures: tuple[Picture, ...]
+    noise: tuple[NoiseFigure, ...]
+    times: tuple[TimeFigure, ...]
+
+
+_READ: _Illustrations = read_table_file(Path(__file__).with_suffix(".toml"), _Illustrations)
 
 #: Figures that are no sweep, by name.
-ILLUSTRATIONS = {one.name: one for one in _ALL}
+ILLUSTRATIONS = {one.name: one for one in _READ.pictures + _READ.noise + _READ.times}
 
 #: All figures by name, sweeps or not.
 FIGURES: dict[str, Figure] = dict(sorted({**PRESETS, **ILLUSTRATIONS}.items()))

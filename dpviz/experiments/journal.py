@@ -47,11 +47,8 @@ class Store:
     def held(cls, out: Path) -> Iterator[Store]:
         """Store at a path for one sweep at a time; a journal without rows is removed at the end.
 
-        Raises
-        ------
-        InputError
-            If no table can be written there, another sweep is running, or the journal is not from
-            a sweep; also later, if a file cannot be written.
+        Raises InputError if no table can be written there, another sweep is running, or the journal
+        is not from a sweep; also later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -97,11 +94,8 @@ class Store:
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
         """Put the reused rows into the journal.
 
-        Raises
-        ------
-        InputError
-            If there is a file that no sweep wrote or, with ``anew``, finished rows of an
-            interrupted sweep: they would be lost.
+        Raises InputError if there is a file that no sweep wrote or, with ``anew``, finished rows of
+        an interrupted sweep: they would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):
@@ -143,11 +137,9 @@ class Store:
         _beside(self.out, "journal").unlink(missing_ok=True)
 
     def _number(self, query: str) -> int:
-        """Answer of the journal to a query for one number."""
         return int(self.connection.execute(query).fetchone()[0])
 
     def _written(self, names: Sequence[str]) -> dict[str, Scores]:
-        """Rows of the table."""
         if not self.out.exists():
             return {}
         try:
@@ -171,12 +163,10 @@ class Store:
 
 
 def _beside(out: Path, ending: str) -> Path:
-    """File of the sweep beside its table."""
     return out.with_name(f"{out.name}.{ending}")
 
 
 def _check_out(out: Path) -> None:
-    """Raise InputError if no table can be written there."""
     if out.suffix not in (".csv", ".parquet"):
         raise InputError(f'out = "{out}": name a file that ends in .csv or .parquet.')
     try:
@@ -193,7 +183,6 @@ def _check_out(out: Path) -> None:
 
 
 def _foreign(path: Path) -> InputError:
-    """Error on a file that would be lost."""
     return InputError(
         f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
         "file, so that it is not lost."
@@ -201,7 +190,6 @@ def _foreign(path: Path) -> InputError:
 
 
 def _unusable(out: Path, journal: Path, error: OSError | sqlite3.Error) -> InputError:
-    """Error for a failed operation on the table, or of SQLite on the journal."""
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_NOTADB:
         return _foreign(journal)

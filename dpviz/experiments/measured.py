@@ -1,9 +1,11 @@
-"""Figures that were measured once and stand in files beside this one."""
+"""Figures about methods that were measured once and stand in files beside this one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol, TypeVar
 
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
 
@@ -19,14 +21,12 @@ class Row(Protocol):
 AnyRow = TypeVar("AnyRow", bound=Row)
 
 
-def about(method: str | None, rows: tuple[AnyRow, ...]) -> tuple[AnyRow, ...]:
-    """Return the rows about a method, perhaps none, or for None all, in the order of the file.
+def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
+    """Return the rows of a file about a method, perhaps none, or for None all, in their order.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
+    rows = read_rows(path, kind)
     if method is None:
         return rows
     check_method(method, CARDS)

@@ -30,8 +30,6 @@ class PaperSet:
         Number of records, as printed and, if it is another one, in the public file.
     columns
         Columns that are clustered: the first ones of the file. One more holds the known classes.
-    source
-        Where it can be had.
     settings
         Parameters that suit it: those of the paper, or its number of clusters.
     """
@@ -51,12 +49,8 @@ class PaperSet:
         """Return the records of a table, with their classes if a last column has them.
 
         Some files list class by class, and a method that cuts the list in pieces would get the
-        answer from the order: records with classes are shuffled, always in the same way.
-
-        Raises
-        ------
-        InputError
-            If the table isn't this set, or a cell that is clustered is no number.
+        answer from the order: records with classes are shuffled, always in the same way. Raises
+        InputError if the table isn't this set, or a cell that is clustered is no number.
         """
         if not self.fits(table):
             raise InputError(
@@ -81,7 +75,6 @@ _UCI = "archive.ics.uci.edu"
 def _set(
     title: str, records: int | tuple[int, ...], columns: int, source: str, **settings: Any
 ) -> PaperSet:
-    """One set; its key is its title in small letters."""
     return PaperSet(
         name=title.lower(),
         title=title,

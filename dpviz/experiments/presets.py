@@ -249,29 +249,7 @@ _ALL = (
         sets=("ds1",),
         options={"wavelet": "haar", "level": 1},
         axis="alpha",
-        values=(
-            0.01,
-            0.05,
-            0.1,
-            0.15,
-            0.2,
-            0.25,
-            0.3,
-            0.35,
-            0.4,
-            0.45,
-            0.5,
-            0.55,
-            0.6,
-            0.65,
-            0.7,
-            0.75,
-            0.8,
-            0.85,
-            0.9,
-            0.95,
-            0.99,
-        ),
+        values=(0.01, *(round(0.05 * step, 2) for step in range(1, 20)), 0.99),
     ),
     Preset(
         name="002-1",
@@ -394,14 +372,10 @@ def plans(
 
     Parameters
     ----------
-    presets
-        Figures to draw.
     subjects
         Data sets for all of them; None takes the sample sets of each.
     repeats
         Draws of each point; None takes the paper's.
-    seed
-        First seed.
     variant, neighbours
         In place of the published variant, and of one record added or removed.
     """
@@ -453,8 +427,6 @@ def rank_table(
         Rows of a sweep with the score ``k``.
     true
         True run of each data set.
-    axis
-        As in the plan.
 
     Returns
     -------
@@ -488,10 +460,7 @@ def bounds_table(
 ) -> pd.DataFrame:
     """What Theorems 4 to 6 say about k', and what the draws do.
 
-    Parameters
-    ----------
-    table, true, axis
-        As in :func:`rank_table`.
+    Parameters as in :func:`rank_table`.
 
     Returns
     -------
@@ -516,7 +485,6 @@ def bounds_table(
 
 
 def _config(row: pd.Series[Any]) -> Config:
-    """Configuration behind a row, but for the grid."""
     return Config(
         method=row["method"],
         density=float(row["density"]),

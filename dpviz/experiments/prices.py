@@ -7,15 +7,13 @@ true records.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-from dpviz.experiments.measured import about
+from dpviz.experiments.measured import rows_about
 from dpviz.families import CARDS, family_of
 
 #: File of the figures.
@@ -36,16 +34,12 @@ class Price:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     data, title, records
         Data set: key, name for people, number of records.
     seen
         Whether constants of the choice may have been chosen on it.
     score
         One of ``SCORES``, more being better.
-    epsilon
-        Whole budget.
     best, chosen, usual
         Mean score with the best choice in hindsight, the private choice, and the defaults.
     """
@@ -65,17 +59,14 @@ class Price:
 def prices(method: str | None = None) -> tuple[Price, ...]:
     """Return the figures of a method, or all; those of a method that chooses nothing are none.
 
-    Raises
-    ------
-    InputError
-        If there is no method of this name.
+    Raises InputError if there is no method of this name.
     """
-    return about(method, _table())
+    return rows_about(method, FILE, Price)
 
 
 def of_family(family: str) -> tuple[Price, ...]:
     """Return the figures of all methods of a family."""
-    return tuple(row for row in _table() if CARDS[row.method].family == family)
+    return tuple(row for row in prices() if CARDS[row.method].family == family)
 
 
 def summary(rows: Sequence[Price]) -> pd.DataFrame:
@@ -126,9 +117,3 @@ def _choices(rows: Sequence[Price]) -> tuple[str, str]:
     signs = [one.sign or one.label.split()[-1] for one in chosen]
     usual = [f"{sign} {one.default:g}" for sign, one in zip(signs, chosen, strict=True)]
     return " and ".join(signs), ", ".join(usual)
-
-
-@cache
-def _table() -> tuple[Price, ...]:
-    """Read the figures."""
-    return tuple(Price(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))

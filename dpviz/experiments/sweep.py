@@ -56,7 +56,6 @@ MOST_SEED = 2**63 - 1
 
 
 def _type(parameter: Parameter) -> str:
-    """Type of a parameter's column."""
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
@@ -84,10 +83,7 @@ _TRUE_RUNS = 4
 class SweepCancelled(Cancelled):
     """The sweep was cancelled before it was finished; finished rows stay in the journal.
 
-    Attributes
-    ----------
-    table
-        Finished rows, as the whole sweep would have given them.
+    ``table`` has the finished rows, as the whole sweep would have given them.
     """
 
     def __init__(self, message: str, table: pd.DataFrame | None = None) -> None:
@@ -101,12 +97,6 @@ class Subject:
 
     Parameters
     ----------
-    name
-        Key in the table.
-    title
-        What to call it on the screen.
-    dataset
-        Its points or counts.
     domain, outside
         As for :func:`dpviz.families.trial_of`; without a domain, each variant takes its own.
     settings
@@ -141,12 +131,11 @@ class Subject:
 class Plan:
     """What to draw: every method at every epsilon with every seed, on every data set.
 
-    All methods have the same seeds (common random numbers).
+    All methods have the same seeds (common random numbers). Raises InputError where there is
+    nothing to draw, or something does not exist.
 
     Parameters
     ----------
-    subjects
-        Data sets, each under a name of its own.
     methods
         Names of methods that spend a budget, of either family.
     epsilons, seeds
@@ -162,11 +151,6 @@ class Plan:
     axis, values
         Parameter that runs along the axis of a figure, one of :func:`axes`. Epsilon needs no
         values; any other parameter takes its values here, at every epsilon.
-
-    Raises
-    ------
-    InputError
-        Where there is nothing to draw, or something does not exist.
     """
 
     subjects: tuple[Subject, ...]
@@ -237,7 +221,6 @@ class Plan:
 
     @property
     def _classed(self) -> bool:
-        """Whether some data set has known classes."""
         return any(subject.dataset.classes is not None for subject in self.subjects)
 
     @property
@@ -279,7 +262,6 @@ class Plan:
         return found
 
     def _check_axis(self) -> None:
-        """Check the axis, and put its values in order."""
         known = {one.name: one for one in axes(self.methods)}
         if self.axis not in known:
             raise InputError(
@@ -294,7 +276,6 @@ class Plan:
         object.__setattr__(self, "values", tuple(sorted({check(one) for one in self.values})))
 
     def _check_option(self, option: str, value: object) -> None:
-        """Raise InputError where no method of the plan has a parameter."""
         method, _, name = option.rpartition(".")
         methods = {method} & {*self.methods} if method else self.methods
         having = [one for one in methods if CARDS[one].parameter(name)]
@@ -343,10 +324,7 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
 def subject_of_sample(name: str) -> Subject:
     """Sample set with the parameters that suit it.
 
-    Raises
-    ------
-    InputError
-        Where there is no such set.
+    Raises InputError where there is no such set.
     """
     known = sample(name)
     return Subject(
@@ -375,19 +353,17 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Draw all rows of a plan.
 
+    Raises InputError where a parameter is wrong whatever the data, or ``out`` can't be written;
+    without ``resume`` also where an interrupted sweep left finished rows there; SweepCancelled
+    where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
+
     Parameters
     ----------
-    plan
-        What to draw.
-    jobs
-        Processes that work on it.
     out
         Table to write, .csv or .parquet; finished rows are beside it (``.journal``) until it is
         complete. An existing table is replaced unless ``resume``.
     resume
         Reuse the rows of ``out`` and of its journal that the plan contains.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`, after each part of the work; rows are counted.
 
     Returns
     -------
@@ -395,14 +371,6 @@ def run_sweep(
         One row per data set and method, in the order of the plan, epsilon, value of the axis and
         seed: ``COLUMNS``, then the scores, NaN where a family lacks one. ``attrs["notes"]`` are
         sentences on the methods that do not fit a data set, of which there are no rows.
-
-    Raises
-    ------
-    InputError
-        Where a parameter is wrong whatever the data, or ``out`` can't be written; without
-        ``resume`` also where an interrupted sweep left finished rows there.
-    SweepCancelled
-        Where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
     """
     return run_sweeps(
         (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
@@ -465,14 +433,7 @@ def groups(axis: str) -> list[str]:
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
     """Sum up the draws of one score.
 
-    Parameters
-    ----------
-    table
-        As :func:`run_sweep` returns it.
-    score
-        One of its columns.
-    axis
-        As in the plan.
+    Raises InputError where the table has no such score.
 
     Returns
     -------
@@ -480,11 +441,6 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
         Per data set, method, variant, epsilon and value of the axis: draws, mean, median, low and
         high: the 5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
         Methods whose family lacks the score have no row.
-
-    Raises
-    ------
-    InputError
-        Where the table has no such score.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)
@@ -586,7 +542,6 @@ def _setting(
 
 
 def _seed(seed: object) -> int:
-    """Return a seed, or raise InputError where it is no whole number of the range."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
         raise InputError(f"seed = {shown(seed)}: give a whole number from 0 to {MOST_SEED:,}.")
     return seed
@@ -597,7 +552,6 @@ def _table(
     done: Mapping[str, Scores],
     columns: Sequence[str],
 ) -> pd.DataFrame:
-    """Finished rows in the order of the plan."""
     rows = [
         {"run": row, "seed": seed, **setting.facts, **done[row]}
         for (_, row), (setting, seed) in planned.items()
@@ -624,7 +578,6 @@ _Drawn = tuple[int, dict[str, Scores], list[str]]
 
 
 def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
-    """Cut the rows that are still to be drawn into parts, in their order."""
     parts: list[_Part] = []
     for setting, row, seed in pending:
         last = parts[-1] if parts else None
@@ -638,10 +591,7 @@ def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
 def _draw_parts(
     parts: Sequence[_Part], jobs: int, store: Store | None, done: dict[str, Scores], work: Work
 ) -> list[tuple[int, str]]:
-    """Draw parts into ``done`` until the work is cancelled.
-
-    Returns sentences on what failed, each with the number of its part.
-    """
+    """Draw parts into ``done`` until the work is cancelled."""
     notes: list[tuple[int, str]] = []
     stopped = Event()
     if parts and work.cancelled:

@@ -12,17 +12,15 @@ axes, so NICV itself differs between the two; its ratio to the noise-free optimu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from dpviz.base.errors import InputError
-from dpviz.experiments.measured import about
+from dpviz.experiments.measured import rows_about
 from dpviz.families import CARDS
 
 #: File of the figures.
@@ -39,8 +37,6 @@ BUDGET = 0.5
 
 #: Two medians that differ by no more than this share are alike.
 CLEAR = 0.2
-
-_SPREADS = ("sound", "sound_on_range", "published")
 
 Verdict = Literal["better", "worse", "alike"]
 
@@ -60,14 +56,8 @@ class Cost:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
     data, title, records
         Data set: key, name for people, number of records.
-    score
-        One of ``SCORES``.
-    epsilon
-        Whole budget.
     draws
         Runs of each variant, with the same seeds.
     sound, published
@@ -117,14 +107,10 @@ class Cost:
 def costs(method: str | None = None) -> tuple[Cost, ...]:
     """Return the measured figures, of one method or of all.
 
-    Empty for a method that has no two variants to compare.
-
-    Raises
-    ------
-    InputError
-        Where no method of that name exists.
+    Empty for a method that has no two variants to compare. Raises InputError where no method of
+    that name exists.
     """
-    return about(method, _all())
+    return rows_about(method, FILE, Cost)
 
 
 def frame(rows: Sequence[Cost]) -> pd.DataFrame:
@@ -157,10 +143,7 @@ def frame(rows: Sequence[Cost]) -> pd.DataFrame:
 def sentence(method: str) -> str:
     """Return one sentence on what soundness costs or gains for a method.
 
-    Raises
-    ------
-    InputError
-        Where no method of that name exists.
+    Raises InputError where no method of that name exists.
     """
     rows = costs(method)
     if not rows:
@@ -173,10 +156,7 @@ def sentence(method: str) -> str:
 def compared(rows: Sequence[Cost]) -> str:
     """Return one sentence on a method's figures: medians of its error at one budget.
 
-    Raises
-    ------
-    InputError
-        Where no figure is one of these.
+    Raises InputError where no figure is one of these.
     """
     shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:
@@ -209,19 +189,8 @@ def compared(rows: Sequence[Cost]) -> str:
 
 
 def _shown(spread: Spread) -> str:
-    """Median to three digits, large ones without an exponent."""
     return f"{spread.median:,.0f}" if spread.median >= 1000 else f"{spread.median:.3g}"
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """Parts as a list in a sentence."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-
-
-@cache
-def _all() -> tuple[Cost, ...]:
-    """Read every figure, once."""
-    return tuple(
-        Cost(**row | {name: Spread(**row[name]) for name in _SPREADS})
-        for row in json.loads(FILE.read_text(encoding="utf-8"))
-    )

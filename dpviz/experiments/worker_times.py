@@ -7,7 +7,6 @@ more of them and for more records.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ import pandas as pd
 
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import power_of_ten, readable
+from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS
 
 #: File of the figures.
@@ -110,10 +110,7 @@ class PassModel:
     def seconds(self, points: float, workers: int, parts: int | None = None) -> float:
         """Return the seconds of a pass; ``parts`` None lays records as :func:`parts_of` does.
 
-        Raises
-        ------
-        InputError
-            If there are no records or no workers.
+        Raises InputError if there are no records or no workers.
         """
         _check(points, workers)
         parts, size = _laid(points, parts)
@@ -186,15 +183,7 @@ class PassModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """A measured pass, or the mean of the passes of a run.
-
-    Parameters
-    ----------
-    points, parts, workers
-        What was read, and by how many.
-    seconds
-        How long it took.
-    """
+    """A measured pass, or the mean of the passes of a run."""
 
     points: int
     parts: int
@@ -214,10 +203,6 @@ class Timing:
 
     Parameters
     ----------
-    method
-        Name in :data:`dpviz.families.CARDS`.
-    records, parts, workers, epsilon
-        What was run.
     passes
         Passes over the records: start and iterations.
     seconds
@@ -361,17 +346,8 @@ class WorkerTimes:
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
         """Return what numbers of workers take, by the model: one row for each of ``WORKERS``.
 
-        Parameters
-        ----------
-        method, points
-            Run and number of its records.
-        price
-            Of an hour of one worker, in any currency; 0 leaves the costs out.
-
-        Raises
-        ------
-        InputError
-            If the price is negative or no number.
+        Raises InputError if the price is negative or no number. ``price`` is that of an hour of one
+        worker, in any currency; 0 leaves the costs out.
         """
         check_price(price)
         rows = []
@@ -441,19 +417,16 @@ class WorkerTimes:
 
 
 def _set_of(one: Timing) -> tuple[int, int, int]:
-    """What a run read, and by how many."""
     return one.records, one.parts, one.workers
 
 
 def _row(method: str, records: int, workers: int, seconds: float, kind: str) -> dict[str, object]:
-    """Row of the table of times."""
     return {
         "method": method, "workers": workers, "records": records, "seconds": seconds, "kind": kind,
     }  # fmt: skip
 
 
 def _ratio(records: int, workers: int, ratio: float, kind: str) -> dict[str, object]:
-    """Row of the table of ratios."""
     return {"records": records, "workers": workers, "S(m)": ratio, "kind": kind}
 
 
@@ -464,7 +437,6 @@ def check_price(price: float) -> None:
 
 
 def _check(points: float, workers: int) -> None:
-    """Refuse a run without records or workers."""
     if not points > 0:
         raise InputError(f"points = {points:g} leaves nothing to read: give 1 or more.")
     if workers < 1:
@@ -478,7 +450,6 @@ def records_text(records: int) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Write a short time with its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{readable(seconds / size, 2)} {unit}"
@@ -489,22 +460,13 @@ def _time(seconds: float) -> str:
 def worker_times() -> WorkerTimes:
     """Read the figures.
 
-    Raises
-    ------
-    InputError
-        If nothing has been measured yet.
+    Raises InputError if nothing has been measured yet.
     """
     try:
-        found = json.loads(FILE.read_text(encoding="utf-8"))
+        found: WorkerTimes = read_table_file(FILE, WorkerTimes)
     except FileNotFoundError:
         raise InputError(
             "there are no times on workers yet: python -m tests.benchmarks.mapreduce measures "
             "them on an idle machine."
         ) from None
-    return WorkerTimes(
-        **found
-        | {
-            "models": {name: PassModel(**one) for name, one in found["models"].items()},
-            "timings": tuple(Timing(**one) for one in found["timings"]),
-        }
-    )
+    return found

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,11 +28,8 @@ State = Literal["debited", "released"]
 #: Micro-epsilon in an epsilon of 1.
 MICRO = 10**6
 
-#: Distinguishes our files from other programs' databases ("dpvb"). Version 1 had one table of
-#: sources and one of entries, in units of 1e-12.
+#: Distinguishes our files from other programs' databases ("dpvb").
 APPLICATION, VERSION = 0x64707662, 2
-
-_OLD_PARTS = 10**6  # units of version 1 per micro-epsilon
 
 _SCHEMA = (
     """CREATE TABLE log (
@@ -76,8 +72,6 @@ class Entry:
     ----------
     id
         Number in the file.
-    source
-        Source whose budget was debited.
     epsilon
         Granted epsilon, with which the release runs. It may be below the requested epsilon
         by less than 1e-6.
@@ -120,10 +114,7 @@ class Account:
 def granted(epsilon: float) -> float:
     """Epsilon that a debit grants: the requested one, rounded down to whole micro-epsilon.
 
-    Raises
-    ------
-    InputError
-        If it is not between 0.000001 and 1,000,000.
+    Raises InputError if it is not between 0.000001 and 1,000,000.
     """
     return micro("epsilon", epsilon) / MICRO
 
@@ -172,12 +163,12 @@ class Log:
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, connection: sqlite3.Connection, text: str, moment: str | None = None) -> Log:
+    def begun(cls, connection: sqlite3.Connection, text: str) -> Log:
         """Start the log of a file; the text distinguishes it from other files."""
         for statement in _SCHEMA:
             connection.execute(statement)
         log = cls(connection)
-        log.append("file", "", 0, text, moment)
+        log.append("file", "", 0, text)
         return log
 
     @classmethod
@@ -210,11 +201,9 @@ class Log:
         number, found = record
         return self.hashes[number - 1 : number] == [found]
 
-    def append(
-        self, kind: str, source: str, amount: int, text: str = "", moment: str | None = None
-    ) -> None:
+    def append(self, kind: str, source: str, amount: int, text: str = "") -> None:
         """Write a record."""
-        record = (kind, source, amount, text, moment or _now())
+        record = (kind, source, amount, text, _now())
         found = self._hash(record)
         self._take(*record)
         self.hashes.append(found)
@@ -223,7 +212,6 @@ class Log:
         )
 
     def _hash(self, record: Sequence[Any]) -> str:
-        """Hash of the next record."""
         before = self.hashes[-1] if self.hashes else ""
         text = json.dumps([before, len(self.hashes) + 1, *record])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -269,9 +257,11 @@ class Log:
     ) -> str | None:
         """Source for which some of these files were read before; None if none of them was.
 
-        A file is known by its path, by the path of its folder if that was read as a folder, and
-        by its number on the disk, which it keeps when it is renamed. But the number of a deleted
-        file may belong to other data now: so it counts only for who names the source.
+        A file is known by its path, by the path of its folder if that was read as a folder, and by
+        its number on the disk, which it keeps when it is renamed. But the number of a deleted file
+        may belong to other data now: so it counts only for who names the source. Raises
+        PrivacyRefusal if the name is another one; without a name, if there are several sources, or
+        a doubt.
 
         Parameters
         ----------
@@ -281,11 +271,6 @@ class Log:
             Name that was given; None if there is none.
         proposed
             Name that a new source would have then.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the name is another one; without a name, if there are several sources, or a doubt.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}
@@ -353,53 +338,5 @@ def _kind(path: str) -> str:
     return os.path.join(folder, re.sub("[0-9]+", "0", name).casefold())
 
 
-def take_over(connection: sqlite3.Connection) -> None:
-    """Convert the finer amounts of version 1 to a log; rounding never increases a budget.
-
-    The cumulative spends of a source are rounded up, its total down; a total below the spent
-    amount becomes the spent amount. So the remaining budget does not grow, and shrinks by less
-    than two micro-epsilon. Raises DamagedError.
-    """
-    try:
-        sources = connection.execute(
-            "SELECT id, name, total, created FROM sources ORDER BY rowid"
-        ).fetchall()
-        entries = connection.execute(
-            "SELECT id, source, epsilon, what, state, time FROM entries ORDER BY id"
-        ).fetchall()
-        made = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'")
-        # Version 1 never deleted rows.
-        if [row[0] for row in entries] != list(range(1, (made.fetchone() or (0,))[0] + 1)):
-            raise ValueError
-        spent = dict.fromkeys((key for key, *_ in sources), 0)
-        amounts = []
-        for _, key, parts, *_ in entries:
-            before, spent[key] = spent[key], spent[key] + parts
-            amounts.append(_rounded_up(spent[key]) - _rounded_up(before))
-        # Its start identifies the file, so an older copy that is converted later is recognized.
-        text = f"version 1: {json.dumps(sources[0])}" if sources else secrets.token_hex(16)
-        for table in ("entries", "sources"):
-            connection.execute(f"DROP TABLE {table}")
-        log = Log.begun(connection, text, sources[0][3] if sources else None)
-        for key, name, total, created in sources:
-            if not 0 <= spent[key] <= total:
-                raise ValueError
-            whole = max(total // _OLD_PARTS, _rounded_up(spent[key]))
-            log.append("opened", name, whole, moment=created)
-        typed = {key: name for key, name, *_ in sources}
-        for (number, key, _, text, state, moment), amount in zip(entries, amounts, strict=True):
-            log.append("debited", typed[key], amount, text, moment)
-            if state == "released":
-                log.append("released", typed[key], number, moment=moment)
-    except (ValueError, TypeError, LookupError, RecursionError):
-        raise DamagedError("is damaged") from None
-
-
-def _rounded_up(parts: int) -> int:
-    """Amount of version 1 in whole micro-epsilon, rounded up."""
-    return -(-parts // _OLD_PARTS)
-
-
 def _now() -> str:
-    """Time in UTC to the second, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -81,7 +81,6 @@ def times_at_most(epsilon: float) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    """How many times as likely a result may be."""
     if epsilon > _SPEAKING:
         return "more than a million"
     return f"at most e^{epsilon:.6g} = {times_at_most(epsilon)}"
@@ -103,14 +102,7 @@ def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
 def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
     """Explain epsilon in words: how much the part of one privacy unit can change.
 
-    Parameters
-    ----------
-    epsilon
-        Whole budget.
-    neighbours
-        Relation, and the records of one privacy unit.
-    persons
-        Whether this unit is a person. Else it is a record, and a person may have several.
+    With ``persons`` the unit is a person; else it is a record, and a person may have several.
     """
     compared, holds = _compared(neighbours, persons=persons)
     if not persons and neighbours.cap == 1:

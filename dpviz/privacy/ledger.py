@@ -65,8 +65,6 @@ class Spend:
     ----------
     step
         Name of the step that used the noise.
-    epsilon
-        Budget spent.
     sensitivity
         Largest change of the noised quantity between neighbours (L1; of K-norm noise in its norm).
     scale
@@ -114,12 +112,7 @@ class Ledger:
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
     """Total cost: sequential spends add up; of a step's parallel spends the largest counts.
 
-    Parameters
-    ----------
-    costs
-        Spends, each with its epsilon.
-    nothing
-        Zero of the number type to compute with.
+    ``nothing`` is the zero of the number type to compute with.
     """
     total, largest = nothing, dict[str, Cost]()
     for spend, cost in costs:

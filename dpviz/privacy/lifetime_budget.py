@@ -50,7 +50,6 @@ from dpviz.privacy.budget_log import (
     Log,
     decimal,
     micro,
-    take_over,
 )
 from dpviz.privacy.origin import Origin
 
@@ -97,22 +96,14 @@ class Budget:
 
     Every call reopens the file, so it sees the spends of other processes. Between two calls the
     file alone is complete. SQLite's locks fail on network folders. Only its user may read it.
-
-    Parameters
-    ----------
-    path
-        The file. Opening the first source creates it.
+    Raises InputError from every call, in one sentence, if the file can't be used. Opening the first
+    source creates it.
 
     Attributes
     ----------
     unnoted
         Why an older copy of the file is not detected, in one sentence: the note in this user's
         folder is missing, or can't be written. Empty if there is one. Releases continue.
-
-    Raises
-    ------
-    InputError
-        From every call, in one sentence, if the file can't be used.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -126,17 +117,12 @@ class Budget:
     def open(self, source: str, total: float | None = None) -> Account:
         """Return the account of a source; its first use sets the total permanently.
 
+        Raises PrivacyRefusal if the source has another total.
+
         Parameters
         ----------
-        source
-            Name that the owner gives the data source; the same name for all its versions.
         total
             Lifetime epsilon, rounded down to whole micro-epsilon; None if the source is known.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the source has another total.
         """
         asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
@@ -184,6 +170,9 @@ class Budget:
     ) -> Entry:
         """Debit epsilon from a source's budget, durably, before anything is drawn.
 
+        Raises PrivacyRefusal if less remains; the message states the remaining epsilon. Or if the
+        files belong to another source.
+
         Parameters
         ----------
         source
@@ -204,12 +193,6 @@ class Budget:
         -------
         Entry
             The release must run with its epsilon.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If less remains; the message states the remaining epsilon. Or if the files belong
-            to another source.
         """
         # Two copies of the file may debit the same within one second: without a number of its own
         # both entries would have one hash, and the note would fit both.
@@ -266,10 +249,7 @@ class Budget:
 
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[Log]:
-        """One transaction on a separate connection: all of it is on the disk, or nothing is.
-
-        With ``create``, create a file that is missing or empty.
-        """
+        """One transaction on a separate connection: all of it is on the disk, or nothing is."""
         try:
             place = self._place(create=create)
             # Without COMMIT, closing rolls the transaction back.
@@ -298,11 +278,9 @@ class Budget:
                 raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
-        """Real place of the file, created on request; refused if the file has another name.
-
-        SQLite puts the journal beside the name used to open the file. Under another name it is
-        not found after a crash, and is replayed later, over the debits made meanwhile.
-        """
+        """Real place of the file, created on request; refused if the file has another name."""
+        # SQLite puts the journal beside the name that was opened. Under another name a journal
+        # that a crash left is not found, and is replayed later, over the debits made meanwhile.
         try:
             with _making:
                 if create:
@@ -336,39 +314,30 @@ class Budget:
 
     def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
         """Verified log of the file; started on request if the file is empty."""
-        version = self._version(connection)
-        if version is None:
-            return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
-        if version < VERSION:
-            take_over(connection)
-            # A separate transaction: it persists even if the requested operation fails.
-            connection.execute("COMMIT")
-            connection.execute("BEGIN IMMEDIATE")
-            self._written = Log.read(connection).newest
-        return Log.read(connection)
+        if self._is_ours(connection):
+            return Log.read(connection)
+        return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
 
-    def _version(self, connection: sqlite3.Connection) -> int | None:
-        """Version of the file, None if it is empty; refuse foreign or damaged files."""
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is a budget file, and not empty; refuse foreign or damaged files."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if application or tables:
                 raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_NOTADB]}.")
-            return None
+            return False
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in (1, VERSION):
+        if version > VERSION:
             raise InputError(f"{self} was written by a newer version of this program: update it.")
+        if version != VERSION:
+            raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
         # Budget whose spends a damaged page hides could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
-        return int(version)
+        return True
 
     def _note(self, log: Log) -> None:
-        """Note the newest record; refuse a file without the record of the last note.
-
-        A file without a note gets one when it is written to: until then, whoever looks at it is
-        told.
-        """
+        """Note the newest record; refuse a file without the record of the last note."""
         self.unnoted = self._found_none
         if not log.stored:  # Note only written records: a crash now must not lock the user out.
             return
@@ -394,7 +363,6 @@ class Budget:
             )
 
     def _sentence(self, error: sqlite3.Error) -> str:
-        """Meaning of SQLite's error for a person."""
         problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
         return f"{self} {problem}."
 
@@ -451,15 +419,13 @@ def _make(path: Path) -> None:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open a file that is complete between transactions, and write each transaction to disk.
-
-    A write-ahead log, as in version 1, has the newest entries in another file, which a copy may
-    lack. Its entries are merged as soon as no other program has the file open.
-    """
+    """Open a file that is complete between transactions, and write each transaction to disk."""
     uri, until = f"{path.as_uri()}?mode=rw", time.monotonic() + PATIENCE
     while True:
         connection = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
         try:
+            # Another program may have asked for a write-ahead log: the newest entries would then
+            # stand in a second file, which a copy may lack.
             connection.execute("PRAGMA journal_mode = DELETE")
             # With FULL, a power failure may lose the end of the journal and so the debit.
             connection.execute("PRAGMA synchronous = EXTRA")

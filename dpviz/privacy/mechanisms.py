@@ -106,6 +106,8 @@ class Accountant:
     ) -> NDArray[np.float64]:
         """Laplace mechanism (Dwork 2006): values + Lap(sensitivity / epsilon) each.
 
+        Raises PrivacyRefusal if the budget does not suffice.
+
         Parameters
         ----------
         step
@@ -115,11 +117,6 @@ class Accountant:
             record is at most ``sensitivity``.
         epsilon
             Share of the budget.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the budget does not suffice.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
@@ -161,10 +158,11 @@ class Accountant:
     ) -> Gradual:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
-        Level k is the values + two-sided geometric noise, P(x) in proportion to
-        exp(-abs(x) epsilon_k / sensitivity). Each level is a random function of the next finer
-        one, which does not look at the values: together they cost what the finest costs. Pays for
-        the coarsest; :meth:`finer` pays for more.
+        Level k is the values + two-sided geometric noise, P(x) in proportion to exp(-abs(x)
+        epsilon_k / sensitivity). Each level is a random function of the next finer one, which does
+        not look at the values: together they cost what the finest costs. Pays for the coarsest;
+        :meth:`finer` pays for more. Raises PrivacyRefusal if the budget does not suffice for the
+        finest.
 
         Parameters
         ----------
@@ -174,11 +172,6 @@ class Accountant:
         levels
             From the coarsest to the finest. Budgets are rounded down to what a double as large
             as the last one can hold, so that their differences are exact.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the budget does not suffice for the finest.
         """
         levels = exact_levels(levels)
         self._check_levels(levels)
@@ -198,10 +191,7 @@ class Accountant:
     def finer(self, gradual: Gradual, level: int) -> NDArray[np.float64]:
         """Pay for a finer one of nested releases: the difference of the two budgets.
 
-        Parameters
-        ----------
-        level
-            Its number.
+        ``level`` is its number.
         """
         self._spend_on(gradual, level, "sequential")
         gradual.known, gradual.noisy = level, gradual.releases[level]
@@ -447,10 +437,7 @@ def geometric(unit: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 def stay_chance(coarse: float, fine: float) -> float:
     """Chance that a coarser release equals the finer one that it is drawn from.
 
-    Parameters
-    ----------
-    coarse, fine
-        Noise scales, the first at least as large.
+    They are given by their noise scales, the first at least as large.
 
     Notes
     -----
@@ -463,7 +450,6 @@ def stay_chance(coarse: float, fine: float) -> float:
 
 
 def _log_sinh(x: float) -> float:
-    """Logarithm of sinh(x), without overflow."""
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 
@@ -479,12 +465,7 @@ def interval_weights(
 ) -> NDArray[np.float64]:
     """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
 
-    Parameters
-    ----------
-    edges, scores
-        As there, shape (m + 1,) and (m,).
-    scale
-        Noise scale of the spend: 2 * sensitivity / epsilon.
+    Parameters as there, and the noise scale of the spend: 2 * sensitivity / epsilon.
 
     Returns
     -------

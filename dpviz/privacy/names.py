@@ -148,17 +148,13 @@ def _stray_mark(name: str) -> bool:
 
 
 def _looks(name: str) -> set[str]:
-    """Appearances of a name: as typed, in lower case and in upper case, without its format.
-
-    A person who ignores the case may recognize it by any of these.
-    """
+    """Appearances of a name: as typed, in lower case and in upper case, without its format."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
     stem = without_format(plain)
     return {_skeleton(one) for one in (stem, stem.casefold(), stem.upper())}
 
 
 def _skeleton(text: str) -> str:
-    """Skeleton: equal for texts that look alike (UTS39, section 4)."""
     table = _prototypes()
     for form in ("NFC", "NFD", "NFD"):
         text = "".join(table.get(one, one) for one in unicodedata.normalize(form, text))
@@ -167,7 +163,6 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """Look-alike of each character that has one."""
     table = {_STRETCH: ""}
     lines = files("dpviz.privacy").joinpath("confusables.txt").read_text("ascii").splitlines()
     for line in lines:

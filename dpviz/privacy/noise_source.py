@@ -51,29 +51,18 @@ class Silenced:
 
     Starts and other random choices stay those of the source; Laplace, K-norm and Gumbel noise
     is 0, so that an exponential mechanism takes the best candidate.
-
-    Parameters
-    ----------
-    source
-        Where starts and choices come from.
     """
 
     def __init__(self, source: NoiseSource) -> None:
         self._source = source
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """No noise."""
-        return np.zeros(shape)
-
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """No noise."""
-        return np.zeros(shape)
-
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    def laplace(
+        self, step: str, scale: float, shape: tuple[int, ...], ball: int = 0
     ) -> NDArray[np.float64]:
         """No noise."""
         return np.zeros(shape)
+
+    gumbel = k_norm = laplace
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Uniform draws of the source."""
@@ -87,13 +76,8 @@ class Silenced:
 class SeededNoise:
     """Reproducible noise for exploring, one stream per step.
 
-    Parameters
-    ----------
-    seed
-        Non-negative whole number.
-    key
-        Extra numbers that tell apart draws under one seed (the fold of a
-        cross-validation, say).
+    ``key`` has extra numbers that tell apart draws under one seed, such as the fold of a
+    cross-validation.
     """
 
     def __init__(self, seed: int, *key: int) -> None:
@@ -132,13 +116,10 @@ def unit_k_norm(
 ) -> NDArray[np.float64]:
     """Independent rows z of density proportional to exp(-norm of z), shape (m, D).
 
-    The norm is the one whose unit body holds the cube [-1, 1] in each of the first D - ball
-    columns and the Euclidean unit ball in the last ``ball`` columns: the larger one of the
-    largest entry and the length. A row is Gamma(D + 1) times a uniform point of that body.
-
-    Notes
-    -----
-    Hardt, Talwar 2010, "On the geometry of differential privacy".
+    The norm is the one whose unit body holds the cube [-1, 1] in each of the first D - ball columns
+    and the Euclidean unit ball in the last ``ball`` columns: the larger one of the largest entry
+    and the length. A row is Gamma(D + 1) times a uniform point of that body. See Hardt, Talwar
+    2010, "On the geometry of differential privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)

@@ -151,12 +151,10 @@ def _rounded(
 
 
 def _decimal(uniform: _Uniform, context: Context) -> Decimal:
-    """Value of a uniform number's digits."""
     return context.divide(Decimal(uniform.number), Decimal(1 << uniform.digits))
 
 
 def _minus_log(uniforms: list[_Uniform], context: Context) -> Decimal | None:
-    """-log of a product of uniform numbers; None where it is too near 0 for its digits."""
     product, digits = 1, 0
     for one in uniforms:
         product, digits = product * one.number, digits + one.digits

@@ -80,8 +80,6 @@ class SecureAccountant(Accountant):
     epsilon
         Whole budget of the run; the epsilon certified by the privacy maps never exceeds it, not
         even by rounding.
-    neighbours
-        Relation and unit.
     unit
         All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for
         counts and sums of records on that lattice. Nested releases are of counts alone: their
@@ -184,11 +182,9 @@ class SecureAccountant(Accountant):
         return self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
-        """Add the certificate to the spend just made: the maps certify each level's budget.
-
-        Budgets of levels differ by exact doubles, so what is paid for a level is their sum.
-        """
+        """Add the certificate to the spend just made: the maps certify each level's budget."""
         spend = self._spends.pop()
+        # Budgets of levels differ by exact doubles, so what is paid for a level is their sum.
         paid = {
             "sensitivity": self._units(gradual.sensitivity, 1.0),
             "scale": gradual.scales[level],
@@ -332,11 +328,7 @@ class SecureAccountant(Accountant):
     def _whole(
         self, step: str, values: NDArray[np.number] | float, unit: float | None = None
     ) -> NDArray[np.int64]:
-        """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units.
-
-        Values beyond 2^53 units are clipped: that does not increase the difference of two
-        values, and a refusal would reveal the record that reaches the limit.
-        """
+        """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units."""
         unit = unit or self.unit
         exact = np.asarray(values, dtype=float) / unit
         # Refuses NaN and infinity as well.
@@ -345,10 +337,11 @@ class SecureAccountant(Accountant):
                 f"step {step} can't be released: its values are no whole multiples of "
                 f"{unit:g}, and only those get noise that keeps them safe."
             )
+        # Clipping does not increase the difference of two values; a refusal would reveal the
+        # record that reaches the limit.
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Values with noise, in their own scale."""
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
     def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
@@ -394,21 +387,9 @@ def coins(
     """Coins that say yes with exactly the chance that a coarser release stays the finer one.
 
     A coin compares a random number in [0, 1) with the chance, 64 bits at a time: the next 64 bits
-    are looked at where all before are equal.
-
-    Parameters
-    ----------
-    coarse, fine
-        Noise scales of the two releases, as doubles that stand for themselves.
-    size
-        Number of coins.
-    entropy
-        Returns so many random bytes: the system's, unless a test knows better.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (size,).
+    are looked at where all before are equal. Scales ``coarse`` and ``fine`` are doubles that stand
+    for themselves; ``entropy`` returns so many random bytes: the system's, unless a test knows
+    better.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -449,7 +430,6 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
 
 
 def _sinh_of_half(scale: float) -> Decimal:
-    """sinh(1 / (2 scale)); scales are between 2^-30 and 2^60."""
     half = 1 / (2 * Decimal(scale))
     return ((2 * half).exp() - 1) / half.exp()  # twice of it
 
@@ -532,15 +512,13 @@ def _discrete_laplace(scale: float) -> Measurement:
 
 
 def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
-    """Number of the highest noisy score; L-infinity distance between neighbours' scores.
-
-    OpenDP supports monotone scores, with the same factor 1 as :meth:`Accountant.choose`. An
-    exchange is one record less and one more; the map covers it because it is linear.
-    """
+    """Number of the highest noisy score; L-infinity distance between neighbours' scores."""
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence
     from opendp.metrics import linf_distance
 
+    # Monotone scores have the factor 1, as in :meth:`Accountant.choose`. An exchange is one record
+    # less and one more; the map covers it because it is linear.
     metric = linf_distance(T="i64", monotonic=monotone)
     return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
 
@@ -562,13 +540,7 @@ _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True
 def _calibrated(
     step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
 ) -> tuple[Measurement, float, float]:
-    """Measurement with the least noise that its map certifies for epsilon; its scale; the map.
-
-    Parameters
-    ----------
-    change
-        Sensitivity in units.
-    """
+    """Measurement with the least noise that its map certifies for epsilon; its scale; the map."""
     scale = mechanism.factor * change / float(epsilon)
     if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(
@@ -589,13 +561,7 @@ def _calibrated(
 
 
 def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None) -> Fraction:
-    """Certified epsilon of all spends, composed as on the ledger, without rounding.
-
-    Parameters
-    ----------
-    apart
-        Step and composition of the next spend: parallel ones of its step share its cost.
-    """
+    """Certified epsilon of all spends, composed as on the ledger, without rounding."""
     costs = (
         (spend, Fraction(spend.certified if isinstance(spend, CertifiedSpend) else spend.epsilon))
         for spend in spends
@@ -605,12 +571,10 @@ def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None
 
 
 def _above(value: Fraction) -> float:
-    """Smallest float greater than or equal to a fraction."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
 def _below(value: Fraction) -> float:
-    """Largest float less than or equal to a fraction."""
     near = float(value)
     return near if Fraction(near) <= value else math.nextafter(near, -math.inf)

@@ -59,18 +59,8 @@ def document(
 ) -> Document:
     """Build the published document of a run.
 
-    Parameters
-    ----------
-    request
-        Public choices, with the budget that was debited.
-    material
-        Declared bounds, names of the columns, and the form of the data.
-    run
-        Run with the accountant.
-    accountant
-        Holds the spends and the epsilon that is certified for them.
-    null_sets
-        As for :func:`dpviz.release.doubt.doubt`.
+    The request has the budget that was debited; the accountant has the spends and the epsilon that
+    is certified for them.
     """
     opendp = version("opendp")
     # What the method chose itself; its configuration has the values.
@@ -100,7 +90,6 @@ def document(
 
 
 def _method(request: Request) -> Document:
-    """The method, and why it is private."""
     card = request.card
     return {
         "name": card.name,
@@ -129,7 +118,6 @@ _ROUNDED = (
 
 
 def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
-    """The privacy claim, its cost, and its certification."""
     neighbours = request.config.neighbours
     mechanisms = {spend.mechanism for spend in accountant.certificates}
     rounded, nested = ROUNDED in mechanisms, NESTED in mechanisms

@@ -92,8 +92,6 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
 
     Parameters
     ----------
-    document
-        As in ``release.json``, with or without ``doubtful``.
     null_sets
         How many of each kind are drawn at most; by default as many as keep ``LEVEL``. Fewer are
         quicker, to test whether it works at all.
@@ -121,7 +119,6 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
 
 
 def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
-    """Whether each cluster of cells is beyond doubt."""
     result, group = document["result"], _drawn(document)
     blocks, room = _blocks(result), _room(result)
     fit = fitted(blocks, room, group)
@@ -194,10 +191,7 @@ def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
 
 
 def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats:
-    """How far each cluster, and its fullest block, stands out from a fit, shape (clusters, 2).
-
-    In standard deviations, if the noise of a block has the variance ``chance``.
-    """
+    """How far each cluster, and its fullest block, stands out from a fit, shape (clusters, 2)."""
     blocks, labels = _blocks(result), np.array(result["labels"]).ravel()
     fit = fitted(blocks, _room(result), group)
     more, variance = (blocks - fit).ravel(), (group * fit + chance).ravel() + 1
@@ -225,7 +219,6 @@ def _sums(cells: Floats, block: int) -> Floats:
 
 
 def _of_cells(document: Document) -> str:
-    """How cells are judged."""
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
     spread = "are spread evenly" if one else "differ in number by row and column alone"
@@ -246,7 +239,6 @@ def _of_cells(document: Document) -> str:
 
 
 def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
-    """Whether each centre is beyond doubt."""
     result = document["result"]
     bounds = np.array(document["domain"]["bounds"], dtype=float)
     counts = np.array(result["counts"], dtype=float)
@@ -315,7 +307,6 @@ def _rounded(records: float) -> int:
 
 
 def _of_centers(document: Document) -> str:
-    """How centres are judged."""
     return (
         f"From released numbers alone, the same settings were run {DRAWS['centers']} times on no "
         "record, and as often on about as many evenly spread records: a centre is doubtful if one "

@@ -46,14 +46,10 @@ class Released:
 
     Parameters
     ----------
-    entry
-        Entry in the lifetime budget.
     remaining
         Remaining epsilon of the budget; None if it could no longer be read.
     document
         The published document, as in ``release.json``.
-    folder
-        Where the bundle is.
     files
         Contents of the bundle by file name.
     """
@@ -78,10 +74,6 @@ class Prepared:
 
     Parameters
     ----------
-    request
-        Public choices.
-    columns
-        Names of the columns.
     material
         What the method reads.
     counted
@@ -99,13 +91,8 @@ class Prepared:
 
         Success does not depend on anything that one record may change: data without records, with
         all records outside or with numbers unfit for computing is as valid as any other data.
-
-        Raises
-        ------
-        PrivacyRefusal
-            If the request must not be released.
-        InputError
-            If it does not fit the columns or the grid of counts.
+        Raises PrivacyRefusal if the request must not be released; InputError if it does not fit the
+        columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
@@ -129,8 +116,6 @@ class Prepared:
             Records in Parquet files, whose columns hold numbers by their types: whether a text's
             cell is one would hang on the record. If the privacy unit is a person, each has no
             more records than its cap.
-        engine
-            Reads them.
         """
         request.check()
         check_parts(source)
@@ -166,14 +151,7 @@ class Prepared:
     ) -> Document:
         """Run the method with noise that nobody can repeat; return everything that is published.
 
-        Parameters
-        ----------
-        epsilon
-            Debited epsilon.
-        accounting
-            Makes the accountant.
-        null_sets
-            As for :func:`dpviz.release.doubt.doubt`.
+        ``epsilon`` is the debited one.
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
@@ -211,16 +189,16 @@ def release(
 ) -> Released:
     """Release a clustering once, and write its bundle.
 
-    Everything that can fail is tested before the debit: the method runs once with secure noise,
-    and this result is discarded. After the debit a crash loses budget, never privacy.
+    Everything that can fail is tested before the debit: the method runs once with secure noise, and
+    this result is discarded. After the debit a crash loses budget, never privacy. Raises
+    PrivacyRefusal where the request must not be released, the budget does not suffice, or the files
+    belong to another source; InputError where request, data, budget file or folder can't be used.
 
     Parameters
     ----------
     dataset
         The owner's data; with ``units`` if the privacy unit is a person. Of stored records each
         person has no more than the cap already.
-    request
-        Public choices.
     engine
         Reads stored records; by default threads of this process.
     budget, source, total
@@ -231,14 +209,6 @@ def release(
         Folder of the bundle; new or empty.
     before
         Called when all checks are done, right before the debit.
-
-    Raises
-    ------
-    PrivacyRefusal
-        Where the request must not be released, the budget does not suffice, or the files belong to
-        another source.
-    InputError
-        Where request, data, budget file or folder can't be used.
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = _by_name(request.granted(granted(request.config.epsilon)), dataset)
@@ -328,11 +298,7 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """Create the temporary folder for the bundle.
-
-    Its name derives from the final folder's name, so that two releases never share it. No other
-    user may read it.
-    """
+    """Create the temporary folder for the bundle, which no other user may read."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -360,16 +326,11 @@ def _part(folder: Path) -> Path:
 
 
 def _unwritable(folder: Path, error: Exception) -> str:
-    """Say that a folder can't be written, and why."""
     return f"out = {shown(folder, 80)} can't be written ({reason(error)}): name another folder."
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then rename their folder: a bundle is complete or does not exist.
-
-    The bundle is for publishing: afterwards, everybody who may read its files by the user's
-    umask may read the folder.
-    """
+    """Write all files, then rename their folder: a bundle is complete or does not exist."""
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:
@@ -377,6 +338,7 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             rights = (part / name).stat().st_mode & 0o777
+        # The bundle is for publishing: whoever may read its files may read the folder.
         part.chmod(rights | (rights & 0o444) >> 2 | 0o700)
         part.replace(folder)
         _settle(folder.parent)

@@ -46,7 +46,8 @@ ABOUT = {
 def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     """Make all files of a release.
 
-    The same document gives the same bytes, also after a trip through ``release.json``.
+    The same document gives the same bytes, also after a trip through ``release.json``. Raises
+    ValueError where a number is NaN or infinite.
 
     Parameters
     ----------
@@ -59,11 +60,6 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
         Name -> content: ``report.html``, ``README.txt``, ``release.json``,
         ``release.schema.json``; ``cells.csv`` or ``centers.csv``; with two columns also
         ``clusters.geojson``, ``clusters.svg`` and, of cells, ``counts.svg``.
-
-    Raises
-    ------
-    ValueError
-        Where a number is NaN or infinite.
     """
     text = written(document)
     document = json.loads(text)
@@ -128,12 +124,10 @@ def _written(value: Any, line: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _readme(document: Document, names: Mapping[str, str]) -> str:
-    """Short text for readers who open the folder."""
     width = max(map(len, names))
     listed = "\n".join(f"  {name:<{width}}  {about}" for name, about in names.items())
     return (

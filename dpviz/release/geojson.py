@@ -50,13 +50,6 @@ def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
     """Return the clusters with longitudes from -180 to 180, cut there (RFC 7946, 3.1.9).
 
     Only bounds beyond this range make a difference, such as 170 to 190 or 0 to 360.
-
-    Parameters
-    ----------
-    collection
-        What :func:`clusters` made.
-    document
-        The release.
     """
     domain = on_map(document)["domain"]
     (west, east), _ = domain["bounds"]
@@ -105,7 +98,6 @@ def without_doubtful(collection: dict[str, Any]) -> dict[str, Any]:
 
 
 def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str, Any]:
-    """One cluster with its facts."""
     properties: dict[str, Any] = {"cluster": facts.number}
     if facts.center is None:
         properties["cells"] = facts.cells
@@ -141,15 +133,7 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
 
 
 def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> Geometry:
-    """Outline of a set of cells.
-
-    Parameters
-    ----------
-    cells
-        Indices, shape (m, 2).
-    borders
-        Borders of the cells on each axis, in the units of the data.
-    """
+    """Outline of a set of cells."""
     import shapely
 
     x, y = cells.T
@@ -248,7 +232,6 @@ def _hull(points: list[Point]) -> list[Point]:
 
 
 def _reach(ring: list[Point], x: float, y: float) -> float:
-    """Squared distance of the farthest corner."""
     return max(((px - x) ** 2 + (py - y) ** 2 for px, py in ring), default=0.0)
 
 
@@ -273,5 +256,4 @@ def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
 
 
 def _area(ring: list[Point]) -> float:
-    """Area of a ring that runs counter-clockwise."""
     return sum(ring[i - 1][0] * y - x * ring[i - 1][1] for i, (x, y) in enumerate(ring)) / 2

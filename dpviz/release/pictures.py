@@ -133,16 +133,8 @@ class Frame:
     def picture(self, name: str, heading: str, line: str, described: str, content: str) -> str:
         """Build a complete file.
 
-        Parameters
-        ----------
-        name
-            Distinguishes the pictures of one page.
-        heading, line
-            Title and the line under it.
-        described
-            Description of the picture for people who can't see it.
-        content
-            Content of the plot and beside it.
+        ``name`` distinguishes the pictures of one page; ``described`` is for people who can't see
+        it.
         """
         wide, high = (pixels(side) for side in self.size)
         room = int((self.size[0] - 16) / (_LABEL * 0.52))
@@ -159,7 +151,6 @@ class Frame:
         )
 
     def _axes(self) -> str:
-        """Border, ticks, numbers and names of both axes."""
         bottom = _TOP + self.height
         parts = [
             f'<rect x="{self.left}" y="{_TOP}" width="{self.width}" height="{self.height}" '
@@ -230,13 +221,8 @@ def counts_svg(document: Document) -> str:
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     """Map of the clusters, each with its number.
 
-    Parameters
-    ----------
-    document
-        The release.
-    collection
-        Its clusters as :func:`dpviz.release.geojson.clusters` made them, all or without the
-        doubtful ones.
+    ``collection`` has clusters of :func:`dpviz.release.geojson.clusters`, all or without the
+    doubtful ones.
     """
     document = on_map(document)
     frame = Frame.build(document, right=44)
@@ -299,7 +285,6 @@ def domain_svg(columns: Sequence[str], domain: Domain) -> str:
 
 
 def _cities(frame: Frame) -> list[str]:
-    """Dots and names of the largest cities inside, as many as have room."""
     (west, east), lat = frame.bounds
     parts: list[str] = []
     taken: list[float] = []
@@ -397,7 +382,6 @@ def _share(values: Any, top: float, power: float) -> NDArray[np.float64]:
 
 
 def _legend(frame: Frame, lowest: float, highest: float, top: float, power: float) -> str:
-    """Colour scale with numbers, at the right of the plot."""
     low, high = min(lowest, 0.0), max(highest, 0.0)
     if low == high:
         high = top
@@ -446,19 +430,16 @@ def _fill(feature: Mapping[str, Any]) -> str:
 
 
 def _doubtful(feature: Mapping[str, Any]) -> bool:
-    """Whether noise alone could have made a cluster."""
     return bool(feature["properties"].get("doubtful"))
 
 
 def _polygons(feature: Mapping[str, Any]) -> list[Any]:
-    """Polygons of a feature, one or several."""
     geometry = feature["geometry"]
     coordinates = geometry["coordinates"]
     return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
 
 
 def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
-    """One cluster as a filled path: cells in full colour, regions in a pale one."""
     rings = [ring for polygon in _polygons(feature) for ring in polygon]
     drawn = "".join(
         "M" + "L".join(" ".join(map(pixels, frame.place(*point))) for point in ring[:-1]) + "z"

@@ -77,8 +77,6 @@ class StandIn:
     ----------
     title
         What it is, for a sentence: "five made-up clusters".
-    dataset, domain
-        Records and their bounds.
     labels
         True cluster of every record, shape (n,), -1 = none.
     """
@@ -105,8 +103,6 @@ class Drawn:
 
     Parameters
     ----------
-    result
-        As in ``release.json``.
     real
         Clusters of it that are true ones, shape (R,).
     """
@@ -121,8 +117,6 @@ class Found:
 
     Parameters
     ----------
-    true
-        True clusters.
     reported
         Clusters of the draw, shape (R,).
     invented
@@ -130,8 +124,6 @@ class Found:
         the method is given their number.
     again
         True clusters that share half of their records, or more, with one of the draw.
-    drawn
-        The first draws.
     """
 
     true: int
@@ -158,10 +150,6 @@ class Forecast:
 
     Parameters
     ----------
-    request
-        The plan.
-    found
-        On the stand-in.
     nothing
         Clusters of each draw on evenly spread records, shape (R,); empty until they are drawn,
         and where the method is given the number of clusters.
@@ -222,10 +210,6 @@ class Rehearsal:
 
     Parameters
     ----------
-    stand_in
-        Name of the look-alike.
-    records
-        Of the look-alike.
     places
         Where its true clusters are, shape (clusters, d).
     plan
@@ -308,7 +292,6 @@ def made_up(
 
 
 def _apart(places: Floats) -> float:
-    """Smallest squared distance between two places."""
     squares = ((places[:, None] - places) ** 2).sum(axis=2)
     return float(squares[np.triu_indices(len(places), 1)].min(initial=np.inf))
 
@@ -350,10 +333,6 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
 
     Parameters
     ----------
-    request
-        The plan in use.
-    records
-        Public number of records.
     counted
         Whether the data come as a grid of counts, which keep their cells.
     """
@@ -378,7 +357,6 @@ def other_plans(request: Request, records: int, *, counted: bool = False) -> lis
 
 
 def _first(request: Request) -> Any:
-    """The family's first method, with the parameters that both have."""
     family, config = request.family, request.config
     shared = {
         one.name: getattr(config, one.name)
@@ -404,28 +382,13 @@ def rehearse(
 ) -> Rehearsal:
     """Draw a planned release many times on public data, then others that may be better.
 
+    Raises InputError where the plan does not fit the stand-in.
+
     Parameters
     ----------
-    request
-        The plan; its data are not asked for.
-    stand_in
-        Public data.
-    draws
-        Draws of the plan.
-    counted
-        As for :func:`other_plans`.
     seen
         Receives what is known so far: after a few draws, after all of the plan, and with what it
         reports of data without clusters.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where the plan does not fit the stand-in.
-    Cancelled
-        Where ``cancelled`` returns true.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -476,15 +439,7 @@ def _best(
 
 
 class _Draws:
-    """Draws of plans on one stand-in, each made once.
-
-    Parameters
-    ----------
-    stand_in
-        Public data.
-    work
-        Counts the draws.
-    """
+    """Draws of plans on one stand-in, each made once."""
 
     def __init__(self, stand_in: StandIn, work: Work) -> None:
         self._stand_in, self._work = stand_in, work
@@ -569,35 +524,17 @@ def _released(
 
 
 def _clusters(result: Mapping[str, Any]) -> int:
-    """Number of clusters of a result."""
     return int(result["clusters"]) if result["kind"] == "cells" else len(result["centers"])
 
 
 def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a small picture of a result needs."""
     return {name: result[name] for name in ("kind", "labels", "centers") if name in result}
 
 
 def _matched(
     table: NDArray[np.int64], before: int, *, of_cells: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Match found clusters with true ones, one to one, by the records that they share.
-
-    Parameters
-    ----------
-    table
-        Records by true and by found cluster.
-    before
-        Rows before those of true clusters.
-    of_cells
-        Whether column 0 is none of the found ones.
-
-    Returns
-    -------
-    real, again
-        Found clusters that are a true one: cells share records with it, centres half of them; and
-        true ones that share half of theirs.
-    """
+    """Which found clusters (columns) are a true one, and which true ones (rows) are found again."""
     shared = table[before:, int(of_cells) :]
     rows, columns = linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
@@ -615,7 +552,6 @@ def _loss(forecast: Forecast) -> float:
 
 
 def _about(values: Sequence[float] | Floats) -> str:
-    """Median of counts, rounded."""
     return _number(float(np.median(values)))
 
 
@@ -624,6 +560,5 @@ def _number(value: float) -> str:
 
 
 def _range(values: Floats) -> str:
-    """Band of counts: "8 to 16"."""
     ends = band(values)
     return f"{_number(ends.low)} to {_number(ends.high)}"

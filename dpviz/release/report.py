@@ -34,19 +34,14 @@ if TYPE_CHECKING:
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Write the report.
 
+    The page is well-formed XML, too.
+
     Parameters
     ----------
-    document
-        The release.
     made
         Content of the files made so far, with the maps among them where there are any.
     names
         Name of every file of the bundle, and what it is.
-
-    Returns
-    -------
-    str
-        HTML that is well-formed XML too.
     """
     from markupsafe import Markup
 
@@ -104,7 +99,6 @@ def _printable(value: Any) -> Any:
 def _clusters(
     document: Document, facts: Sequence[ClusterFacts], counting: Mapping[str, Any] | None
 ) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the table of clusters."""
     domain = document["domain"]
     of_cells = document["result"]["kind"] == "cells"
     counted = any(one.count is not None for one in facts)
@@ -135,7 +129,6 @@ def _clusters(
 
 
 def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Rows of the ledger: parts of one step that concern different records share a row."""
     steps: dict[object, list[Mapping[str, Any]]] = {}
     for place, spend in enumerate(ledger):
         key = spend["step"] if spend["composition"] == "parallel" else place
@@ -162,18 +155,15 @@ def parameter_words(name: str) -> str:
 
 
 def _readable(value: Any) -> str:
-    """Value of a parameter for the reader."""
     if isinstance(value, list):
         return "\xa0×\xa0".join(str(item) for item in value)
     return value.replace("_", " ") if isinstance(value, str) else number(value)
 
 
 def _range(values: Sequence[float]) -> str:
-    """One value, or from the smallest to the largest."""
     ends = [number(end, 4) for end in (min(values), max(values))]
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _plural(many: int, word: str) -> str:
-    """Number of things: 1 cluster, 2 clusters."""
     return f"{many:,} {word}{'' if many == 1 else 's'}"

@@ -21,24 +21,19 @@ _LONGEST_TITLE = 200
 class Request:
     """Everything about a release that does not depend on the data.
 
+    Raises InputError if the title is too long for a line, or a cap has no unit column.
+
     Parameters
     ----------
     config
         Method, budget, neighbours and parameters, of either family.
     domain
         Bounds of the columns; None if nobody declared any.
-    outside
-        Treatment of points outside the domain.
     unit
         Column that identifies persons, if the privacy unit is a person; None if it is a
         record.
     title
         The owner's title in the bundle; may be empty.
-
-    Raises
-    ------
-    InputError
-        If the title is too long for a line, or a cap has no unit column.
     """
 
     config: Configuration

@@ -17,14 +17,7 @@ from dpviz.privacy.noise_source import SeededNoise
 class LatticeAccountant(Accountant):
     """Draws discrete Laplace noise as a release does, but from a seed: not private.
 
-    Parameters
-    ----------
-    seed
-        Of the noise.
-    config
-        Budget and neighbours of the run.
-    unit
-        Lattice of the noise; see :class:`dpviz.family.method.Method`.
+    ``unit`` is the lattice of the noise; see :class:`dpviz.family.method.Method`.
     """
 
     def __init__(self, seed: int, config: Configuration, unit: float) -> None:

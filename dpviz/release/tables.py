@@ -31,8 +31,6 @@ class ClusterFacts:
 
     Parameters
     ----------
-    number
-        Number of the cluster, from 1.
     cells
         Number of its blocks of count cells; 0 if it has a centre instead.
     counted
@@ -41,8 +39,6 @@ class ClusterFacts:
         Noisy number of records; None where the method has none.
     extents
         Lowest and highest value in every column; None where it has a centre instead.
-    center
-        Its centre; None where it is made up of cells.
     doubtful
         Whether noise alone could have made it; None where nobody has judged it.
     """
@@ -198,7 +194,6 @@ def cluster_facts(document: Document) -> list[ClusterFacts]:
 
 
 def _facts_of_cells(document: Document) -> list[ClusterFacts]:
-    """Sums over the cells of each cluster, and their extents."""
     from scipy.ndimage import find_objects
 
     result = document["result"]
@@ -226,7 +221,6 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
 
 
 def _facts_of_centers(document: Document) -> list[ClusterFacts]:
-    """Centres as they are, with their counts where there are any."""
     result = document["result"]
     counts = result["counts"] or [None] * len(result["centers"])
     doubts = doubtful_clusters(document)
@@ -274,10 +268,7 @@ def margin(scale: float, counted: int = 1) -> int:
 
 
 def _header(names: Sequence[str]) -> str:
-    """First line of a CSV file; names may hold commas and quotes.
-
-    A name that a spreadsheet would read as a formula gets a leading apostrophe.
-    """
+    """First line of a CSV file; names may hold commas and quotes."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))
     return line.getvalue()

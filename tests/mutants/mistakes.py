@@ -177,6 +177,7 @@ MISTAKES: dict[str, Mistake] = {
             "if noted is not None and not log.hashes:",
         ),
         replaced_file_is_fine=("if _Place.of(self.path) == place:", "if True:"),
+        other_versions_are_read=("if version != VERSION:", "if False:"),
     ),
     **_of(
         "privacy/budget_log.py",
@@ -477,6 +478,17 @@ MISTAKES: dict[str, Mistake] = {
             "            with turn:\n                return",
             "            if True:\n                return",
         ),
+    ),
+    **_of(
+        "base/tables.py",
+        "test_tables.py",
+        any_type_is_fine=("_check(isinstance(value, plain), value, shape, place)", "pass"),
+        any_word_is_fine=("_check(value in parts, value, shape, place)", "pass"),
+    ),
+    **_of(
+        "teaching/lessons/parser.py",
+        "test_lessons.py",
+        any_answer_is_right=('if not 1 <= step["right"] <= len(answers):', "if False:"),
     ),
     **_of(
         "server/loop.py",

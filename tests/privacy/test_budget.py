@@ -512,11 +512,19 @@ def test_an_empty_file_can_become_a_budget_file(budget: Budget) -> None:
     assert budget.open("visits", 1.0).remaining == 1.0
 
 
-def test_a_file_of_a_newer_version_is_refused(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(3, "newer version of this program: update it"), (1, "no version that this"), (-1, "name a")],
+)
+def test_a_file_of_another_version_is_refused_and_left_alone(
+    budget: Budget, version: int, said: str
+) -> None:
     budget.open("visits", 1.0)
     with contextlib.closing(sqlite3.connect(budget.path)) as connection:
-        connection.execute("PRAGMA user_version = 3")
-    refused(budget.path, "newer version of this program")
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = budget.path.read_bytes()
+    refused(budget.path, said)
+    assert budget.path.read_bytes() == before
 
 
 def test_a_file_that_another_program_holds_is_said_to_be_held(
@@ -823,44 +831,26 @@ def test_the_file_alone_is_whole_when_a_release_is_killed(budget: Budget, tmp_pa
     assert Budget(copy).open("visits").remaining == 0.25
 
 
-# -- files of version 1 --------------------------------------------------------------------
-
-VERSION_1 = (
-    """CREATE TABLE sources (
-        id TEXT PRIMARY KEY NOT NULL CHECK (typeof(id) = 'text'),
-        name TEXT NOT NULL CHECK (typeof(name) = 'text'),
-        total INTEGER NOT NULL CHECK (typeof(total) = 'integer' AND total > 0),
-        created TEXT NOT NULL CHECK (typeof(created) = 'text'))""",
-    """CREATE TABLE entries (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        source TEXT NOT NULL REFERENCES sources (id),
-        epsilon INTEGER NOT NULL CHECK (typeof(epsilon) = 'integer' AND epsilon > 0),
-        what TEXT NOT NULL CHECK (typeof(what) = 'text'),
-        state TEXT NOT NULL CHECK (state IN ('debited', 'released')),
-        time TEXT NOT NULL CHECK (typeof(time) = 'text'))""",
-    "CREATE INDEX entries_of_source ON entries (source)",
-    f"PRAGMA application_id = {0x64707662}",
-    "PRAGMA user_version = 1",
-)
-THEN = "2026-01-01T00:00:00+00:00"
-
-
-def version_1(path: Path, sources: dict[str, int], *entries: tuple[str, int]) -> None:
-    """Write a file as version 1 did, with parts of 1e-12."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+@posix
+def test_a_write_ahead_log_of_another_program_is_merged_when_that_is_done(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget.debit("visits", 0.5, WHAT, total=1.0)
+    with (
+        contextlib.closing(sqlite3.connect(budget.path)) as connection,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr(module, "PATIENCE", 0.05)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = OFF")
-        for statement in VERSION_1:
-            connection.execute(statement)
-        for name, total in sources.items():
-            row = (name.casefold(), name, total, THEN)
-            connection.execute("INSERT INTO sources VALUES (?, ?, ?, ?)", row)
-        for name, parts in entries:
-            row = (name.casefold(), parts, '{"method": "privqt"}', "released", THEN)
-            connection.execute(
-                "INSERT INTO entries (source, epsilon, what, state, time) VALUES (?, ?, ?, ?, ?)",
-                row,
-            )
+        connection.execute("SELECT * FROM log").fetchall()
+        refused(budget.path, "is held by another program")
+    assert budget.open("visits").spent == 0.5
+    # From now on the file alone is whole.
+    assert not list(budget.path.parent.glob("budget.db-*"))
+    assert budget.path.read_bytes()[18:20] == b"\1\1"
+
+
+# -- forged files and older copies ---------------------------------------------------------
 
 
 @pytest.fixture
@@ -869,144 +859,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.usefixtures("home")
-def test_a_file_of_version_1_is_taken_over(budget: Budget) -> None:
-    version_1(
-        budget.path, {"Visits": 10**12, "s\u0443rvey \u2600": 2 * 10**12}, ("Visits", 3 * 10**11)
-    )
-    visits, survey = budget.datasets()
-    assert (visits.id, visits.total, visits.spent, visits.remaining) == ("Visits", 1.0, 0.3, 0.7)
-    assert visits.entries == (
-        Entry(
-            id=1, source="Visits", epsilon=0.3, what={"method": "privqt"}, state="released",
-            time=THEN,
-        ),
-    )  # fmt: skip
-    # A name that could not be given today is known all the same.
-    assert (survey.id, survey.total) == ("s\u0443rvey \u2600", 2.0)
-    assert budget.debit("s\u0443rvey \u2600", 2.0, WHAT).id == 2
-    assert budget.debit("visits", 0.7, WHAT, total=1.0).id == 3
-    assert [one.remaining for one in budget.datasets()] == [0.0, 0.0]
-
-
-def test_a_refused_debit_leaves_no_note_and_a_file_that_is_taken_over(
-    budget: Budget, home: Path, tmp_path: Path
-) -> None:
+def test_a_refused_debit_leaves_no_note(budget: Budget, home: Path) -> None:
     with pytest.raises(PrivacyRefusal):
-        Budget(tmp_path / "new.db").debit("visits", 2.0, WHAT, total=1.0)
+        budget.debit("visits", 2.0, WHAT, total=1.0)
     assert not home.exists()
-    version_1(budget.path, {"visits": 10**12}, ("visits", 3 * 10**11))
-    with pytest.raises(PrivacyRefusal, match=r"left: 0\.7 of"):
-        budget.debit("visits", 2.0, WHAT)
-    with contextlib.closing(sqlite3.connect(budget.path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-@pytest.mark.usefixtures("home", "quick")
-def test_taking_over_gives_no_budget_back() -> None:
-    rng = random.Random(0)
-    for number in range(60):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "budget.db"
-            total = rng.choice([10**12, rng.randrange(10**6, 10**13)])
-            shares = rng.choice([1, 3, 7, 49])
-            parts = [total // shares] * rng.randrange(shares + 1)
-            parts = [one for one in parts if one >= 10**6]
-            version_1(
-                path, {f"visits {number}": total}, *((f"visits {number}", one) for one in parts)
-            )
-            (account,) = Budget(path).datasets()
-            left = Fraction(total - sum(parts), 10**12)
-            assert left - Fraction(2, 10**6) < Fraction(repr(account.remaining)) <= left
-            assert Fraction(repr(account.spent)) >= Fraction(sum(parts), 10**12)
-            assert len(account.entries) == len(parts)
-            assert account.spent + account.remaining == pytest.approx(account.total)
-            if not parts:
-                assert Fraction(repr(account.total)) <= Fraction(total, 10**12)
-
-
-WAL = """
-import os, signal, sqlite3, sys
-
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("PRAGMA journal_mode = WAL")
-connection.execute("PRAGMA wal_autocheckpoint = 0")
-connection.execute(
-    "INSERT INTO entries (source, epsilon, what, state, time) "
-    "VALUES ('visits', 400000000000, '{}', 'debited', '2026-01-02T00:00:00+00:00')"
-)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@posix
-@pytest.mark.usefixtures("home")
-def test_the_write_ahead_log_of_version_1_is_taken_over(budget: Budget) -> None:
-    version_1(budget.path, {"visits": 10**12}, ("visits", 5 * 10**11))
-    program = [sys.executable, "-c", WAL, str(budget.path)]
-    assert subprocess.run(program, check=False, timeout=120).returncode == -signal.SIGKILL
-    assert Path(f"{budget.path}-wal").stat().st_size
-    assert budget.open("visits").spent == 0.9
-    # From now on the file alone is whole.
-    assert not list(budget.path.parent.glob("budget.db-*"))
-    assert budget.path.read_bytes()[18:20] == b"\1\1"
-
-
-@posix
-@pytest.mark.usefixtures("home")
-def test_a_file_of_version_1_that_is_in_use_waits(
-    budget: Budget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    version_1(budget.path, {"visits": 10**12}, ("visits", 5 * 10**11))
-    with (
-        contextlib.closing(sqlite3.connect(budget.path)) as connection,
-        monkeypatch.context() as patch,
-    ):
-        patch.setattr(module, "PATIENCE", 0.05)
-        connection.execute("SELECT * FROM entries").fetchall()
-        refused(budget.path, "is held by another program")
-    assert budget.open("visits").spent == 0.5
-
-
-@posix
-@pytest.mark.usefixtures("home")
-def test_a_hundred_processes_take_over_one_file(budget: Budget) -> None:
-    version_1(budget.path, {"visits": 10**12}, ("visits", 2 * 10**11))
-    assert run(RACE, budget.path).split() == ["20", "80"]
-    (account,) = budget.datasets()
-    assert (account.spent, account.remaining, len(account.entries)) == (1.0, 0.0, 21)
-
-
-@pytest.mark.usefixtures("home")
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE entries SET epsilon = -epsilon",
-        "UPDATE sources SET total = 1",
-        "DELETE FROM entries WHERE id = 1",
-        "DELETE FROM entries WHERE id = 2",
-        "UPDATE entries SET source = 'none'",
-        "UPDATE entries SET what = '['",
-    ],
-)
-def test_a_file_of_version_1_that_it_never_wrote_is_damaged(budget: Budget, change: str) -> None:
-    version_1(budget.path, {"visits": 10**12}, ("visits", 3 * 10**11), ("visits", 10**11))
-    with contextlib.closing(sqlite3.connect(budget.path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(change)
-    refused(budget.path, "is damaged: put its newest copy back")
-
-
-@pytest.mark.usefixtures("home")
-def test_an_older_copy_of_version_1_is_noticed_after_the_newer_one(budget: Budget) -> None:
-    older = budget.path.with_name("older.db")
-    version_1(older, {"visits": 10**12}, ("visits", 3 * 10**11))
-    version_1(budget.path, {"visits": 10**12}, ("visits", 3 * 10**11), ("visits", 10**11))
-    assert budget.open("visits").spent == 0.4
-    refused(older, "is an older or a changed copy")
-
-
-# -- forged files and older copies ---------------------------------------------------------
 
 
 def released(budget: Budget) -> None:

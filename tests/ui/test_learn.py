@@ -163,34 +163,33 @@ def test_bars_of_ranks_lie_between_the_ends_of_the_theorem():
     assert bars.rows[0][1][0] + bars.rows[-1][1][0] <= 3
 
 
-HOSTILE = """---
-title: ![x](http://evil.invalid/a.png) <script>alert(1)</script>
-minutes: 5
-after: <b>x</b>
-needs: $x$
----
-# <img src=http://evil.invalid/b.png>
-link: wavecluster?data=incomes&method=nosuch
-<script>alert(2)</script> [a](http://evil.invalid)
-question: ![x](http://evil.invalid/c.png)
-- [x] <b>one</b> ![x](http://evil.invalid/d.png)
-- [ ] :smile:
-reveal: <iframe src="http://evil.invalid"></iframe>
+HOSTILE = """title = "![x](http://evil.invalid/a.png) <script>alert(1)</script>"
+minutes = 5
+after = "<b>x</b>"
+needs = "$x$"
+[[steps]]
+title = "<img src=http://evil.invalid/b.png>"
+link = "wavecluster?data=incomes&method=nosuch"
+text = "<script>alert(2)</script> [a](http://evil.invalid)"
+question = "![x](http://evil.invalid/c.png)"
+answers = ["<b>one</b> ![x](http://evil.invalid/d.png)", ":smile:"]
+right = 1
+reveal = '<iframe src="http://evil.invalid"></iframe>'
 """
 
 
 def test_own_lessons_are_text_and_bad_ones_one_sentence(tmp_path, monkeypatch):
-    (tmp_path / "own.md").write_text(HOSTILE)
-    (tmp_path / "bad.md").write_text("---\ntitle: x\nminutes: soon\n---\n")
-    (tmp_path / "one-person.md").write_text(HOSTILE)
-    (tmp_path / "picture.md").write_bytes(b"---\n\xff\xfe")
+    (tmp_path / "own.toml").write_text(HOSTILE)
+    (tmp_path / "bad.toml").write_text('title = "x"\nminutes = "soon"\n')
+    (tmp_path / "one-person.toml").write_text(HOSTILE)
+    (tmp_path / "picture.toml").write_bytes(b"a = 1\n\xff\xfe")
     monkeypatch.setenv("DPVIZ_LESSONS", str(tmp_path))
     test = opened("learn", {"lesson": "own"})
     assert not test.exception
     errors = " ".join(one.value for one in test.error)
-    assert 'bad.md, line 3: minutes = "soon"' in errors
-    assert "one-person.md, line 1" in errors
-    assert "picture.md, line 2" in errors
+    assert "bad.toml: minutes has to be a whole number" in errors
+    assert "one-person.toml: there is a lesson" in errors
+    assert "picture.toml: line 2" in errors
     assert "nosuch" in test.warning[0].value
     body = next(
         one.proto.body for one in test.get("html") if 'class="dpv-lesson"' in one.proto.body
@@ -206,4 +205,4 @@ def test_own_lessons_are_text_and_bad_ones_one_sentence(tmp_path, monkeypatch):
 
 
 def test_lessons_are_part_of_the_package():
-    assert '"dpviz.teaching.lessons": ["*.md"]' in (ROOT / "setup.py").read_text()
+    assert '"dpviz.teaching.lessons": ["*.toml"]' in (ROOT / "setup.py").read_text()

@@ -45,12 +45,8 @@ class ParameterMap(Displayed):
 
     Parameters
     ----------
-    config
-        Settings that the search began with.
     score, share
         Score, and the share of the draws that reach the number on the map.
-    names
-        The two parameters.
     values
         Values of each, ascending, shapes (A,) and (B,); those of ``config`` are among them.
     reached
@@ -132,9 +128,10 @@ def best_parameters(
 ) -> ParameterMap:
     """Map a score over two parameters, and find the best pair.
 
-    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a
-    choice that is only sometimes good is not a good choice. On ties, the coarser grid wins, then
-    fewer iterations, then the smaller distance to ``config``.
+    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a choice
+    that is only sometimes good is not a good choice. On ties, the coarser grid wins, then fewer
+    iterations, then the smaller distance to ``config``. Raises InputError where score, parameters
+    and data do not fit together.
 
     Parameters
     ----------
@@ -147,15 +144,6 @@ def best_parameters(
         ``config`` are added.
     seeds, share
         One draw each in every cell; the share of them that must reach the number.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where score, parameters and data do not fit together.
-    Cancelled
-        Where ``cancelled`` returns true.
 
     Notes
     -----
@@ -205,7 +193,6 @@ def best_parameters(
 def _axes(
     dataset: Dataset, config: Configuration, over: Mapping[str, Sequence[float]]
 ) -> tuple[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Names and values of the two parameters, checked, those of the settings among them."""
     check_spends(config)
     card = CARDS[config.method]
     known = [name for name in searched(config.method) if card.parameter(name)]
@@ -245,10 +232,7 @@ def _reached(values: Floats, sign: Better, share: float) -> float:
 def _against_points(
     dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
 ) -> Callable[[dict[str, Any], int], float]:
-    """Score against known classes, or the labels that the true run at the first settings gives.
-
-    Returns a function of changed settings and a seed.
-    """
+    """Score against known classes, or the labels that the true run at the first settings gives."""
     family, of_table = family_of(config.method), SCORES[score].of_table
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
     first = family.build(dataset, config, domain, outside)

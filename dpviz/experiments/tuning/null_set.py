@@ -30,8 +30,6 @@ class NullSet(Displayed):
     ----------
     config
         Settings; the method in it does not matter.
-    n
-        Number of records.
     seeds
         One set of uniform noise and one draw of each technique for each.
     clusters
@@ -62,32 +60,16 @@ def null_clusters(
 
     Every seed has new points, which are the same for all techniques. So the band includes the
     randomness of the points and of the privacy noise, and no answer depends on one set of points.
-    For this reason the true WaveCluster also has a band.
+    For this reason the true WaveCluster also has a band. Raises InputError where there is no record
+    or no seed. The points are public, nobody's data: this spends nothing.
 
     Parameters
     ----------
     config
         Settings of a family that finds the number of clusters. What only its own method has,
         such as alpha, goes to that one; the others take their defaults.
-    n
-        Number of records, at least 1.
-    seeds
-        One set of points each.
     domain
         Box of the points; None takes the unit square. Where it lies does not matter.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where there is no record or no seed.
-    Cancelled
-        Where ``cancelled`` returns true.
-
-    Notes
-    -----
-    The points are public, nobody's data: this spends nothing.
     """
     if n < 1:
         raise InputError(f"n = {n}: give one or more records of uniform noise.")

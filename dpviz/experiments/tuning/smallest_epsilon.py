@@ -49,19 +49,14 @@ _COARSE, _NEIGHBOURS = 5, 3
 class Target:
     """What a draw must reach.
 
+    Raises InputError where sign or value can't be used.
+
     Parameters
     ----------
-    score
-        Name of a score of the method's family.
     sign
         ``"<="`` or ``">="``.
     value
         Bound on the score, finite.
-
-    Raises
-    ------
-    InputError
-        Where sign or value can't be used.
     """
 
     score: str
@@ -156,7 +151,6 @@ class SmallestEpsilon(Displayed):
 
     @property
     def _missed(self) -> str:
-        """Why there is no such budget."""
         best = self.epsilons[int(np.nanargmax(self.shares))]
         end = f"ε = {readable(self.epsilons[-1])}"
         if self.early:
@@ -172,11 +166,9 @@ class SmallestEpsilon(Displayed):
         )
 
     def _draws(self, epsilon: float) -> str:
-        """Write "46 of 50 draws": how many meet the target at a budget."""
         return f"{self._met(epsilon)} of {len(self.seeds)} draws"
 
     def _confidence(self, epsilon: float) -> str:
-        """Confidence interval for the share of all possible draws (Clopper-Pearson)."""
         from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
 
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
@@ -185,7 +177,6 @@ class SmallestEpsilon(Displayed):
         return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
 
     def _met(self, epsilon: float) -> int:
-        """How many draws meet the target at a budget."""
         return int(self.target.met(self.values[self.epsilons.index(epsilon)]).sum())
 
 
@@ -205,19 +196,15 @@ def smallest_epsilon(
 ) -> SmallestEpsilon:
     """Find the smallest budget of a grid at which most draws meet a target.
 
-    Most draws must meet it at that budget and at every larger one of the grid; the seeds are
-    the same throughout, so that the share changes with the budget and not with luck.
+    Most draws must meet it at that budget and at every larger one of the grid; the seeds are the
+    same throughout, so that the share changes with the budget and not with luck. Raises InputError
+    where the method spends no budget, the score is unknown or there is nothing to search. For
+    exploring only: see ``TUNING``.
 
     Parameters
     ----------
     dataset, config, domain, outside
         As for :func:`dpviz.families.trial_of`; epsilon of ``config`` does not matter.
-    target
-        What a draw must reach.
-    seeds
-        One draw each at every budget.
-    epsilons
-        Budgets to search, in any order.
     share
         Share of the draws that must meet the target, in (0, 1].
     search
@@ -225,19 +212,6 @@ def smallest_epsilon(
         between, and draws at the next three above: the same answer with less than half of the
         draws, unless the share falls for a moment farther up. None chooses by the speed of the
         method.
-    progress, cancelled
-        As for :class:`dpviz.base.work.Work`; a step is one draw.
-
-    Raises
-    ------
-    InputError
-        Where the method spends no budget, the score is unknown or there is nothing to search.
-    Cancelled
-        Where ``cancelled`` returns true.
-
-    Notes
-    -----
-    For exploring only: see ``TUNING``.
     """
     check_spends(config)
     check_share(share)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from dpviz.base.errors import InputError, reason, shown
-from dpviz.teaching.lessons.parser import MOST_BYTES, Known, Lesson, decoded, parse_lesson
+from dpviz.teaching.lessons.parser import MOST_BYTES, Known, Lesson, parse_lesson
 
 #: Environment variable with the folder of a teacher's own lessons.
 FOLDER_VARIABLE = "DPVIZ_LESSONS"
@@ -32,7 +32,7 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
     if not folder:
         return found, faults
     try:
-        files = sorted(one for one in Path(folder).iterdir() if one.suffix == ".md")
+        files = sorted(one for one in Path(folder).iterdir() if one.suffix == ".toml")
     except OSError as error:
         return found, [
             f'{FOLDER_VARIABLE} = "{shown(folder, 80)}" can\'t be read ({reason(error)}): '
@@ -47,7 +47,7 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
             one = _read(file, known)
             if one.name in found:
                 raise InputError(
-                    f'{shown(file.name, 80)}, line 1: there is a lesson "{one.name}": '
+                    f'{shown(file.name, 80)}: there is a lesson "{one.name}": '
                     "give this file another name."
                 )
             found[one.name] = one
@@ -59,7 +59,7 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
 @cache
 def _shipped(known: Known) -> dict[str, Lesson]:
     """The lessons of the package, in the order of the numbers of their files."""
-    files = sorted(Path(__file__).parent.glob("*.md"))
+    files = sorted(Path(__file__).parent.glob("*.toml"))
     return {one.name: one for one in (_read(file, known) for file in files)}
 
 
@@ -68,7 +68,7 @@ def _read(file: Path, known: Known) -> Lesson:
     named = _NAME.fullmatch(file.stem)
     if named is None:
         raise InputError(
-            f"{shown(file.name, 80)}, line 1: name the file with letters, digits and - alone, "
+            f"{shown(file.name, 80)}: name the file with letters, digits and - alone, "
             "since links name it."
         )
     try:
@@ -76,7 +76,6 @@ def _read(file: Path, known: Known) -> Lesson:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(
-            f"{shown(file.name, 80)}, line 1: can't be read ({reason(error)}): check its rights."
+            f"{shown(file.name, 80)}: can't be read ({reason(error)}): check its rights."
         ) from None
-    text = decoded(data, file.name)
-    return parse_lesson(text, name=named[1], file=file.name, known=known)
+    return parse_lesson(data, name=named[1], file=file.name, known=known)
