@@ -14,6 +14,9 @@ VariantName = Literal["sound", "published"]
 #: Reason of every variant without noise.
 NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
 
+#: Fields of a card that no user reads.
+_FOR_PROGRAM = ("post_processes", "needs_all_records", "lays_own_cells", "theorem", "coarser")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
@@ -76,6 +79,19 @@ class Card:
         Where the code differs from the paper, and why.
     errata
         Where the paper's own numbers or claims are off, with the section and the right number.
+
+    Facts for the program, which :attr:`facts` leaves out:
+
+    post_processes
+        Whether it moves the centres of its last iteration once more, without the data.
+    needs_all_records
+        Whether it clusters the records themselves, and can't read stored ones in passes.
+    lays_own_cells
+        Whether it counts records in cells of its own, which follow the records.
+    theorem
+        Number of the paper's theorem about its threshold; None where there is none.
+    coarser
+        What it does more coarsely on a sample of very many records, in words.
     """
 
     name: str
@@ -90,6 +106,11 @@ class Card:
     parameters: tuple[Parameter, ...]
     deviations: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
+    post_processes: bool = False
+    needs_all_records: bool = False
+    lays_own_cells: bool = False
+    theorem: int | None = None
+    coarser: str = ""
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name; a method of our own has one, whatever is asked for."""
@@ -118,9 +139,10 @@ class Card:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The card as plain values; a parameter as its name, default and range."""
+        """The card for users as plain values; a parameter as its name, default and range."""
         listed = [
             {name: getattr(one, name) for name in ("name", "default", "low", "high")}
             for one in self.parameters
         ]
-        return asdict(replace(self, parameters=())) | {"parameters": listed}
+        facts = asdict(replace(self, parameters=())) | {"parameters": listed}
+        return {name: value for name, value in facts.items() if name not in _FOR_PROGRAM}

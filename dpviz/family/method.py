@@ -24,12 +24,16 @@ class Method:
         Rough time of a draw on 30,000 records.
     unit
         Lattice that a release draws its noise on: 1 for whole numbers.
+    surprise
+        ``surprise(true, private)``: why a private result is not what a person expects of the
+        true one; empty where it is.
     """
 
     card: Card
     run: Callable[[Any, Any, Any], Any]
     seconds: float
     unit: float
+    surprise: Callable[[Any, Any], str] | None = None
 
 
 def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
@@ -40,6 +44,7 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
             run=module.run,
             seconds=getattr(module, "SECONDS", seconds),
             unit=getattr(module, "UNIT", unit),
+            surprise=getattr(module, "surprise", None),
         )
         for module in modules
     }

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
-from dpviz.grid.domain import Domain
+from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:
@@ -26,6 +27,23 @@ def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = N
         If domain and data have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
+
+
+def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
+    """Raise InputError where no run on these data and bounds is possible, whatever the method."""
+    check_outside(outside)
+    if dataset.counts is not None:
+        grid_shape(dataset.counts.shape, dataset.ndim)
+    if dataset.points is not None:
+        check_some(dataset.points)
+        outside_points = np.count_nonzero(~domain.contains(dataset.points))
+        dataset.check_some_inside(domain, int(outside_points))
+
+
+def check_some(points: NDArray[np.float64]) -> None:
+    """Raise InputError where there are no points."""
+    if not len(points):
+        raise InputError("the data has no records: load at least one.")
 
 
 def stored_domain(

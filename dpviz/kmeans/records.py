@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.errors import InputError
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Tables
+from dpviz.family.run_domain import check_some
 from dpviz.grid.counts import laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.kmeans.optimum import descended, optimum
@@ -165,12 +165,16 @@ class Records:
             counts, box = dataset.counts, dataset.bounds(domain)
             grid_shape(counts.shape, counts.ndim)
             if not cut:
-                return cls(points=_some(laid_out(counts, box)), domain=box)
+                points = laid_out(counts, box)
+                check_some(points)
+                return cls(points=points, domain=box)
             cells, most = weighted_cells(counts, box), MOST_WEIGHED // (counts.size * dataset.ndim)
             weights = None if cells.weights is None else np.minimum(cells.weights, most)
             return cls(points=cells.points, domain=box, cut=True, weights=weights)
-        points = dataset.points if cut else _some(dataset.points)
-        assert points is not None  # noqa: S101 - a Dataset holds one of the two
+        assert dataset.points is not None  # noqa: S101 - a Dataset holds one of the two
+        points = dataset.points
+        if not cut:
+            check_some(points)
         domain = dataset.bounds(domain)
         inside = domain.contains(points)
         n_outside = len(points) - int(inside.sum())
@@ -316,10 +320,3 @@ def _weighed(
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     kernels.add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)
-
-
-def _some(points: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the points, or raise InputError where there is none."""
-    if points is None or not len(points):
-        raise InputError("the data has no records: load at least one.")
-    return points

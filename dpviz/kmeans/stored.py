@@ -20,15 +20,13 @@ from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.grid.counts import quantize, tally
 from dpviz.grid.domain import Domain, Outside, check_outside
+from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
 from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
-
-#: Methods that cluster the records themselves, not counts and sums of them.
-WHOLE = ("gupt",)
 
 #: Starts that are read off the records, as published; sound, they are read off noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
@@ -308,7 +306,7 @@ def check_passes(config: KMeansConfig, name: str) -> None:
     InputError
         Where the method clusters the records themselves, or starts from raw ones.
     """
-    if config.method in WHOLE:
+    if METHODS[config.method].card.needs_all_records:
         raise InputError(
             f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
             "load it into memory, or choose a method that needs counts and sums of records alone, "

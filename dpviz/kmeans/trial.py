@@ -15,8 +15,8 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
-from dpviz.kmeans.scores import SCORES, Evaluation
-from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.kmeans.scores import SCORES
+from dpviz.kmeans.truth import Evaluation, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.noise_source import SeededNoise
 

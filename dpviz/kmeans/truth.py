@@ -12,14 +12,15 @@ from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods import METHODS
+from dpviz.kmeans.methods import METHODS, NOISE_FREE
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
-from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
+from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
+from dpviz.metrics.matching import contingency
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import NoiseSource, Silenced
@@ -60,7 +61,7 @@ class KMeansTruth:
     @cached_property
     def run(self) -> KMeansRun:
         """The true run: the best that the search finds, or that the start leads to."""
-        config = KMeansConfig(method="kmeans", clusters=self.clusters)
+        config = KMeansConfig(method=NOISE_FREE, clusters=self.clusters)
         if self.start is None:
             return run_kmeans(self.records, config, _Nothing())
         centers = self.records.descended(self.space, self.space.scale(self.start))
@@ -184,6 +185,67 @@ class KMeansTruth:
         one, other = Evaluation(self, silent), Evaluation(self, run)
         table = self.records.crossed(self.space, one, other)
         return of_centers.matched_f_measure(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A private run beside the true one; what several scores need is computed once.
+
+    Parameters
+    ----------
+    truth
+        True run that is no worse than the private one.
+    run, seed
+        The private run, and the seed that it comes from.
+    """
+
+    truth: KMeansTruth
+    run: KMeansRun
+    seed: int = 0
+
+    @property
+    def centers(self) -> Centers:
+        """Private centres (K, d)."""
+        return self.run.centers
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """Private cluster of each record, shape (n,)."""
+        if self.run is self.truth.run:
+            return self.truth.labels
+        return self.truth.assign(self.centers)
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return self.truth.records.crossed(self.truth.space, self.truth, self)
+
+    @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster."""
+        classes = self.truth.records.classes
+        assert classes is not None  # noqa: S101 - only data with classes have these scores
+        return contingency(classes, self.labels)
+
+    @property
+    def space_ratio(self) -> float:
+        """WCSS over that of the best k-means, both of the records where the method takes them."""
+        truth = self.truth.in_ball if self.run.config.geometry == "l1" else self.truth
+        return truth.ratio_to(truth.beyond(self.centers), self.centers)
+
+    @property
+    def displacement(self) -> float:
+        """Mean distance of matched centres on data scaled to [0, 1]^d."""
+        scale = self.truth.space.scale
+        # Scaled coordinates span 2.
+        return of_centers.displacement(scale(self.truth.centers), scale(self.centers)) / 2
+
+    @property
+    def silhouette(self) -> float:
+        """Mean simplified silhouette of the private clusters."""
+        truth = self.truth
+        scaled = truth.space.scale(self.centers)
+        return float(truth.records.silhouettes(truth.space, scaled).mean())
 
 
 #: Centres of equal records are off by this much of the domain's sides at most.

@@ -188,6 +188,16 @@ class Source:
             said.append(f"{self.n_outside:,} points lie outside the domain.")
         return said
 
+    def refined(self, most: int) -> NDArray[np.int64]:
+        """Count the records on the finest lattice of up to ``most`` cells a side that refines g.
+
+        A grid that is too fine to refine is itself the lattice, without a pass over the records.
+        """
+        factor = max(1, most // max(self.shape))
+        if factor == 1:
+            return self.counts
+        return quantize(self.points, self.domain, tuple(side * factor for side in self.shape))[0]
+
     @cached_property
     def n(self) -> int:
         """Number of records that take part."""

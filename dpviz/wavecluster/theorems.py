@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, check_number
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.rank import rank_of
@@ -33,8 +34,10 @@ from dpviz.wavecluster.wavelet import coefficient_weights, sensitivity
 #: Failure probability of each part of a theorem where none is given.
 OMEGA = 0.05
 
-#: Number of the theorem about each technique, as the paper's text counts them.
-THEOREMS = {"privqt": 4, "privthr": 5, "privthrem": 6}
+#: Number of the theorem about each technique that has one, as the paper's text counts them.
+THEOREMS = {
+    name: method.card.theorem for name, method in METHODS.items() if method.card.theorem is not None
+}
 
 #: Names of Haar's wavelet, for which the theorems are stated.
 _HAAR = ("haar", "db1")
@@ -178,16 +181,17 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
     Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
     """
     check_omega(omega)
-    if config.method not in THEOREMS:
+    theorem = THEOREMS.get(config.method)
+    if theorem is None:
         return None
     true = truth.stages
     k, positive, empty = _rank(true), true.threshold.positive, true.threshold.nonpositive
     share = 1 - config.density
-    counts = config.counts_share if config.method != "privqt" else 1.0
+    counts = 1.0 if theorem == 4 else config.counts_share
     eps1 = counts * config.epsilon / config.neighbours.multiplier
     surplus = share * empty / 2
     theta, beta = math.nan, math.nan
-    if config.method == "privthrem":
+    if theorem == 6:
         eta1, eta2 = _eta_of_draw(truth, config, omega)
         low, high, most, promise = k - eta1, k + eta2, positive, 1 - 2 * omega
     else:
@@ -196,7 +200,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
         theta = lost(true, truth.source.shape, 1 / eps1)
         most, promise = rank_of(config.density, positive + empty), 1 - 2 * omega
         down, up = eta1 - theta, eta2 - theta
-        if config.method == "privthr":
+        if theorem == 5:
             beta = 2 / _second(truth, config) * math.log(1 / omega)
             down, up, promise = down - empty / 2 - beta, up - empty / 2 + beta, 1 - 3 * omega
         low, high = k + share * down, k + share * up
@@ -205,7 +209,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
     values = positive_values(true.average)
     promise = max(promise, 0.0) if true.wavelet in _HAAR else math.nan
     return KBounds(
-        theorem=THEOREMS[config.method], omega=omega, promise=promise, low=low,
+        theorem=theorem, omega=omega, promise=promise, low=low,
         high=high, most=most, eta1=eta1, eta2=eta2, theta=theta, beta=beta, gamma=gamma,
         surplus=surplus, sure_above=_at_rank(values, low) + gamma,
         never_below=_at_rank(values, high) - gamma, largest=float(values.max(initial=0.0)),
@@ -221,7 +225,7 @@ def _rank(true: Stages) -> int:
 def _second(truth: Truth, config: Config) -> float:
     """Budget eps2 of the threshold that would give the same noise to one record and Haar."""
     bound = sensitivity(config.wavelet, config.level, truth.source.shape, config.density)
-    sound = config.method == "privthrem" and config.variant == "sound"
+    sound = THEOREMS[config.method] == 6 and config.variant == "sound"
     changed = bound.rank if sound else bound.nonpositive
     left = config.epsilon - config.counts_share * config.epsilon
     return left / (changed * config.neighbours.multiplier)

@@ -14,8 +14,8 @@ from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source
-from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation
-from dpviz.wavecluster.truth import Truth, run, true_config
+from dpviz.wavecluster.scores import QUICK, RANK, SCORES
+from dpviz.wavecluster.truth import Evaluation, Truth, run, true_config
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from dpviz.metrics.matching import contingency
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 from dpviz.wavecluster.heldout import Folds, agreement
-from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.methods import METHODS, NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
-from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
+from dpviz.wavecluster.scores import OF_LABELS, SCORES
 
 #: Number of true runs at other g and p that are kept.
 _MOST_TRUTHS = 16
@@ -153,10 +153,52 @@ class Truth:
         return {"ocm": ocm, "two_ce": two_ce}
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A result and the true run; values that several scores need are computed once.
+
+    Parameters
+    ----------
+    truth
+        True run on the same grid.
+    stages
+        The result.
+    run, seed
+        Run and seed of the result, if there is a run; None and 0 are enough for scores of the
+        two label grids.
+    """
+
+    truth: Truth
+    stages: Stages
+    run: Run | None = None
+    seed: int = 0
+
+    @property
+    def drawn(self) -> Run:
+        """The run that the result comes from."""
+        assert self.run is not None  # noqa: S101 - scores of label grids alone need none
+        return self.run
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return contingency(self.truth.stages.labels, self.stages.labels, self.truth.records)
+
+    @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster; noise is a cluster of its own."""
+        return self.truth.class_table(self.stages)
+
+    @cached_property
+    def agreement(self) -> dict[str, float]:
+        """OCM and 2CE: private runs on ten training parts."""
+        return self.truth.agreement(self.drawn.config, self.seed)
+
+
 def true_config(config: Config) -> Config:
     """Return the settings of the true run, with defaults for all others: a key for caches."""
     return replace(
-        Config(method="wavecluster"),
+        Config(method=NOISE_FREE),
         density=config.density,
         wavelet=config.wavelet,
         level=config.level,

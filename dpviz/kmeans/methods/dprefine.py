@@ -113,6 +113,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("dprefine"),
+    coarser="on a coarse grid",
     deviations=(
         "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
         "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "

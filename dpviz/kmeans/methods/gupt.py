@@ -57,6 +57,8 @@ CARD = Card(
         ),
     ),
     parameters=takes("gupt"),
+    needs_all_records=True,
+    coarser="in few blocks",
     deviations=(
         "Centres of a block are ordered by their first coordinate, then the second.",
         "Lee, Kifer do not say how the records are cut into blocks: published, in the order of the "

@@ -64,6 +64,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("mcmc"),
+    post_processes=True,
     deviations=(
         KEEPING,
         UNSPENT,

@@ -13,7 +13,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 
 #: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
@@ -54,6 +54,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("baseline", "epsilon", "synopsis"),
+    lays_own_cells=True,
     deviations=(
         "The sound variant pays for the number of records, also where one record is replaced: "
         "its replacement may lie outside the domain or lack a value and drop out.",
@@ -70,6 +71,16 @@ CARD = Card(
         *READINGS,
     ),
 )
+
+_INVENTS = (
+    "Why Baseline invents clusters: it draws synthetic points from noisy counts. A count below 0 "
+    "becomes 0, so in empty places noise only adds points."
+)
+
+
+def surprise(true: Stages, private: Run) -> str:
+    """Say why there are more clusters than truly; empty where there are not."""
+    return _INVENTS if private.stages.n_clusters > true.n_clusters else ""
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:

@@ -63,6 +63,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthr", "epsilon", "alpha"),
+    theorem=5,
     deviations=(
         "Half of the noisy |Z| is rounded to a whole number of values to take off, from none to "
         "all but one.",

@@ -55,6 +55,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthrem", "epsilon", "alpha"),
+    theorem=6,
     deviations=(
         "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
         "the score's sensitivity is computed for any wavelet; the noise is for all records in "
