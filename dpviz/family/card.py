@@ -15,7 +15,9 @@ VariantName = Literal["sound", "published"]
 NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
 
 #: Fields of a card that no user reads.
-_FOR_PROGRAM = ("post_processes", "needs_all_records", "lays_own_cells", "theorem", "coarser")
+_FOR_PROGRAM = (
+    "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem", "coarser",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,8 @@ class Card:
 
     post_processes
         Whether it moves the centres of its last iteration once more, without the data.
+    decides
+        Whether it chooses among its steps by noisy numbers, and says so in a run's ``decision``.
     needs_all_records
         Whether it clusters the records themselves, and can't read stored ones in passes.
     lays_own_cells
@@ -107,6 +111,7 @@ class Card:
     deviations: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
     post_processes: bool = False
+    decides: bool = False
     needs_all_records: bool = False
     lays_own_cells: bool = False
     theorem: int | None = None

@@ -21,16 +21,7 @@ _MOST = 10_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoicePrice:
-    """Silhouettes of the true records at all K that were tried.
-
-    Parameters
-    ----------
-    choice
-        The private choice.
-    silhouettes
-        Mean simplified silhouette of the true records around the private centres of each K,
-        shape (m,).
-    """
+    """A private choice, and the silhouettes of the true records around the centres of each K."""
 
     choice: ClusterChoice
     silhouettes: NDArray[np.float64]

@@ -49,16 +49,7 @@ def denoised(
 ) -> NDArray[np.float64]:
     """Counts (m,) of a grid of equal sides in row-major order, with the given total, or a bit less.
 
-    Parameters
-    ----------
-    noisy, variances
-        Noisy counts and the variances of their noise, shape (m,).
-    ndim
-        Number of axes.
-    total
-        At least 0.
-    generator
-        Of the random halves.
+    From noisy counts and the variances of their noise, shape (m,).
     """
     from dpviz.kmeans import kernels
 
@@ -81,16 +72,8 @@ def denoised_parts(
 ) -> NDArray[np.float64]:
     """Counts of the subcells of all cells that have some, each cell's with the cell's total.
 
-    Parameters
-    ----------
-    noisy
-        Noisy counts of the subcells, cell by cell, each in row-major order.
-    variance
-        Of their noise.
-    parts, firsts, totals
-        Subcells per axis of each cell, 1 for none; number of its first subcell; its count.
-    generator
-        Of the random halves.
+    Noisy counts come cell by cell, each in row-major order. ``parts``, ``firsts`` and ``totals``
+    are subcells per axis of each cell, 1 for none; number of its first subcell; its count.
     """
     from dpviz.kmeans import kernels
 

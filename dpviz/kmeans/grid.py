@@ -43,16 +43,14 @@ class NoisyGrid:
 
     Parameters
     ----------
-    shape
-        Cells per axis.
+    shape, scale
+        Cells per axis; scale of the Laplace noise on each count.
     weights
         Estimated records per cell in row-major order, none negative, shape (m,).
         Sound: the projection of the noisy counts; published: those above 0 as they are.
     counts
         The noisy counts as they were released, shape (m,); empty where several releases made the
         grid.
-    scale
-        Scale of the Laplace noise on each count.
     most_places
         Most places that its clusters are searched with, see :meth:`places`.
     """
@@ -125,16 +123,9 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of records that determines a grid's size.
+    """The number of records that determines a grid's size, and the cells' budget.
 
-    Parameters
-    ----------
-    value
-        At least 1.
-    scale
-        Scale of its Laplace noise; 0 for the true number.
-    left
-        Budget that is left for the cells.
+    The value is at least 1; the scale of its Laplace noise is 0 for the true number.
     """
 
     value: float
@@ -145,13 +136,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Release the number of records for ``SIZE_SHARE`` of ``epsilon``; as published, the true one.
-
-    Parameters
-    ----------
-    step
-        Name of the grid's release on the ledger.
-    """
+    """Release the number of records for a share of ``epsilon``; as published, the true one."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -171,26 +156,11 @@ def noisy_grid(
     size: Size | None = None,
     cells: Cells = "su",
 ) -> NoisyGrid:
-    """Release a uniform grid of counts for ``epsilon``.
+    """Release a uniform grid of counts, with at least K cells, for ``epsilon``.
 
-    Parameters
-    ----------
-    step
-        Name of the release on the ledger.
-    epsilon
-        Budget of the cells, and of the number of records where ``size`` is None.
-    clusters
-        K: the grid has at least as many cells.
-    size
-        Number of records that determines the grid; None releases one, see :func:`noisy_size`.
-    cells
-        Rule for the number of cells: ``"su"``, see :func:`grid_sides`, or ``"refined"``, see
-        :func:`refined_sides`.
-
-    Raises
-    ------
-    InputError
-        If there are too many columns for a grid.
+    ``size`` is the number of records that determines the grid; None releases one, see
+    :func:`noisy_size`. The rule for the number of cells is ``"su"``, see :func:`grid_sides`, or
+    ``"refined"``, see :func:`refined_sides`. InputError if there are too many columns for a grid.
 
     Notes
     -----
@@ -272,18 +242,9 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
 
 
 def onto_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Nearest point (least squares) with no negative entry and the given total.
+    """Nearest point (least squares) with no negative entry and the given total, at least 0.
 
-    Parameters
-    ----------
-    values
-        Shape (m,).
-    total
-        At least 0.
-
-    Notes
-    -----
-    Subtracts one amount from all values and sets negative results to 0; the amount comes from
+    Subtracts one amount from all values (m,) and sets negative results to 0; the amount comes from
     the sorted values (Held, Wolfe, Crowder 1974). Values that any lower bound of it takes below 0
     need no sorting (Michelot 1986): of a fine grid's counts few are left.
     """

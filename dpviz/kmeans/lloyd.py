@@ -54,10 +54,9 @@ def lloyd(
 
     Parameters
     ----------
-    epsilon
-        Budget for start and iterations; None uses the whole budget.
-    start
-        Scaled centres (K, d); None uses the configured start.
+    epsilon, start
+        Budget for start and iterations, and scaled centres (K, d); None takes the whole budget and
+        the configured start.
     settled
         Rule for an early stop. When sound, one final iteration then uses the remaining budget; as
         published, it stays unspent.

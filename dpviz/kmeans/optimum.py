@@ -121,11 +121,7 @@ def _chain(
     centers: NDArray[np.float64] | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample; repeatedly put one or two of the best centres on random points.
-
-    Starts from the given centres, or by k-means++ (moves of centres repair a start on few
-    points). The result is for the judge's points.
-    """
+    """Search on a sample; put one or two of the best centres on random points, many times."""
     seen = _sample(points, size, generator)
     if centers is None:
         few = _sample(seen, max(1024, 20 * clusters), generator)

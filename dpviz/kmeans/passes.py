@@ -19,15 +19,7 @@ from dpviz.grid.domain import CHUNK
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What one Lloyd iteration needs of the data.
-
-    Parameters
-    ----------
-    counts
-        Records per cluster, shape (K,).
-    sums
-        Sum of the records of each cluster, shape (K, d).
-    """
+    """What one Lloyd iteration needs: records per cluster (K,), and their sums (K, d)."""
 
     counts: NDArray[np.float64]
     sums: NDArray[np.float64]
@@ -37,16 +29,8 @@ class Sums:
 class Fit:
     """How well centres fit the records, per cluster, each of shape (K,).
 
-    Parameters
-    ----------
-    counts
-        Records.
-    errors
-        Sum of squared distances to the own centre.
-    losses
-        By how much that sum grows when the centre is taken away (infinite for K = 1).
-    contours
-        Sum of the contour coefficients, see :func:`simplified_silhouettes`.
+    ``losses`` is by how much the sum of squared errors grows when the centre is taken away
+    (infinite for K = 1); ``contours`` the sum of coefficients, see :func:`simplified_silhouettes`.
     """
 
     counts: NDArray[np.float64]
@@ -56,14 +40,9 @@ class Fit:
 
 
 def cluster_sums(points: NDArray[np.float64], centers: NDArray[np.float64]) -> Sums:
-    """Counts and sums of the records by nearest centre: the data pass of Lloyd's iteration.
+    """Counts and sums of points (n, d) by nearest centre: the data pass of Lloyd's iteration.
 
-    Parameters
-    ----------
-    points
-        Records, shape (n, d).
-    centers
-        Shape (K, d); the lowest number wins ties.
+    Of the centres (K, d), the lowest number wins ties.
     """
     from dpviz.kmeans import kernels
 
@@ -83,12 +62,7 @@ def fit(
 ) -> Fit:
     """Errors, losses and contour coefficients of all clusters in one pass.
 
-    Parameters
-    ----------
-    points, centers
-        As in :func:`cluster_sums`.
-    weights
-        Records that each point stands for, shape (n,); None counts each once.
+    Weights (n,) are the records that each point stands for; None counts each once.
     """
     from dpviz.kmeans import kernels
 
@@ -135,13 +109,7 @@ def squares_to(
 def projected(
     points: NDArray[np.float64], center: NDArray[np.float64], directions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Coordinates of every point along directions, from a centre, clipped to [-1, 1].
-
-    Parameters
-    ----------
-    points, center, directions
-        Shapes (n, d), (d,), (d, m).
-    """
+    """Coordinates of points (n, d) along directions (d, m), from a centre, clipped to [-1, 1]."""
     from dpviz.kmeans import kernels
 
     found = np.empty((len(points), directions.shape[1]))
@@ -163,26 +131,13 @@ def residuals(
     radius: float,
     unit: float,
 ) -> NDArray[np.float64]:
-    """Counts, clipped squares and clipped residuals by nearest centre, added up: one data pass.
+    """Counts, clipped squares and clipped residuals by nearest centre (K, 2 + d): one data pass.
 
     A record adds 1, (r / radius)^2 and its residual from the centre / radius, where r is the
     residual's length, and a longer residual than the radius is shortened to it: so the last d
-    numbers lie in the unit ball. They are truncated to multiples of ``unit``, which makes no
-    number larger; so the sums are exact, whatever the order.
-
-    Parameters
-    ----------
-    weights
-        Records at each point, shape (n,); None for one each.
-    labels, squares
-        Of :func:`assigned`.
-    unit
-        A power of 2.
-
-    Returns
-    -------
-    table
-        Shape (K, 2 + d).
+    numbers lie in the unit ball. They are truncated to multiples of ``unit``, a power of 2, which
+    makes no number larger; so the sums are exact, whatever the order. Weights (n,) are the records
+    at each point, None for one each; labels and squares are of :func:`assigned`.
     """
     from dpviz.kmeans import kernels
 
@@ -231,20 +186,9 @@ def excess(
     It differs from the WCSS by the same number for all sets. Of a record it holds by how much its
     squared distance to a set exceeds that to the nearest set: never negative.
 
-    Parameters
-    ----------
-    weights
-        Records at each point, shape (n,); None for one each.
-    candidates
-        Sets of centres, shape (m, K, d).
-    unit
-        Squared distances are rounded down to multiples of this power of 2: the sums are exact,
-        whatever the order.
-
-    Returns
-    -------
-    excess
-        Shape (m,).
+    Takes records at each point, shape (n,), or None for one each, and sets of centres, shape (m, K,
+    d); returns shape (m,). Squared distances are rounded down to multiples of ``unit``, a power of
+    2: the sums are exact, whatever the order.
     """
     from dpviz.kmeans import kernels
 
@@ -296,11 +240,6 @@ def printed_contours(
     S_i = (b_i - a_k) / max(a_k, b_i) with a_k the average distance of the records of cluster k to
     its centre and b_i the distance of record i to the nearest other one; S_k is the mean over the
     cluster. 0 for an empty cluster, for centres at one place, and for K = 1.
-
-    Parameters
-    ----------
-    points, centers
-        As in :func:`cluster_sums`.
 
     Notes
     -----

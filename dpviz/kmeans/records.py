@@ -97,12 +97,11 @@ class Records:
 
     Parameters
     ----------
-    points
-        Shape (n, d), in the units of the data.
-    domain
-        Their bounds.
-    n_outside
-        Points of the data set that lay outside the domain.
+    points, domain
+        Shape (n, d), in the units of the data; their bounds.
+    n_outside, dropped
+        Points of the data set that lay outside the domain; rows left out by the pass that counted
+        stored records.
     cut
         Whether scaled records are cut to the lattice that a release needs.
     weights
@@ -110,8 +109,6 @@ class Records:
     classes
         Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
         and where ``cut``.
-    dropped
-        Rows left out by the pass that counted stored records.
     """
 
     points: NDArray[np.float64]
@@ -143,22 +140,12 @@ class Records:
     ) -> Records:
         """Take the records of a data set; those of a grid of counts stand at cell centres.
 
-        Parameters
-        ----------
-        domain
-            Bounds; None takes the declared domain of the data set, or else the range of its
-            points (not private).
-        outside
-            ``"clip"`` moves points outside to the border, ``"drop"`` leaves them out.
-        cut
-            For a release: whether scaled records are cut to the lattice that it needs. Then there
-            may be no record, and a grid of counts may hold any number of them: a cell counts up
-            to ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
+        Without a domain, the declared one of the data set, or else the range of its points (not
+        private). InputError where domain and data do not fit together, or there is no record.
 
-        Raises
-        ------
-        InputError
-            Where domain and data do not fit together, or there is no record.
+        ``cut`` is for a release: scaled records are cut to the lattice that it needs. Then there
+        may be no record, and a grid of counts may hold any number of them: a cell counts up to
+        ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:

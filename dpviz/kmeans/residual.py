@@ -46,14 +46,8 @@ LEAST_SQUARE, MOVED = 0.02, 0.9
 class Prototypes:
     """Centres with what noisy numbers tell of their clusters, in scaled coordinates.
 
-    Parameters
-    ----------
-    centers
-        Shape (m, d).
-    counts
-        Noisy numbers of records, shape (m,).
-    scales
-        Root mean square distances of the records from the centres, shape (m,).
+    Centres, shape (m, d); noisy numbers of records, and root mean square distances of the records
+    from the centres, shape (m,).
     """
 
     centers: NDArray[np.float64]
@@ -68,21 +62,13 @@ def spread(scales: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def noise_deviation(columns: int, scale: float) -> float:
-    """Standard deviation of K-norm noise in an entry that lies in [-1, 1].
-
-    Parameters
-    ----------
-    columns
-        D, all columns of the noise.
-    """
+    """Standard deviation of K-norm noise, of D columns, in an entry that lies in [-1, 1]."""
     return math.sqrt((columns + 1) * (columns + 2) / 3) * scale
 
 
 def length_variance(ball: int, scale: float) -> float:
     """Mean squared length of K-norm noise in d columns of a ball, beside two entries.
 
-    Notes
-    -----
     (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
     times that of a point of the ball.
     """
@@ -102,16 +88,10 @@ def residual_step(
     least: float | None = None,
     rows: Rows | None = None,
 ) -> Prototypes:
-    """Move centres to their clusters' noisy means.
+    """Move centres to their clusters' noisy means; ``number`` names the step on the ledger.
 
     Parameters
     ----------
-    number
-        Of the step, for the ledger.
-    epsilon
-        Budget of the step.
-    size
-        Noisy number of records.
     least
         Each centre moves less the more its move is noise (empirical Bayes), where true moves are
         taken for at least so many mean squares of the distances; None moves all the way.
@@ -171,12 +151,8 @@ def _residuals(
 def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:
     """Radius, in scales, of the least error: noise, and what clipping takes off.
 
-    Parameters
-    ----------
-    noisy
-        Noisy numbers of records by distance, shape of ``EDGES``.
-    noise
-        Scale of the K-norm noise over a cluster's mean number of records.
+    Takes noisy numbers of records by distance, shape of ``EDGES``, and the scale of the K-norm
+    noise over a cluster's mean number of records.
     """
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts

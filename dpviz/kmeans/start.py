@@ -36,15 +36,10 @@ TOLERANCE = 1e-4
 
 
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Random centres in [-1, 1]^d that keep away from each other and from the border.
+    """Random centres (K, d) in [-1, 1]^d that keep away from each other and from the border.
 
     Centres lie at least 2a apart and a from the border, the largest a for which random
     placing succeeds being found by bisection. Looks at no data.
-
-    Returns
-    -------
-    centers
-        Shape (K, d).
 
     Notes
     -----
@@ -113,10 +108,7 @@ def plus_plus(
 ) -> NDArray[np.float64]:
     """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
 
-    Parameters
-    ----------
-    tries
-        Points that are drawn for each centre, of which the one with the least error is taken.
+    Of so many tries for each centre, the point with the least error is taken.
 
     Notes
     -----
@@ -146,19 +138,10 @@ def utility_plus(
 ) -> NDArray[np.float64]:
     """k-means++ and k-means, then the least useful centre moves to where the error is largest.
 
-    The least useful centre is the one without which the error grows least. It is put beside
-    the centre of the cluster with the largest error, k-means runs again, and the better
-    result stays; after more than ``RETRIES`` failures in a row that is the start.
-
-    Parameters
-    ----------
-    points, weights
-        Shapes (n, d) and (n,): records, or cells of a noisy grid.
-
-    Returns
-    -------
-    centers
-        Shape (K, d).
+    The least useful centre is the one without which the error grows least. It is put beside the
+    centre of the cluster with the largest error, k-means runs again, and the better result stays;
+    after more than ``RETRIES`` failures in a row that is the start, shape (K, d). Points are
+    records, or cells of a noisy grid with their weights.
 
     Notes
     -----

@@ -47,15 +47,11 @@ class View:
 
     Parameters
     ----------
-    domain
-        Bounds.
     outside
         ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out; None leaves
         them where they are.
-    cut
-        Whether scaled records are cut to the lattice.
-    space
-        Scaled coordinates; None for the units of the data.
+    cut, space
+        Whether scaled records are cut to the lattice; None for the units of the data.
     ball
         Space into whose ball records are drawn before; None leaves them where they are.
     """
@@ -102,19 +98,9 @@ class StoredRows:
 class StoredRecords(Records):
     """Records that are read in passes: the same interface, but for the points themselves.
 
-    Parameters
-    ----------
-    name
-        What to call them in messages.
-    parts
-        Where they are, in a fixed order; at least one.
-    engine
-        Reads the parts.
-    domain, outside, cut
-        As in :meth:`dpviz.kmeans.records.Records.build`.
+    An engine reads the parts, in a fixed order; ``name`` is what messages call them. The rest is as
+    in :meth:`dpviz.kmeans.records.Records.build`.
 
-    Notes
-    -----
     The numbers are those of the same records in memory, to the bit where sums are exact: counts
     always, and all that comes of records on the lattice (``cut``). Other sums are added in another
     order, which changes their last digits. :meth:`dealt` draws from the same law, but other sets.
@@ -301,10 +287,7 @@ class _Seeded:
 def check_passes(config: KMeansConfig, name: str) -> None:
     """Refuse methods that need all records at once, before anything is read or paid for.
 
-    Raises
-    ------
-    InputError
-        Where the method clusters the records themselves, or starts from raw ones.
+    They cluster the records themselves, or start from raw ones.
     """
     if METHODS[config.method].card.needs_all_records:
         raise InputError(

@@ -27,13 +27,7 @@ from dpviz.privacy.noise_source import NoiseSource, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
-    """Run the configured method once.
-
-    Raises
-    ------
-    InputError
-        Where the method does not exist or does not fit the data.
-    """
+    """Run the configured method once; InputError where it is unknown or does not fit the data."""
     check_method(config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     result: KMeansRun = METHODS[config.method].run(records, config, accountant)
@@ -44,14 +38,7 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 class KMeansTruth:
     """The noise-free k-means clustering of some records, and what scoring needs of it.
 
-    Parameters
-    ----------
-    records
-        Data under its domain.
-    clusters
-        K.
-    start
-        Centres that k-means goes on from; None searches for the best.
+    It goes on from the centres ``start``; None searches for the best.
     """
 
     records: Records
@@ -189,15 +176,7 @@ class KMeansTruth:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A private run beside the true one; what several scores need is computed once.
-
-    Parameters
-    ----------
-    truth
-        True run that is no worse than the private one.
-    run, seed
-        The private run, and the seed that it comes from.
-    """
+    """A private run beside a true one that is no worse, for scores that share their parts."""
 
     truth: KMeansTruth
     run: KMeansRun

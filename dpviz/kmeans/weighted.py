@@ -39,10 +39,7 @@ def k_means(
 ) -> Floats:
     """Centres (K, d) of weighted points (n, d), (n,).
 
-    Parameters
-    ----------
-    few, few_weights
-        Fewer points that stand for the same: k-means starts there.
+    It starts on fewer points that stand for the same, where given.
     """
     if few is None or few_weights is None:
         few, few_weights = points, weights
@@ -70,10 +67,7 @@ def swapped(
 ) -> Floats:
     """Lloyd's iteration, then moves of a useless centre into a cluster of a large error.
 
-    Parameters
-    ----------
-    failures
-        Moves in a row without a gain that end it.
+    It ends after so many moves in a row without a gain.
 
     Notes
     -----

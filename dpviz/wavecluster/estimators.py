@@ -42,14 +42,9 @@ class _WaveClusterEstimator(Estimator):
     level: int = 1
 
     def fit_counts(self, counts: ArrayLike, domain: DomainLike | None = None) -> Self:
-        """Cluster a given grid of counts; this sets no ``labels_``.
+        """Cluster a grid of counts, whole numbers from 0; this sets no ``labels_``.
 
-        Parameters
-        ----------
-        counts
-            Non-negative whole numbers, one axis per dimension.
-        domain
-            The box that the grid covers; the default is the cell numbers.
+        The grid covers the domain; without one, its box is the cell numbers.
         """
         box = None if domain is None else domain_of(domain, np.empty((0, 0)))
         dataset = read_counts(np.asarray(as_frame(counts)), name="counts", domain=box)

@@ -38,13 +38,6 @@ class Folds:
 
     A fixed shuffle gives the same folds for every method, seed and budget. It depends only on
     the points, so two methods are compared on the same tenths.
-
-    Parameters
-    ----------
-    source
-        Data set, domain and grid.
-    n_folds
-        Number of parts.
     """
 
     def __init__(self, source: Source, n_folds: int = FOLDS) -> None:
@@ -120,14 +113,8 @@ def agreement(
 ) -> tuple[float, float]:
     """OCM and 2CE of private against true clusters, averaged over the folds.
 
-    Cells that are not significant are trained and predicted as a class of their own.
-
-    Parameters
-    ----------
-    folds
-        Parts to predict.
-    true, private
-        Stages of one run on each training part.
+    Takes the stages of both runs on each training part. Cells that are not significant are trained
+    and predicted as a class of their own.
 
     Notes
     -----
@@ -146,17 +133,10 @@ def agreement(
 def tree_predictions(
     source: Source, stages: Stages, points: NDArray[np.float64]
 ) -> NDArray[np.int32]:
-    """Labels of points by a decision tree learned from the cells: the measure's definition.
+    """Labels of points (m, d) by a decision tree learned from the cells: the measure's definition.
 
-    Parameters
-    ----------
-    source
-        Domain and grid that the clusters were found on.
-    stages
-        Clusters. Every cell of the subband is one training sample: its centre is the features,
-        its cluster (0 = not significant) is the class.
-    points
-        Shape (m, d).
+    Every cell of the subband is one training sample: its centre is the features, its cluster (0 =
+    not significant) is the class.
     """
     from sklearn.tree import DecisionTreeClassifier  # where it is used: the app opens sooner
 

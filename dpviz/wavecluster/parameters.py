@@ -230,15 +230,7 @@ PARAMETERS = (
 
 
 def takes(method: str, *special: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card: those of every technique, after epsilon and special ones.
-
-    Parameters
-    ----------
-    method
-        Supplies the default share for the counts, if it has one.
-    special
-        Names of parameters before those that every technique has.
-    """
+    """Parameters on a method's card: special ones, then those that every technique has."""
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
     choose = (CHOOSE.name,) if method in CHOOSERS else ()

@@ -12,13 +12,7 @@ from dpviz.wavecluster.truth import Truth
 
 
 def surprises(truth: Truth, private: Run) -> list[str]:
-    """Explain what a person may not expect; reads the true run, so it is for the owner's screen.
-
-    Parameters
-    ----------
-    truth, private
-        True run, and a run of a method beside it.
-    """
+    """Explain what a person may not expect; reads the true run, so it is for the owner's screen."""
     own = METHODS[private.config.method].surprise
     explained = [own(truth.stages, private) if own else "", _ranks(truth.stages, private)]
     return [one for one in explained if one]

@@ -52,33 +52,26 @@ class KBounds:
 
     Parameters
     ----------
-    theorem
-        4, 5 or 6.
-    omega
-        Failure probability of each part.
+    theorem, omega
+        4, 5 or 6; failure probability of each part.
     promise
         Share of the draws that the proof puts between both ends, at least; NaN with other
         wavelets than Haar, for which nothing is proved.
-    low, high
-        k'_min and k'_max.
-    most
-        Largest k' that is possible at all; the smallest is 0.
+    low, high, most
+        k'_min and k'_max; largest k' that is possible at all, the smallest is 0.
     eta1, eta2
         As printed; of Theorem 6 at least 0, below which its proof does not reach.
     theta
         E|L'_n|, expected number of positive coefficients that noise turns non-positive; NaN in
         Theorem 6, which does without.
-    beta
-        Bound of the noise on |Z|/2; NaN but in Theorem 5.
-    gamma
-        Width of the margin in W around the bounds; NaN where the paper gives none.
+    beta, gamma
+        Bound of the noise on |Z|/2, NaN but in Theorem 5; width of the margin in W around the
+        bounds, NaN where the paper gives none.
     surplus
         (1 - p) |Z| / 2, the k' that PrivQT has too much on average where theta is 0.
-    sure_above, never_below
+    sure_above, never_below, largest
         Coefficients of L above the first are all found significant, and none below the second:
-        each with the probability ``printed``.
-    largest
-        Largest coefficient.
+        each with the probability ``printed``. Largest coefficient.
     """
 
     theorem: int
@@ -153,28 +146,11 @@ def check_omega(omega: float) -> float:
 
 
 def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
-    """Bounds that the theorem on a technique gives for k'.
+    """Bounds that the theorem on a technique gives for k'; None of a technique without a theorem.
 
-    Parameters
-    ----------
-    truth
-        True run on the same grid.
-    config
-        Technique and parameters. Neighbours of several records, and wavelets with a larger
-        sensitivity, have more noise: the theorem then holds with the smaller epsilon that gives
-        this noise to one record.
-    omega
-        Failure probability of each part, between 0 and 1.
-
-    Returns
-    -------
-    KBounds
-        None of a technique without a theorem.
-
-    Raises
-    ------
-    InputError
-        If omega is no failure probability.
+    Neighbours of several records, and wavelets with a larger sensitivity, have more noise: the
+    theorem then holds with the smaller epsilon that gives this noise to one record. InputError if
+    omega, the failure probability of each part, is none.
 
     Notes
     -----
@@ -262,19 +238,8 @@ def _at_rank(values: NDArray[np.float64], rank: float) -> float:
 def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     """Theta = E|L'_n|: expected number of positive coefficients that noise turns non-positive.
 
-    Parameters
-    ----------
-    true
-        Stages of the true run.
-    shape
-        Cells per axis of the counts.
-    scale
-        b of the noise Lap(b) on every count.
-
-    Returns
-    -------
-    theta
-        Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell.
+    Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell, with noise
+    Lap(scale) on every count of a grid of this shape.
 
     Notes
     -----
@@ -296,20 +261,11 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
 
 
 def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(sum of weights times independent Lap(1) <= -value), for values > 0.
+    """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
-    Parameters
-    ----------
-    axes
-        Positive weights along each axis; the weights are all products of one of each.
-    values
-        Shape (m,).
-
-    Notes
-    -----
-    With one weight the law is Laplace's. Otherwise the characteristic function is integrated
-    numerically (Davies 1973); step and end are chosen so that the error stays below
-    ``TAIL_ERROR``.
+    The weights are all products of one positive weight of each axis. With one weight the law is
+    Laplace's. Otherwise the characteristic function is integrated numerically (Davies 1973); step
+    and end are chosen so that the error stays below ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
         weight = math.prod(one for (one,) in axes)

@@ -19,18 +19,14 @@ class Threshold:
 
     Parameters
     ----------
-    k
-        Rank of the threshold among the positive coefficients, or None if the rank is secret
-        (PrivTHREM).
-    value
+    k, value
+        Rank of the threshold among the positive coefficients, None if it is secret (PrivTHREM).
         d: a cell is significant when W >= d; infinity if no cell can be significant.
     positive, nonpositive
         len(L) and Z of the subband that the threshold is applied to.
-    pruned
-        Number of the smallest positive coefficients that are left out before the rank is taken
-        (PrivTHR).
-    estimate
-        Z', the noisy number of non-positive coefficients of the true subband (PrivTHR).
+    pruned, estimate
+        Of PrivTHR: number of the smallest positive coefficients that are left out before the rank
+        is taken; Z', the noisy number of non-positive coefficients of the true subband.
     sampled
         Whether rank and threshold are medians over samples of the subband (Two-stage). Then
         significant cells are those of a mask, and the subband shows means over the samples: no
@@ -69,13 +65,6 @@ def positive_values(average: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def density_threshold(average: NDArray[np.float64], density: float) -> Threshold:
     """Threshold of the plain pipeline: d is the k-th largest positive coefficient.
-
-    Parameters
-    ----------
-    average
-        Average subband W, any shape.
-    density
-        p in (0, 1), a share, not a percentage.
 
     Notes
     -----

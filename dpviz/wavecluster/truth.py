@@ -31,22 +31,7 @@ _MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
-    """Run the configured method once.
-
-    Parameters
-    ----------
-    source
-        Data under its domain and grid.
-    config
-        Public parameters.
-    noise
-        Source of the noise.
-
-    Raises
-    ------
-    InputError
-        If the method does not exist, or the level does not fit.
-    """
+    """Run the configured method once; InputError if it is unknown, or the level does not fit."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)
@@ -57,12 +42,7 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
 class Truth:
     """The true run on a source, and the values that scores need from it.
 
-    Parameters
-    ----------
-    source
-        Data under its domain and grid.
-    config
-        Only density, wavelet and level matter here.
+    Of the configuration only density, wavelet and level matter.
     """
 
     source: Source
@@ -103,13 +83,7 @@ class Truth:
         return tuple(cluster(part.counts, self.config) for part in self.folds.training)
 
     def tables(self, crossed: Crossed) -> Callable[[Stages], NDArray[np.int64]]:
-        """Return the function from stages on this grid to the table of labels and their clusters.
-
-        Parameters
-        ----------
-        crossed
-            Records of each label in each cell of the grid.
-        """
+        """Return the function from stages on this grid to the table of labels and clusters."""
         level, shape = self.config.level, self.stages.labels.shape
         fine = np.unravel_index(crossed.cell, self.source.shape)
         cell = np.ravel_multi_index([axis >> level for axis in fine], shape)
@@ -136,10 +110,7 @@ class Truth:
     ) -> dict[str, float]:
         """OCM and 2CE of one seed: a fresh private run on each of the ten training parts.
 
-        Raises
-        ------
-        Cancelled
-            Before a run, if the computation should stop.
+        Raises Cancelled before a run, if the computation should stop.
         """
         parts = self.folds.training
         work = Work(len(parts), "runs", cancelled=cancelled)
@@ -157,15 +128,7 @@ class Truth:
 class Evaluation:
     """A result and the true run; values that several scores need are computed once.
 
-    Parameters
-    ----------
-    truth
-        True run on the same grid.
-    stages
-        The result.
-    run, seed
-        Run and seed of the result, if there is a run; None and 0 are enough for scores of the
-        two label grids.
+    Scores of the two label grids need neither run nor seed.
     """
 
     truth: Truth

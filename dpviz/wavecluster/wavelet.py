@@ -71,23 +71,13 @@ def sums_blocks(wavelet: str) -> bool:
 
 
 def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> NDArray[np.float64]:
-    """Average subband W of the counts M: the low-pass part along every axis.
+    """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
-    Parameters
-    ----------
-    counts
-        Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
-    wavelet, level
-        Name of a discrete wavelet of PyWavelets; number of times that it is applied.
-
-    Returns
-    -------
-    W
-        Shape (ceil(g / 2**level), ...). The values of ``pywt.wavedecn(...,
-        mode="periodization")[0]``, re-indexed cyclically so that a coefficient has the position
-        of the cells with its largest weights: PyWavelets delays asymmetric filters (coif17 by
-        8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is set to 0 and
-        the last bits are rounded, so that coefficients with equal exact values are equal.
+    Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
+    those of ``pywt.wavedecn(..., mode="periodization")[0]``, re-indexed cyclically so that a
+    coefficient has the position of the cells with its largest weights: PyWavelets delays asymmetric
+    filters (coif17 by 8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is
+    set to 0 and the last bits are rounded, so that coefficients with equal exact values are equal.
 
     Notes
     -----
@@ -162,13 +152,8 @@ def coefficient_weights(
     """Absolute weights of the counts in the average coefficients of one axis.
 
     Coefficients with the same weights, in any order, are of one kind: all of them, unless the
-    side is padded.
-
-    Returns
-    -------
-    weights, kind
-        Weights of each kind, without those that are 0; kind of each coefficient,
-        shape (ceil(side / 2**level),).
+    side is padded. Returns the weights of each kind, without those that are 0, and the kind of each
+    coefficient, shape (ceil(side / 2**level),).
     """
     matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
     # Short filters that wrap around have entries that add up.
@@ -180,22 +165,11 @@ def coefficient_weights(
 def detail_subbands(
     counts: NDArray[np.number], wavelet: str, level: int
 ) -> tuple[dict[str, NDArray[np.float64]], ...]:
-    """Detail subbands of every level, the finest (level 1) first.
+    """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
-    Parameters
-    ----------
-    counts
-        Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
-    wavelet, level
-        As in :func:`average_subband`.
-
-    Returns
-    -------
-    details
-        One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first
-        axis and takes differences along the second, and so on. The bands of level j have the
-        padded sides divided by 2**j, and each coefficient has the position of the cells with
-        its largest weights.
+    One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and
+    takes differences along the second, and so on. The bands of level j have the padded sides
+    divided by 2**j, and each coefficient has the position of the cells with its largest weights.
 
     Notes
     -----
@@ -273,10 +247,8 @@ class Sensitivity:
 
     Parameters
     ----------
-    average
-        W itself, largest L1 change.
-    nonpositive
-        Z, the number of non-positive coefficients.
+    average, nonpositive
+        W itself, largest L1 change; Z, the number of non-positive coefficients.
     rank
         rank(x) - k, the score of PrivTHREM's exponential mechanism.
     positive_cells, negative_cells
@@ -292,24 +264,13 @@ class Sensitivity:
 
 @lru_cache(maxsize=512)
 def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float) -> Sensitivity:
-    """Sensitivities of W, Z and the rank on one grid shape, always computed.
+    """Sensitivities of W, Z and the rank on one grid shape for p, always computed.
 
-    Parameters
-    ----------
-    wavelet, level
-        As in :func:`average_subband`.
-    shape
-        Cells per axis of the counts; short sides wrap long filters around.
-    density
-        p, the share of positive coefficients that are not significant.
-
-    Notes
-    -----
-    The transform is separable: the response to a record is the outer product of one
-    response per axis, one for each of the 2**level phases. With n+ and n- the positive
-    and negative coefficients of a response, Z changes by at most max(n+, n-). The rank
-    of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other
-    way, so the score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
+    Short sides wrap long filters around. The transform is separable: the response to a record is
+    the outer product of one response per axis, one for each of the 2**level phases. With n+ and n-
+    the positive and negative coefficients of a response, Z changes by at most max(n+, n-). The rank
+    of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other way, so the
+    score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
     This also holds in floating point. On every axis, a coefficient is a sum of weight * value in a
     fixed order. Rounded sums and products by a positive constant never fall when a value rises. So

@@ -134,13 +134,7 @@ def _centers(
     parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
     shape: tuple[int, int, int],
 ) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, rounded to the lattice, shape (blocks, K, d).
-
-    Parameters
-    ----------
-    parts
-        Points of each block, and the number of records at each point; None for one record each.
-    """
+    """Centres (blocks, K, d) of points with weights or None, in canonical order, on the lattice."""
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
         # A block with fewer records than clusters gets additional centres that use no data.

@@ -151,11 +151,7 @@ def _distinct(
 
 
 def _rates(run: KMeansRun, config: KMeansConfig, worth: float) -> NDArray[np.float64]:
-    """Log likelihood lost per unit of deviation in each iteration, shape (T,).
-
-    The noise has scale b, so a deviation costs 1/b per record. A simulated record represents
-    ``worth`` records.
-    """
+    """Log likelihood lost per unit of deviation: with noise of scale b, 1/b per record."""
     if config.temperature == "printed":
         return np.full(len(run.iterations), worth if config.variant == "published" else 1.0)
     return np.array([worth / one.scales[0] for one in run.iterations])

@@ -131,10 +131,7 @@ def printed_generations(size: float, epsilon: float) -> int:
 def difference(candidates: NDArray[np.float64]) -> float:
     """Upper bound R on how much squared distances of one record to two candidates can differ.
 
-    Parameters
-    ----------
-    candidates
-        Sets of centres in the box [-1, 1]^d, shape (m, K, d).
+    Candidates are sets of centres in the box [-1, 1]^d, shape (m, K, d).
 
     Notes
     -----

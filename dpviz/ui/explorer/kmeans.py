@@ -99,12 +99,13 @@ def page_state(make: Make = DataState) -> DataState:
 def _correct(state: DataState) -> None:
     """Correct values of a link that are valid alone but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
-    moving = [name for name, one in FAMILY.methods.items() if one.card.post_processes]
-    if view == "chain" and method not in moving:
-        note = f"view = chain is of {', '.join(moving)} alone, not of {method}."
+    # Only a Markov chain has a temperature.
+    chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
+    if view == "chain" and method not in chains:
+        note = f"view = chain is of {', '.join(chains)} alone, not of {method}."
         state.correct("view", "regions", note)
     # Post-processing of the last iteration adds one step.
-    last = state.get("t") + (method in moving)
+    last = state.get("t") + CARDS[method].post_processes
     if shown is not None and shown > last:
         state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
     bounds = state.get("domain")

@@ -105,15 +105,6 @@ def synthetic_counts(
     Draws no single points: the number of a leaf's points in each column of cells is binomial
     given the remaining points, and so on within a column, axis by axis. The distribution is the
     same, and the work does not grow with the number of points.
-
-    Parameters
-    ----------
-    leaves
-        Boxes with noisy numbers of records.
-    shape
-        Cells per axis of the grid of counts.
-    generator
-        For post-processing: privacy does not depend on its quality.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)

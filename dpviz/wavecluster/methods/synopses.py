@@ -22,14 +22,9 @@ from dpviz.wavecluster.pipeline import Source
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Leaves:
-    """Boxes of a synopsis in coordinates from 0 to 1, with noisy numbers of records.
+    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and extents, shape (m, d).
 
-    Parameters
-    ----------
-    low, size
-        Lower corner and extent of each box, shape (m, d).
-    records
-        Noisy number of records, shape (m,); may be negative.
+    Their noisy numbers of records, shape (m,), may be negative.
     """
 
     low: NDArray[np.float64]
@@ -47,16 +42,7 @@ Synopsis = Callable[[Source, Accountant, float, float], Leaves]
 def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Two-level grid; the counts of the first level determine the cells of the second level.
 
-    Parameters
-    ----------
-    source
-        Data set and domain.
-    accountant
-        Pays for both levels; each costs half of ``epsilon``.
-    epsilon
-        Budget of the synopsis.
-    n
-        Number of records, public or noisy.
+    Each level costs half of ``epsilon``; the number of records ``n`` is public or noisy.
 
     Notes
     -----

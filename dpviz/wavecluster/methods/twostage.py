@@ -124,16 +124,11 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 def release(
     counts: NDArray[np.int64], config: Config, accountant: Accountant
 ) -> tuple[Released, Config, dict[float, float]]:
-    """Spend the budget on counts: everything here that touches data.
+    """Spend the budget on counts, of which one record changes one by 1: all that touches data.
 
     Where the configuration leaves p to the technique, the rough counts give a first p, for the
     share, and all that was released gives the last. Returned with it: the configuration with p,
     and what each p was worth.
-
-    Parameters
-    ----------
-    counts
-        True counts, of which one record changes one by 1.
     """
     epsilon = config.epsilon
     steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)
