@@ -109,13 +109,7 @@ class Score:
 
 
 def lower_is_better(
-    name: str,
-    title: str,
-    compute: Compute,
-    target: float,
-    *,
-    redraws: bool = False,
-    **words: Any,
+    name: str, title: str, compute: Compute, target: float, *, redraws: bool = False, **words: Any
 ) -> Score:
     """A distance from the true result; ``words`` are plain, help and source."""
     return Score(

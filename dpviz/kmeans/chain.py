@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 #: Variance of the proposals around their centre, on data scaled to [-1, 1] (section 4).
@@ -175,11 +175,7 @@ def _scaled(statistics: Statistics, size: int) -> Statistics:
 
 
 def run_chain(
-    statistics: Statistics,
-    rates: Floats,
-    size: int,
-    draws: Draws,
-    delta: float = DELTA,
+    statistics: Statistics, rates: Floats, size: int, draws: Draws, delta: float = DELTA
 ) -> Chain:
     """Search for the data set of ``size`` points under which the statistics are most likely.
 
@@ -330,12 +326,7 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
 
 @compiled()
 def _gain(
-    gaps: Floats,
-    rates: Floats,
-    old: Floats,
-    old_labels: Labels,
-    new: Floats,
-    new_labels: Labels,
+    gaps: Floats, rates: Floats, old: Floats, old_labels: Labels, new: Floats, new_labels: Labels
 ) -> float:
     """Change of the log likelihood when the new point replaces the old one."""
     total = 0.0

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
-
-Floats = NDArray[np.float64]
 
 #: Smallest and largest number of clusters that is tried.
 LEAST, MOST = 2, 40

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.parameters import DEFAULTS
@@ -86,7 +87,7 @@ class KMeansComparison(Comparison):
             found["nicv_before"] = self.truth.nicv(one.before)
         return found
 
-    def label(self, points: NDArray[np.float64], one: KMeansRun | None) -> NDArray[np.int32]:
+    def label(self, points: Floats, one: KMeansRun | None) -> NDArray[np.int32]:
         """Cluster of every point in a draw, or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
         found = np.full(len(points), -1, dtype=np.int32)
@@ -148,6 +149,6 @@ def _center_lines(report: Report) -> list[str]:
     ]
 
 
-def _place(center: NDArray[np.float64]) -> str:
+def _place(center: Floats) -> str:
     """Coordinates of a centre (d,)."""
     return "(" + ", ".join(f"{value:.6g}" for value in center) + ")"

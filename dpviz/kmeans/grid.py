@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -56,9 +57,9 @@ class NoisyGrid:
     """
 
     shape: tuple[int, ...]
-    weights: NDArray[np.float64]
+    weights: Floats
     scale: float
-    counts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    counts: Floats = field(default_factory=lambda: np.empty(0))
     most_places: int = UNLIMITED
 
     @property
@@ -67,11 +68,11 @@ class NoisyGrid:
         return len(self.shape)
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Cell centres in scaled coordinates, shape (m, d)."""
         return self.centers_of(np.arange(math.prod(self.shape)))
 
-    def centers_of(self, cells: NDArray[np.integer]) -> NDArray[np.float64]:
+    def centers_of(self, cells: NDArray[np.integer]) -> Floats:
         """Centres of some cells by their numbers (m,), in scaled coordinates, shape (m, d)."""
         sides = np.unravel_index(cells, self.shape)
         axes = [(2 * np.arange(side) + 1) / side - 1 for side in self.shape]
@@ -88,7 +89,7 @@ class NoisyGrid:
         variances = cells * (2 * self.scale**2)
         return NoisyPoints(places=places, weights=weights, counts=counts, variances=variances)
 
-    def places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def places(self) -> tuple[Floats, Floats]:
         """Places (m, d) and weights (m,) that clusters are searched with, ``most_places`` or fewer.
 
         The cells at their centres; where these are more, blocks of neighbouring ones at their
@@ -100,7 +101,7 @@ class NoisyGrid:
         # Where nothing weighs anything, no cluster is searched.
         return table[:, 1:] / np.maximum(table[:, :1], 1e-300), table[:, 0]
 
-    def _in_blocks(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_blocks(self, values: Floats) -> Floats:
         """Sums of the cells' values (column 0) and their moments, shape (m, 1 + d)."""
         from dpviz.kmeans import kernels
 
@@ -241,7 +242,7 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
     return min(max(2, math.ceil(clusters ** (1 / ndim) - 1e-9)), most), most
 
 
-def onto_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def onto_simplex(values: Floats, total: float) -> Floats:
     """Nearest point (least squares) with no negative entry and the given total, at least 0.
 
     Subtracts one amount from all values (m,) and sets negative results to 0; the amount comes from

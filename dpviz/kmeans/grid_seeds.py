@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.choose_clusters import choose_clusters
 from dpviz.kmeans.nested_grid import NestedGrid, nested_grid
 from dpviz.kmeans.passes import assigned, projected, squares_to
@@ -109,23 +110,18 @@ def _projected(task: Seeding) -> Seeds:
     return settled(tree, clusters, accountant, MEANS * epsilon, records_size, 1)
 
 
-def _with_places(
-    center: NDArray[np.float64], directions: NDArray[np.float64], points: NDArray[np.float64]
-) -> tuple[NDArray[Any], ...]:
+def _with_places(center: Floats, directions: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
     """Points with their places in a projection."""
     return points, projected(points, center, directions)
 
 
-def _places(points: NDArray[np.float64], places: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
     """Places alone."""
     return (places,)
 
 
 def _grouped(
-    middles: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    points: NDArray[np.float64],
-    places: NDArray[np.float64],
+    middles: Floats, centers: Floats, points: Floats, places: Floats
 ) -> tuple[NDArray[Any], ...]:
     """Points with their groups, and their squared distances to the groups' centres.
 

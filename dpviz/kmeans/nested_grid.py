@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -84,12 +85,12 @@ class NestedGrid:
         shape (cells, d).
     """
 
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    variances: NDArray[np.float64]
+    points: Floats
+    weights: Floats
+    counts: Floats
+    variances: Floats
     cells: NoisyGrid
-    means: NDArray[np.float64]
+    means: Floats
 
     @property
     def noisy(self) -> NoisyPoints:
@@ -190,9 +191,7 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
     return int(min(max(round(cells ** (1 / ndim)), fewest), widest))
 
 
-def subcells(
-    records: NDArray[np.float64], ndim: int, most: int = MOST_SUBCELLS
-) -> NDArray[np.int64]:
+def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
     """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none.
 
     All subcells together are ``most`` at most, and ``MOST_SUBCELLS``.
@@ -208,7 +207,7 @@ def subcells(
     return sides
 
 
-def _cells(side: int, points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
     """Points of the box with their cells."""
     from dpviz.kmeans import kernels
 
@@ -217,9 +216,7 @@ def _cells(side: int, points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
     return points, cells
 
 
-def _tally(
-    total: int, weights: Weights, points: NDArray[np.float64], cells: NDArray[np.int64]
-) -> Tables:
+def _tally(total: int, weights: Weights, points: Floats, cells: NDArray[np.int64]) -> Tables:
     """Records in all cells."""
     return (tally(cells, total, weights),)
 
@@ -230,7 +227,7 @@ def _sub_counts(
     firsts: NDArray[np.int64],
     total: int,
     weights: Weights,
-    points: NDArray[np.float64],
+    points: Floats,
     cells: NDArray[np.int64],
 ) -> Tables:
     """Records in all subcells; those in cells that are not split count nowhere."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Tables
@@ -81,7 +82,7 @@ class Clustered(Protocol):
     """A clustering of the records."""
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Centres (K, d), in the units of the data."""
         ...
 
@@ -111,7 +112,7 @@ class Records:
         and where ``cut``.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     domain: Domain
     n_outside: int = 0
     cut: bool = False
@@ -184,10 +185,10 @@ class Records:
         """Number of records that take part."""
         return len(self.points) if self.weights is None else int(self.weights.sum())
 
-    def scaled(self, space: Space) -> NDArray[np.float64]:
+    def scaled(self, space: Space) -> Floats:
         """Points in scaled coordinates, shape (n, d)."""
 
-        def build() -> NDArray[np.float64]:
+        def build() -> Floats:
             scaled = space.scale(self.points)
             return on_lattice(scaled) if self.cut else scaled
 
@@ -201,29 +202,29 @@ class Records:
         """Count the records in every cell of a uniform grid over the domain."""
         return quantize(self.points, self.domain, shape, weights=self.weights)[0]
 
-    def sums(self, space: Space, centers: NDArray[np.float64]) -> Sums:
+    def sums(self, space: Space, centers: Floats) -> Sums:
         """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""
         (table,) = self.rows(space).total(partial(_sums, centers))
         return Sums(counts=table[:, 0], sums=table[:, 1:])
 
-    def excess(self, space: Space, candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def excess(self, space: Space, candidates: Floats) -> Floats:
         """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
         (found,) = self.rows(space).total(partial(_excess, candidates))
         return found
 
-    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+    def wcss(self, space: Space | None, centers: Floats) -> float:
         """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
         return wcss(self.points if space is None else self.scaled(space), centers)
 
-    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
         return simplified_silhouettes(self.scaled(space), centers)
 
-    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+    def optimum(self, space: Space, clusters: int) -> Floats:
         """Best scaled centres (K, d) that a search finds, without noise."""
         return optimum(self.scaled(space), clusters)
 
-    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def descended(self, space: Space, centers: Floats) -> Floats:
         """Scaled centres (K, d) to which Lloyd's iteration leads: never worse."""
         return descended(self.scaled(space), centers)
 
@@ -239,14 +240,12 @@ class Records:
         """Return the records drawn into a ball, in the units of the data."""
         return Records(points=ball.restore(self.scaled(ball)), domain=ball.domain)
 
-    def dealt(
-        self, space: Space, parts: int, generator: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
         # A drag of epsilon deals with the same generator again and again.
         state = str(generator.bit_generator.state)
 
-        def deal() -> NDArray[np.float64]:
+        def deal() -> Floats:
             points = self.scaled(space)
             if self.weights is None:
                 return dealt(points, parts, generator)
@@ -271,16 +270,14 @@ class Records:
         return self._kept.get(key, build)
 
 
-def dealt(
-    points: NDArray[np.float64], parts: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
     """Counts and sums (parts, 1 + d) of sets that each of the points (n, d) joins by a draw."""
     sets = generator.integers(parts, size=len(points))
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 
 
-def _sums(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+def _sums(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Counts and sums (K, 1 + d) by nearest centre."""
     if weights is not None:
         return (_weighed(points, weights, nearest(points, centers), len(centers)),)
@@ -288,19 +285,14 @@ def _sums(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.flo
     return (np.column_stack([found.counts, found.sums]),)
 
 
-def _excess(
-    candidates: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
+def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
     """WCSS of sets of centres beyond the least."""
     return (excess(points, weights, candidates, LATTICE),)
 
 
 def _weighed(
-    points: NDArray[np.float64],
-    weights: NDArray[np.int64],
-    owner: NDArray[np.integer],
-    clusters: int,
-) -> NDArray[np.float64]:
+    points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
+) -> Floats:
     """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
     from dpviz.kmeans import kernels
 

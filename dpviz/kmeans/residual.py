@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.grid import onto_simplex
@@ -50,12 +51,12 @@ class Prototypes:
     from the centres, shape (m,).
     """
 
-    centers: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    centers: Floats
+    counts: Floats
+    scales: Floats
 
 
-def spread(scales: NDArray[np.float64]) -> NDArray[np.float64]:
+def spread(scales: Floats) -> Floats:
     """Scales, none far from the median."""
     middle = float(np.median(scales))
     return np.clip(scales, NARROWEST * middle, WIDEST * middle)
@@ -119,17 +120,13 @@ def residual_step(
     return _moved(centers, table, radius, noise, least=least)
 
 
-def _nearest(centers: NDArray[np.float64], points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+def _nearest(centers: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
     """Points with the numbers of their nearest centres, and the squared distances to them."""
     return (points, *assigned(points, centers))
 
 
 def _distances(
-    scale: float,
-    weights: Weights,
-    points: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    squares: NDArray[np.float64],
+    scale: float, weights: Weights, points: Floats, labels: NDArray[np.int32], squares: Floats
 ) -> Tables:
     """Records by their distance in scales, shape of ``EDGES``."""
     bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
@@ -137,18 +134,18 @@ def _distances(
 
 
 def _residuals(
-    centers: NDArray[np.float64],
+    centers: Floats,
     radius: float,
     weights: Weights,
-    points: NDArray[np.float64],
+    points: Floats,
     labels: NDArray[np.int32],
-    squares: NDArray[np.float64],
+    squares: Floats,
 ) -> Tables:
     """Counts, squares and residuals by cluster."""
     return (residuals(points, weights, centers, labels, squares, radius, LATTICE),)
 
 
-def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:
+def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
     """Radius, in scales, of the least error: noise, and what clipping takes off.
 
     Takes noisy numbers of records by distance, shape of ``EDGES``, and the scale of the K-norm
@@ -160,12 +157,7 @@ def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float
 
 
 def _moved(
-    centers: NDArray[np.float64],
-    table: NDArray[np.float64],
-    radius: float,
-    noise: float,
-    *,
-    least: float | None,
+    centers: Floats, table: Floats, radius: float, noise: float, *, least: float | None
 ) -> Prototypes:
     """Centres after a step, from the noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]

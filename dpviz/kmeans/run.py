@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.privacy.ledger import Ledger
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dpviz.kmeans.chain import Chain
     from dpviz.kmeans.grid import NoisyGrid
 
-Centers = NDArray[np.float64]
+Centers = Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,9 +39,9 @@ class Iteration:
     """
 
     centers: Centers
-    counts: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    counts: Floats
+    sums: Floats
+    scales: Floats
     kept: NDArray[np.bool_]
     epsilon: float
     span: float
@@ -99,7 +100,7 @@ class KMeansRun:
         return sum(int(iteration.kept.sum()) for iteration in self.iterations)
 
     @property
-    def centre_noise(self) -> NDArray[np.float64]:
+    def centre_noise(self) -> Floats:
         """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
 
         Scale of the noise over the noisy count. NaN where the centre stayed where it was.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables
@@ -62,7 +63,7 @@ class View:
     space: Space | None = None
     ball: Space | None = None
 
-    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, points: Floats) -> Floats:
         """Records that take part, in the view's coordinates."""
         if self.outside == "drop":
             points = points[self.domain.contains(points)]
@@ -133,14 +134,14 @@ class StoredRecords(Records):
             object.__setattr__(self, key, value)
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """Refuse: the records stay where they are."""
         raise InputError(
             f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
             "load it into memory, or ask for what counts and sums of records can tell."
         )
 
-    def scaled(self, space: Space) -> NDArray[np.float64]:
+    def scaled(self, space: Space) -> Floats:
         """Refuse likewise."""
         return self.points
 
@@ -181,17 +182,17 @@ class StoredRecords(Records):
         (counts,) = self._seen(None).total(partial(_cells, self.domain, shape))
         return counts
 
-    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+    def wcss(self, space: Space | None, centers: Floats) -> float:
         """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
         (found,) = self._seen(space).total(partial(_wcss, centers))
         return float(found[0])
 
-    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
         (table,) = self.rows(space).total(partial(_contours, centers))
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
-    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+    def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
 
         The sample is the only thing that leaves the parts besides tables: ``SAMPLE`` records or
@@ -205,7 +206,7 @@ class StoredRecords(Records):
         sample = np.concatenate([points for (points,) in found])
         return self.descended(space, optimum(sample, clusters))
 
-    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def descended(self, space: Space, centers: Floats) -> Floats:
         """Scaled centres (K, d) after rounds of Lloyd's iteration: never worse.
 
         It ends where a round gains less than ``LEAST_GAIN``, or after ``ROUNDS`` of them.
@@ -236,9 +237,7 @@ class StoredRecords(Records):
         """Return the records drawn into a ball, in the units of the data."""
         return self._with(ball.domain, replace(self.taken, ball=ball))
 
-    def dealt(
-        self, space: Space, parts: int, generator: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw.
 
         Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
@@ -305,7 +304,7 @@ def check_passes(config: KMeansConfig, name: str) -> None:
 def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
     """Tables of a part, its chunks added in their order."""
 
-    def of(points: NDArray[np.float64]) -> Tables:
+    def of(points: Floats) -> Tables:
         columns: tuple[NDArray[Any], ...] = (view.of(points),)
         for place in places:
             columns = place(*columns)
@@ -327,9 +326,7 @@ def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
 
-def _dealt(
-    sets: int, generator: np.random.Generator, weights: Weights, points: NDArray[np.float64]
-) -> Tables:
+def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: Floats) -> Tables:
     """Counts and sums of sets that records join by their own draws."""
     return (dealt(points, sets, generator),)
 
@@ -354,38 +351,29 @@ def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
     return (np.concatenate(found),)
 
 
-def _wcss(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Squared distances to the nearest centres, added up."""
     return (np.array([wcss(points, centers)]),)
 
 
-def _round(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+def _round(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Counts and sums by nearest centre, and the sum of squares."""
     found = cluster_sums(points, centers)
     return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
 
 
-def _contours(
-    centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
+def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Records and the sum of their silhouettes by nearest centre."""
     found = fit(points, centers)
     return (np.column_stack([found.counts, found.contours]),)
 
 
-def _crossed(
-    one: NDArray[np.float64],
-    other: NDArray[np.float64],
-    weights: Weights,
-    points: NDArray[np.float64],
-) -> Tables:
+def _crossed(one: Floats, other: Floats, weights: Weights, points: Floats) -> Tables:
     """Records by their nearest centres among these and among those."""
     pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
     return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
 
 
-def _cells(
-    domain: Domain, shape: tuple[int, ...], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
+def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:
     """Records in the cells of a grid."""
     return (quantize(points, domain, shape)[0],)

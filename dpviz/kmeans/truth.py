@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
 from dpviz.grid.domain import Domain
@@ -244,17 +245,15 @@ def ratio(value: float, reference: float) -> float:
 class _Nothing:
     """Noise source of the true run, which asks for none."""
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
     gumbel = laplace
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
     def generator(self, step: str) -> np.random.Generator:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.start import enough, plus_plus
-
-Floats = NDArray[np.float64]
 
 #: Starts of k-means; failed swaps in a row that end it, of few points and of all.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
@@ -59,11 +57,7 @@ def k_means(
 
 
 def swapped(
-    points: Floats,
-    weights: Floats,
-    centers: Floats,
-    generator: np.random.Generator,
-    failures: int,
+    points: Floats, weights: Floats, centers: Floats, generator: np.random.Generator, failures: int
 ) -> Floats:
     """Lloyd's iteration, then moves of a useless centre into a cluster of a large error.
 

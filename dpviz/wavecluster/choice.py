@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.parameter import PRIVATE
 from dpviz.metrics.matching import contingency, f_measure
@@ -38,7 +39,6 @@ from dpviz.wavecluster.wavelet import ZERO
 if TYPE_CHECKING:
     from dpviz.wavecluster.parameters import Config
 
-Floats = NDArray[np.float64]
 Method = Callable[[Source, "Config", Accountant], Run]
 
 #: Step on the ledger.

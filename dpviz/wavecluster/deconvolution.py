@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpviz.base.arrays import Floats
 
 #: Each bin of counts ends at this multiple of its beginning, or one further.
 RATIO = 1.22

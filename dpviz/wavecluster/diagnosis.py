@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
@@ -289,7 +290,7 @@ class Diagnostics:
         }
 
     @cached_property
-    def _own_noise(self) -> NDArray[np.float64]:
+    def _own_noise(self) -> Floats:
         """True subband plus, in each cell, only the noise of its own block of counts."""
         step = 2**self.true.level
         noise = pad(self.private.counts - self.true.counts, self.true.level)
@@ -299,7 +300,7 @@ class Diagnostics:
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
         # Rounded like the transform itself: equal coefficients stay equal.
-        rounded: NDArray[np.float64] = np.round(band, 9)
+        rounded: Floats = np.round(band, 9)
         return rounded
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
@@ -489,7 +490,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else readable(value)
 
 
-def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
+def _own_weights(wavelet: str, level: int, side: int) -> Floats:
     """Weight of each count of its own block on a coefficient along an axis, shape (2**level,)."""
     step = 2**level
     middle = side // step // 2

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from scipy import ndimage, special
 
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.base.arrays import Floats
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: What releases show: structure; records, but no more structure than evenly spread ones have;
 #: the same, though too little to see structure at all; nothing beyond their noise.

@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
 from dpviz.grid.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce
@@ -75,9 +76,9 @@ class Folds:
             for fold in range(self.n_folds)
         )
 
-    def _training_points(self, fold: int) -> NDArray[np.float64]:
+    def _training_points(self, fold: int) -> Floats:
         """Points of all parts except one."""
-        points: NDArray[np.float64] = self.source.points[self.fold_of != fold]
+        points: Floats = self.source.points[self.fold_of != fold]
         return points
 
     def _training_positions(self, fold: int) -> WeightedPoints:
@@ -107,9 +108,7 @@ def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
 
 
 def agreement(
-    folds: Folds,
-    true: tuple[Stages, ...],
-    private: tuple[Stages, ...],
+    folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...]
 ) -> tuple[float, float]:
     """OCM and 2CE of private against true clusters, averaged over the folds.
 
@@ -130,9 +129,7 @@ def agreement(
     return float(mean_ocm), float(mean_two_ce)
 
 
-def tree_predictions(
-    source: Source, stages: Stages, points: NDArray[np.float64]
-) -> NDArray[np.int32]:
+def tree_predictions(source: Source, stages: Stages, points: Floats) -> NDArray[np.int32]:
     """Labels of points (m, d) by a decision tree learned from the cells: the measure's definition.
 
     Every cell of the subband is one training sample: its centre is the features, its cluster (0 =

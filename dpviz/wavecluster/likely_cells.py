@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
-from dpviz.wavecluster.deconvolution import Floats
 
 #: A likely cell has at least this chance of being significant: a little more than one half, since
 #: a false cell can also join clusters.

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, flat_cells, grid_shape
@@ -75,7 +76,7 @@ class Source:
     counts: NDArray[np.int64]
     domain: Domain
     n_outside: int = 0
-    gather: Callable[[], NDArray[np.float64]]
+    gather: Callable[[], Floats]
     locate: Callable[[], WeightedPoints] | None = None
     classes: NDArray[np.intp] | None = None
     fixed: bool = False
@@ -116,7 +117,7 @@ class Source:
         if not empty:
             dataset.check_some_inside(domain, n_outside)
 
-        def gather() -> NDArray[np.float64]:
+        def gather() -> Floats:
             if not n_outside:
                 return points
             if outside == "drop":
@@ -175,7 +176,7 @@ class Source:
         return int(self.counts.sum())
 
     @cached_property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """Points that take part, inside the domain, shape (n, d)."""
         return self.gather()
 
@@ -202,9 +203,7 @@ class Source:
         assert self.classes is not None  # noqa: S101 - scores against classes need some
         return self.crossed(self.classes)
 
-    def label(
-        self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"
-    ) -> NDArray[np.int32]:
+    def label(self, points: Floats, stages: Stages, outside: Outside = "clip") -> NDArray[np.int32]:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 
@@ -300,7 +299,7 @@ class Stages:
     """
 
     counts: NDArray[np.number]
-    average: NDArray[np.float64]
+    average: Floats
     threshold: Threshold
     labels: NDArray[np.int32]
     n_clusters: int
@@ -352,7 +351,7 @@ class Stages:
         )
 
     @cached_property
-    def details(self) -> tuple[dict[str, NDArray[np.float64]], ...]:
+    def details(self) -> tuple[dict[str, Floats], ...]:
         """Detail subbands of every level, the finest first, keyed "ad", "da", "dd" in 2-D.
 
         Clusters don't need them: they are computed when they are asked for.
@@ -360,7 +359,7 @@ class Stages:
         return detail_subbands(self.counts, self.wavelet, self.level)
 
 
-def transform(counts: NDArray[np.number], config: Config) -> NDArray[np.float64]:
+def transform(counts: NDArray[np.number], config: Config) -> Floats:
     """Average subband of counts for a configuration; checks the level."""
     return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
 
@@ -369,7 +368,7 @@ def cluster(
     counts: NDArray[np.number],
     config: Config,
     *,
-    average: NDArray[np.float64] | None = None,
+    average: Floats | None = None,
     threshold: Threshold | None = None,
 ) -> Stages:
     """Steps after quantizing M or M': transform, threshold, components.

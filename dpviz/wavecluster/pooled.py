@@ -14,8 +14,9 @@ from itertools import product
 
 import numpy as np
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Axes up to which pools begin at each of the 2^d places; on more, at two opposite ones.
 MOST_AXES = 4

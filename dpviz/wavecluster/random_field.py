@@ -15,14 +15,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
-from dpviz.wavecluster.deconvolution import (
-    Bins,
-    Floats,
-    Released,
-    expectation_maximisation,
-    likelihood,
-)
+from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
 
 #: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in

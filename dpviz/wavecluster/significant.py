@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpviz.wavecluster.deconvolution import Floats, Released
+from dpviz.base.arrays import Floats
+from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
 from dpviz.wavecluster.pooled import pooled, spread, starts

@@ -20,8 +20,8 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
@@ -128,7 +128,7 @@ class KBounds:
             return "It is stated for Haar: with this wavelet it promises nothing."
         return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
 
-    def inside(self, ranks: NDArray[np.float64]) -> float:
+    def inside(self, ranks: Floats) -> float:
         """Share of the draws with k' between both ends; NaN without draws."""
         low, high = self.ends
         return float(np.mean((ranks >= low) & (ranks <= high))) if len(ranks) else math.nan
@@ -224,7 +224,7 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
     return max(eta1, 0.0), max(eta2, 0.0)
 
 
-def _at_rank(values: NDArray[np.float64], rank: float) -> float:
+def _at_rank(values: Floats, rank: float) -> float:
     """W of a rank in L, largest first: 0 beyond the last, infinity before the first."""
     place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
     if place < 1:
@@ -260,7 +260,7 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     return total
 
 
-def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
     """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
     The weights are all products of one positive weight of each axis. With one weight the law is
@@ -278,9 +278,7 @@ def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> ND
 
 
 @lru_cache(maxsize=4096)
-def _integral(
-    axes: tuple[tuple[float, ...], ...],
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Floats]:
     """Reach of the noise, and nodes and factors of the integral for its tail."""
     weights = np.sort([math.prod(one) for one in product(*axes)])
     # Chernoff: P(N > x) <= E[exp(s N)] exp(-s x), for the best s of some.
@@ -300,6 +298,6 @@ def _integral(
     return reach, nodes, factors
 
 
-def _characteristic(weights: NDArray[np.float64], node: float) -> float:
+def _characteristic(weights: Floats, node: float) -> float:
     """E[exp(i t N)] of the noise at t, which is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.wavelet import ZERO
@@ -58,12 +59,12 @@ def check_density(density: float) -> float:
     return float(density)
 
 
-def positive_values(average: NDArray[np.float64]) -> NDArray[np.float64]:
+def positive_values(average: Floats) -> Floats:
     """L: the positive coefficients in ascending order."""
     return np.sort(average[average >= ZERO], axis=None)
 
 
-def density_threshold(average: NDArray[np.float64], density: float) -> Threshold:
+def density_threshold(average: Floats, density: float) -> Threshold:
     """Threshold of the plain pipeline: d is the k-th largest positive coefficient.
 
     Notes
@@ -76,6 +77,6 @@ def density_threshold(average: NDArray[np.float64], density: float) -> Threshold
     return Threshold(k=k, value=value, positive=values.size, nonpositive=average.size - values.size)
 
 
-def significant_cells(average: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+def significant_cells(average: Floats, value: float) -> NDArray[np.bool_]:
     """Mask of the cells with W >= d."""
     return average >= value

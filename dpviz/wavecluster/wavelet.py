@@ -22,6 +22,7 @@ import pywt
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
 from dpviz.wavecluster.rank import rank_of
@@ -70,7 +71,7 @@ def sums_blocks(wavelet: str) -> bool:
     return len(taps) == 2 and taps[0] == taps[1]
 
 
-def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> NDArray[np.float64]:
+def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Floats:
     """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
     Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
@@ -101,7 +102,7 @@ def _gain(steps: int) -> float:
 
 
 @lru_cache(maxsize=512)
-def _axis_weights(wavelet: str, level: int, padded: int) -> NDArray[np.float64]:
+def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     """Weights of the average coefficients of one axis, which sum to 1.
 
     Coefficient i gives the cell (2**level * i + start - v) mod ``padded`` the weight v of the
@@ -164,7 +165,7 @@ def coefficient_weights(
 
 def detail_subbands(
     counts: NDArray[np.number], wavelet: str, level: int
-) -> tuple[dict[str, NDArray[np.float64]], ...]:
+) -> tuple[dict[str, Floats], ...]:
     """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
     One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and
@@ -178,10 +179,10 @@ def detail_subbands(
     first. So with the first axis to the right and the second upwards, LH shows horizontal edges
     (H), HL vertical ones (V) and HH diagonal ones (D).
     """
-    band: NDArray[np.float64] = np.asarray(pad(counts, level), dtype=float)
+    band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
     for one in range(1, level + 1):
-        bands: Mapping[str, NDArray[np.float64]] = pywt.dwtn(band, wavelet, mode=_MODE)
+        bands: Mapping[str, Floats] = pywt.dwtn(band, wavelet, mode=_MODE)
         band = bands["a" * counts.ndim]
         lag = {"a": delay(wavelet, one), "d": detail_delay(wavelet, one)}
         axes = tuple(range(counts.ndim))
@@ -195,7 +196,7 @@ def detail_subbands(
     return tuple(found)
 
 
-def _snapped(band: NDArray[np.float64]) -> NDArray[np.float64]:
+def _snapped(band: Floats) -> Floats:
     """Round the last bits and set residue to 0; both keep the order of values."""
     band = np.round(band, 9)
     band[np.abs(band) < ZERO] = 0.0

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.grid import SIZE_SHARE
 from dpviz.kmeans.lloyd import restored
@@ -98,7 +99,7 @@ def _found(
     config: KMeansConfig,
     blocks: int,
     generator: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Centres (blocks, K, d) of all blocks, as :func:`_centers`."""
     points, K = records.scaled(space), config.clusters
     if records.weights is not None and not records.one_weight:
@@ -109,7 +110,7 @@ def _found(
     # A drag of epsilon deals with the same generator again and again.
     key = ("blocks", K, blocks, published or str(generator.bit_generator.state))
 
-    def build() -> NDArray[np.float64]:
+    def build() -> Floats:
         order = None if published else generator.integers(blocks, size=len(points))
         return _block_centers(points, order, blocks, K)
 
@@ -117,8 +118,8 @@ def _found(
 
 
 def _block_centers(
-    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
-) -> NDArray[np.float64]:
+    points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
+) -> Floats:
     """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
     if order is None:
         parts = np.array_split(points, blocks)
@@ -130,10 +131,7 @@ def _block_centers(
     return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
 
 
-def _centers(
-    parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
-    shape: tuple[int, int, int],
-) -> NDArray[np.float64]:
+def _centers(parts: Iterable[tuple[Floats, Floats | None]], shape: tuple[int, int, int]) -> Floats:
     """Centres (blocks, K, d) of points with weights or None, in canonical order, on the lattice."""
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):

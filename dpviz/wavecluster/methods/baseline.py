@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
@@ -119,8 +120,8 @@ def synthetic_counts(
 
 def _split(
     leaf: NDArray[np.intp],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    low: Floats,
+    high: Floats,
     records: NDArray[np.int64],
     cells: NDArray[np.intp],
     generator: np.random.Generator,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.choice import count_noise, with_density
@@ -111,7 +111,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     )
 
 
-def _rank(noisy: NDArray[np.float64], density: float) -> int:
+def _rank(noisy: Floats, density: float) -> int:
     """About how many coefficients reach d: as many as lie below -d are only noise above d."""
     ascending = np.sort(noisy, axis=None)
     values = ascending[ascending >= ZERO][::-1]
@@ -120,9 +120,7 @@ def _rank(noisy: NDArray[np.float64], density: float) -> int:
     return int(np.searchsorted(true, rank_of(density, max(int(true.max(initial=0)), 0)))) + 1
 
 
-def candidates(
-    true: NDArray[np.float64], noisy: NDArray[np.float64], config: Config
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
     """Intervals that the exponential mechanism chooses from, by the subbands W and W'.
 
     Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
@@ -136,9 +134,7 @@ def candidates(
     return edges, ranks, -np.abs(ranks - rank_of(config.density, values.size))
 
 
-def rank_intervals(
-    values: NDArray[np.float64], top: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
     """Split (0, top] at positive coefficients (m,), in ascending order and clipped to ``top``.
 
     Returns edges (m + 2,) and ranks (m + 1,): ``ranks[i]`` true coefficients are at or above a

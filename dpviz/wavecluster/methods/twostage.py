@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
@@ -161,16 +162,16 @@ def release(
 
 
 def _with_density(
-    config: Config, accountant: Accountant, noisy: NDArray[np.float64], rate: NDArray[np.float64]
+    config: Config, accountant: Accountant, noisy: Floats, rate: Floats
 ) -> tuple[Config, dict[float, float]]:
     """Configuration with p chosen from noisy counts, where it asks for that; see there."""
     whole = sums_blocks(config.wavelet)
     gain = 2.0 ** (-config.level * noisy.ndim / 2)
 
-    def average(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def average(counts: Floats) -> Floats:
         return gain * counts if whole else transform(counts, config)
 
-    def redrawn(generator: np.random.Generator) -> NDArray[np.float64]:
+    def redrawn(generator: np.random.Generator) -> Floats:
         stop = -np.expm1(-rate)
         return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
 
@@ -185,14 +186,14 @@ def _with_density(
     return with_density(config, accountant, subband, rank, redrawn)
 
 
-def _subbands(samples: NDArray[np.float64], config: Config) -> NDArray[np.float64]:
+def _subbands(samples: Floats, config: Config) -> Floats:
     """Subbands of samples of the cells' counts."""
     from dpviz.wavecluster.random_field import likely_counts
 
     return np.array([transform(one, config) for one in likely_counts(samples)])
 
 
-def _spread(blocks: NDArray[np.float64], shape: tuple[int, ...], level: int) -> NDArray[np.float64]:
+def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
     """Counts whose blocks have these sums, all cells of a block alike; padding stays empty."""
     counts = blocks / block_sums(np.ones(shape), level)
     for axis, side in enumerate(shape):
