@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dpviz.base.errors import InputError, shown
+
 if TYPE_CHECKING:
     from dpviz.family.parameter import Parameter
 
@@ -18,6 +20,12 @@ NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single 
 _FOR_PROGRAM = (
     "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem", "coarser",
 )  # fmt: skip
+
+
+def check_variant(name: str) -> None:
+    """Raise InputError where a variant is unknown."""
+    if name not in get_args(VariantName):
+        raise InputError(f'variant = "{shown(name)}" is unknown: choose sound or published.')
 
 
 @dataclass(frozen=True, kw_only=True)

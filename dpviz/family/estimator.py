@@ -85,7 +85,6 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self
 
     def _fit_stored(self, X: str | os.PathLike[str] | Stored, units: object) -> Self:
-        """Cluster records that stay where they are."""
         if units is not None and not isinstance(units, str):
             raise InputError("units of stored records are a column: give its name.")
         cap = _cap(self, units is not None)
@@ -142,7 +141,6 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self._labels_of(source)
 
     def _labels_of(self, source: Stored) -> Iterator[NDArray[np.int32]]:
-        """Clusters of all records, chunk by chunk."""
         for part in source.parts:
             for points in part.rows():
                 known = whole_rows(points)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.base.errors import InputError, shown
 from dpviz.family.card import Card
+from dpviz.family.parameter import check_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,4 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
 
 def check_method(name: str, choices: Mapping[str, object]) -> None:
     """Raise InputError where no method of that name is among the choices."""
-    if name not in choices:
-        raise InputError(
-            f'method = "{shown(name)}" is unknown: choose one of {", ".join(choices)}.'
-        )
+    check_option("method", name, choices)

@@ -74,7 +74,6 @@ def range_of(source: Stored, engine: Engine) -> Domain:
 
 
 def _range(ndim: int, part: Part) -> Tables:
-    """Smallest and largest values of a part in each column."""
     lows, highs = np.full(ndim, np.inf), np.full(ndim, -np.inf)
     for points, _ in part.chunks():
         lows = np.minimum(lows, points.min(axis=0, initial=np.inf))

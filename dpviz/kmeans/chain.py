@@ -253,7 +253,6 @@ def _best_step(trace: Floats) -> int:
 
 
 def _thinned(trace: Floats) -> Floats:
-    """Up to TRACE values, with the first and the last one."""
     last = len(trace) - 1
     return trace[np.linspace(0, last, min(len(trace), TRACE)).round().astype(np.intp)]
 

@@ -178,7 +178,6 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
 
 
 def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
-    """Sum of the values of each label."""
     return np.bincount(labels, values, size).astype(np.float64)
 
 

@@ -109,7 +109,6 @@ class KMeansComparison(Comparison):
 
 
 def _draw_lines(report: Report) -> list[str]:
-    """Errors of every draw."""
     lines, config = [], report["config"]
     for draw, one in enumerate(report["private"]):
         wcss, nicv = (
@@ -134,7 +133,6 @@ def _draw_lines(report: Report) -> list[str]:
 
 
 def _center_lines(report: Report) -> list[str]:
-    """True centres beside the matched ones of the first draw."""
     true = report["true"]["centers"]
     if len(true) > LISTED or true.shape[1] > LISTED_COLUMNS:
         return [f"centres  {len(true)} in {true.shape[1]} columns: --json lists them"]
@@ -150,5 +148,4 @@ def _center_lines(report: Report) -> list[str]:
 
 
 def _place(center: Floats) -> str:
-    """Coordinates of a centre (d,)."""
     return "(" + ", ".join(f"{value:.6g}" for value in center) + ")"

@@ -78,7 +78,6 @@ def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Pr
 
 
 def _projected(task: Seeding) -> Seeds:
-    """K clusters from a grid in a random projection."""
     records, space, accountant = task.records, task.space, task.accountant
     epsilon, clusters, size = task.epsilon, task.clusters, task.size
     d, noise = records.domain.ndim, accountant.noise
@@ -111,12 +110,10 @@ def _projected(task: Seeding) -> Seeds:
 
 
 def _with_places(center: Floats, directions: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
-    """Points with their places in a projection."""
     return points, projected(points, center, directions)
 
 
 def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
-    """Places alone."""
     return (places,)
 
 

@@ -208,7 +208,6 @@ def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[n
 
 
 def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
-    """Points of the box with their cells."""
     from dpviz.kmeans import kernels
 
     cells = np.empty(len(points), dtype=np.int64)
@@ -217,7 +216,6 @@ def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
 
 
 def _tally(total: int, weights: Weights, points: Floats, cells: NDArray[np.int64]) -> Tables:
-    """Records in all cells."""
     return (tally(cells, total, weights),)
 
 

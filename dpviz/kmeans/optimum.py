@@ -85,7 +85,6 @@ def descended(points: Floats, centers: Floats) -> Floats:
 
 
 def _error(found: _Found) -> float:
-    """Error, as the key of comparisons."""
     return found.error
 
 

@@ -286,7 +286,6 @@ def _sums(centers: Floats, weights: Weights, points: Floats) -> Tables:
 
 
 def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
-    """WCSS of sets of centres beyond the least."""
     return (excess(points, weights, candidates, LATTICE),)
 
 

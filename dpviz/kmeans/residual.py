@@ -128,7 +128,6 @@ def _nearest(centers: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
 def _distances(
     scale: float, weights: Weights, points: Floats, labels: NDArray[np.int32], squares: Floats
 ) -> Tables:
-    """Records by their distance in scales, shape of ``EDGES``."""
     bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
     return (tally(bins, len(EDGES), weights),)
 
@@ -141,7 +140,6 @@ def _residuals(
     labels: NDArray[np.int32],
     squares: Floats,
 ) -> Tables:
-    """Counts, squares and residuals by cluster."""
     return (residuals(points, weights, centers, labels, squares, radius, LATTICE),)
 
 

@@ -256,12 +256,10 @@ class StoredRecords(Records):
         return StoredRows(self, self._view(space))
 
     def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
-        """Parts with seeds of their own."""
         pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
         return [_Seeded(part, seed) for part, seed in pairs]
 
     def _with(self, domain: Domain, taken: View) -> StoredRecords:
-        """Return the same records, taken otherwise."""
         other = StoredRecords(
             name=self.name, parts=self.parts, engine=self.engine, domain=domain,
             outside=self.outside, cut=self.cut,
@@ -327,7 +325,6 @@ def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
 
 
 def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: Floats) -> Tables:
-    """Counts and sums of sets that records join by their own draws."""
     return (dealt(points, sets, generator),)
 
 
@@ -342,7 +339,6 @@ def _count(domain: Domain, part: Part) -> Tables:
 
 
 def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
-    """Records of a part, each taken with the same chance."""
     generator = np.random.default_rng(seeded.seed)
     found = [np.empty((0, view.domain.ndim))]
     for points, _ in seeded.part.chunks():
@@ -352,28 +348,23 @@ def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
 
 
 def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    """Squared distances to the nearest centres, added up."""
     return (np.array([wcss(points, centers)]),)
 
 
 def _round(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    """Counts and sums by nearest centre, and the sum of squares."""
     found = cluster_sums(points, centers)
     return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
 
 
 def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    """Records and the sum of their silhouettes by nearest centre."""
     found = fit(points, centers)
     return (np.column_stack([found.counts, found.contours]),)
 
 
 def _crossed(one: Floats, other: Floats, weights: Weights, points: Floats) -> Tables:
-    """Records by their nearest centres among these and among those."""
     pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
     return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
 
 
 def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:
-    """Records in the cells of a grid."""
     return (quantize(points, domain, shape)[0],)

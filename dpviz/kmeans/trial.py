@@ -96,5 +96,4 @@ class KMeansTrial:
 
     @cached_property
     def _watched(self) -> NDArray[np.float64]:
-        """Watched records, scaled."""
         return self.truth.records.scaled(self.truth.space)[self.watched]

@@ -277,7 +277,6 @@ class Diagnostics:
         return "threshold", None
 
     def _outcome(self, cells: NDArray[np.bool_], cluster: int) -> Outcome:
-        """What became of a true cluster where these cells are significant."""
         return outcome(self.true.labels, connected_components(cells)[0], cluster)
 
     @cached_property
@@ -481,7 +480,6 @@ _MOVED: dict[Stage | None, str] = {
 
 
 def _on_finer_grid(parts: int | None) -> str:
-    """How a cluster looks on the finer grid."""
     return f"on a grid twice as fine, without noise, it is {parts} clusters"
 
 
@@ -500,7 +498,6 @@ def _own_weights(wavelet: str, level: int, side: int) -> Floats:
 
 
 def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mask with one cell changed."""
     flipped = mask.copy()
     flipped[cell] = not flipped[cell]
     return flipped

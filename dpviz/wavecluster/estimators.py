@@ -54,7 +54,6 @@ class _WaveClusterEstimator(Estimator):
         return self
 
     def _store(self, material: Source) -> None:
-        """Store the stages of the run."""
         stages = self.run_.stages
         self.level_ = self.config_.level
         self.shape_ = stages.counts.shape
@@ -68,7 +67,6 @@ class _WaveClusterEstimator(Estimator):
         self.trace_ = self.run_.trace
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Look up the cells of points."""
         return label_points(
             points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
         )

@@ -146,7 +146,6 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
 
 
 def _not_at_hand(name: str) -> NDArray[np.float64]:
-    """Refuse what needs all records at once."""
     raise InputError(
         f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
         "into memory, or ask for what counts of a grid can tell."

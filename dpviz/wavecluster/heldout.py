@@ -77,12 +77,10 @@ class Folds:
         )
 
     def _training_points(self, fold: int) -> Floats:
-        """Points of all parts except one."""
         points: Floats = self.source.points[self.fold_of != fold]
         return points
 
     def _training_positions(self, fold: int) -> WeightedPoints:
-        """Positions of all parts except one, by subtraction."""
         whole = self.source.positions
         return WeightedPoints(points=whole.points, weights=whole.weights - self._test_weights[fold])
 

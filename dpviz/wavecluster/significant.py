@@ -183,7 +183,6 @@ def pooled_chances(
 
 
 def _mean(found: Sequence[Chances]) -> Chances:
-    """Mean of several looks at the same cells."""
     return Chances(
         chance=np.mean([one.chance for one in found], axis=0),
         expected=float(np.mean([one.expected for one in found])),

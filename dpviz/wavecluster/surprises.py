@@ -19,7 +19,6 @@ def surprises(truth: Truth, private: Run) -> list[str]:
 
 
 def _ranks(true: Stages, private: Run) -> str:
-    """Why a rank is not the number of significant cells."""
     k = true.threshold.k or 0
     cells, noisy = int(true.significant.sum()), int(private.stages.significant.sum())
     said = []

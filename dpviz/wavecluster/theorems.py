@@ -193,7 +193,6 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
 
 
 def _rank(true: Stages) -> int:
-    """K of the true run."""
     assert true.threshold.k is not None  # noqa: S101 - only a private rank is secret
     return true.threshold.k
 

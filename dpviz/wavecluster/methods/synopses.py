@@ -116,7 +116,6 @@ def _leaf_boxes(
     offsets: NDArray[np.intp],
     owner: NDArray[np.intp],
 ) -> tuple[Floats, Floats]:
-    """Corners and extents of all second-level leaves."""
     corner = np.stack(np.unravel_index(owner, shape), axis=1).astype(float)
     parts = splits[owner]
     leaf = np.arange(owner.size) - offsets[owner]
@@ -233,7 +232,6 @@ def _agree(noisy: list[Floats], budgets: Floats, fanout: int) -> Floats:
 
 
 def _grid_leaves(records: Floats) -> Leaves:
-    """Leaves that are the cells of one regular grid."""
     shape = np.asarray(records.shape)
     corner = np.stack(np.unravel_index(np.arange(records.size), records.shape), axis=1)
     size = np.broadcast_to(1.0 / shape, corner.shape)
@@ -252,7 +250,6 @@ def _height(cells: float, ndim: int) -> int:
 
 
 def _highest_side(ndim: int) -> int:
-    """Cells per axis of the finest grid allowed."""
     return max(2, int(_MOST_LEAVES ** (1 / ndim) + 1e-9))
 
 

@@ -187,7 +187,6 @@ def _with_density(
 
 
 def _subbands(samples: Floats, config: Config) -> Floats:
-    """Subbands of samples of the cells' counts."""
     from dpviz.wavecluster.random_field import likely_counts
 
     return np.array([transform(one, config) for one in likely_counts(samples)])
