@@ -67,33 +67,23 @@ class Card:
 
     Parameters
     ----------
-    name
-        Key on the command line and in links.
-    family
-        Name of its family.
-    title
-        Name on the screen.
+    name, family, title
+        Key on the command line and in links; name of its family; name on the screen.
     estimator
-        Class in :mod:`dpviz.wavecluster.estimators`.
+        Class in the family's ``estimators``.
     summary
         One or two sentences on how it works.
-    paper, algorithm
-        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method".
-    origin
-        File number of the paper in our collection, an author, or ``"ours"``.
-    variants
-        See :class:`Variant`.
-    parameters
-        Parameters of the family that the method takes, with its defaults.
-    deviations
-        Where the code differs from the paper, and why.
-    errata
-        Where the paper's own numbers or claims are off, with the section and the right number.
-
-    Facts for the program, which :attr:`facts` leaves out:
-
+    paper, algorithm, origin
+        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method";
+        file number of the paper in our collection, an author, or ``"ours"``.
+    variants, parameters
+        See :class:`Variant`; parameters of the family that the method takes, with its defaults.
+    deviations, errata
+        Where the code differs from the paper, and why; where the paper's own numbers or claims are
+        off, with the section and the right number.
     post_processes
-        Whether it moves the centres of its last iteration once more, without the data.
+        Whether it moves the centres of its last iteration once more, without the data. This and
+        what follows is for the program: :attr:`facts` leaves it out.
     decides
         Whether it chooses among its steps by noisy numbers, and says so in a run's ``decision``.
     needs_all_records

@@ -68,31 +68,24 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         Class of its configurations; keyword arguments are the parameters.
     parameters, methods, scores
         What it offers; scores and methods by name.
-    first
-        Default method on a screen.
-    compared
-        Methods that a comparison begins with: their draws are quick.
-    quick
-        Scores that cost at most as much as a draw.
-    leading
-        Most informative scores, in the order of the menus.
+    first, compared
+        Default method on a screen; methods that a comparison begins with, whose draws are quick.
+    quick, leading
+        Scores that cost at most as much as a draw; most informative ones, in the order of the
+        menus.
     swept
         Default scores of a sweep, in the order of the table's columns. Those against known
         classes, here and above, are for data with classes.
-    slow_times
-        Factor on the time of a draw if all scores are computed.
-    grows
-        Whether a draw takes longer on more records.
+    slow_times, grows
+        Factor on the time of a draw if all scores are computed; whether a draw takes longer on more
+        records.
     many_columns
         Whether the screen offers more than two columns.
-    found
-        Attribute of its estimators with the main result.
-    fits_counts
-        Whether its estimators fit a grid of counts.
-    searched
-        Pairs of parameters over which a map may be searched.
-    moves_truth
-        Parameters that the true clustering depends on.
+    found, fits_counts
+        Of its estimators: attribute with the main result; whether they fit a grid of counts.
+    searched, moves_truth
+        Pairs of parameters over which a map may be searched; parameters that the true clustering
+        depends on.
     preparing
         Name of the step that builds the material, among the timed steps.
     finds_number
@@ -233,13 +226,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return run
 
     def build(self, dataset: Dataset, config: C, domain: Domain | None, outside: Outside) -> Trial:
-        """Combine data and configuration.
-
-        Raises
-        ------
-        InputError
-            Where they do not fit together.
-        """
+        """Combine data and configuration; InputError where they do not fit together."""
         return self.trial(self.material(dataset, config, domain, outside), config)
 
     def seconds(self, method: str, records: int, scores: Collection[str]) -> float:

@@ -12,21 +12,11 @@ from dpviz.family.parameter import check_option
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A method's card and the function that runs it.
+    """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
-    Parameters
-    ----------
-    card
-        What it is and promises.
-    run
-        ``run(material, config, accountant)`` on its family's material.
-    seconds
-        Rough time of a draw on 30,000 records.
-    unit
-        Lattice that a release draws its noise on: 1 for whole numbers.
-    surprise
-        ``surprise(true, private)``: why a private result is not what a person expects of the
-        true one; empty where it is.
+    ``seconds`` is the rough time of a draw on 30,000 records, ``unit`` the lattice that a release
+    draws its noise on: 1 for whole numbers. ``surprise(true, private)`` says why a private result
+    is not what a person expects of the true one; empty where it is.
     """
 
     card: Card

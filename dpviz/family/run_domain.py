@@ -19,12 +19,8 @@ def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = N
     """Bounds of a run: those that somebody states, or else the variant's own.
 
     The papers take the range of the data, and so does a published variant; a sound one takes the
-    domain that the data set declares. A grid of counts has its box.
-
-    Raises
-    ------
-    InputError
-        If domain and data have different numbers of axes.
+    domain that the data set declares. A grid of counts has its box. InputError if domain and data
+    have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
 
@@ -49,13 +45,7 @@ def check_some(points: NDArray[np.float64]) -> None:
 def stored_domain(
     source: Stored, variant: VariantName, engine: Engine, domain: Domain | None = None
 ) -> Domain:
-    """Bounds of a run on stored records, likewise; their range takes a data pass.
-
-    Raises
-    ------
-    InputError
-        If domain and data have different numbers of axes, or there is no record to tell a range.
-    """
+    """Bounds of a run on stored records, likewise; their range takes a data pass."""
     box = domain or (None if variant == "published" else source.domain)
     if box is None:
         return range_of(source, engine)

@@ -24,21 +24,15 @@ class Score:
 
     Parameters
     ----------
-    name
-        Key in tables, links and JSON.
-    title
-        The field's name or sign, in tables and titles.
-    plain
-        Name for people who do not know that one; empty where it says enough.
-    help
-        One or two sentences on what it measures.
-    source
-        Where the formula comes from.
+    name, title, plain
+        Key in tables, links and JSON; the field's name or sign; name for people who do not know
+        that one, empty where it says enough.
+    help, source
+        One or two sentences on what it measures; where the formula comes from.
     compute
         Returns the score of a family's ``Evaluation`` of one draw.
-    best
+    best, better
         Score of a result equal to the true one, in words; empty if there is no single number.
-    better
         ``"<="`` where less is better, ``">="`` where more is; None where the true value is best.
     log
         Whether its values span powers of ten.
