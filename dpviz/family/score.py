@@ -155,7 +155,6 @@ INFORMATION: dict[str, Any] = {
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 
-
 #: Scores against known classes, of every family: the ``Evaluation`` of a draw has ``class_table``,
 #: the records by class and by private cluster.
 CLASS_SCORES = (

@@ -31,7 +31,6 @@ Settled = Callable[[Floats, Floats], bool]
 #: Budget of each cluster from the centres and the iteration's budget, which none may exceed.
 ClusterBudgets = Callable[[Floats, float], Floats]
 
-
 #: Starts from points: the records as published, the cells of a noisy grid when sound.
 _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
 

@@ -36,7 +36,6 @@ T = TypeVar("T")
 #: cell may hold an equal share of them.
 MOST_WEIGHED = 2**40
 
-
 #: A limit that nothing reaches.
 UNLIMITED = 2**62
 

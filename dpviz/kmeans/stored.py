@@ -32,11 +32,9 @@ from dpviz.privacy.secure import on_lattice
 #: Starts that are read off the records, as published; sound, they are read off noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
 
-
 #: The true run: records in the sample of its search, most rounds of Lloyd's iteration on all
 #: records, and the least share of the error that a round has to gain.
 SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
-
 
 #: Records whose columns are computed at once: they stay in the processor's cache.
 BLOCK = 2**14
