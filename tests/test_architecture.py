@@ -6,6 +6,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from dpviz.families import CARDS, SCORES
 from tests.support import ROOT
 
 #: Rooms of dpviz from the ground up; those in one row don't import each other.
@@ -146,6 +147,28 @@ def test_what_tells_families_apart_is_seen():
     for line in code:
         assert list(told_apart(ast.parse(line))), line
     assert not list(told_apart(ast.parse('isinstance(x, int); {"other": 1}; METHODS["kmeans"]')))
+
+
+#: Where methods are named: their files, the tables of their parameters and their estimators, and
+#: what is about some of them (scenarios of the audit, papers, figures, stages of the game).
+NAMING = (
+    "dpviz/*/methods/*", "dpviz/*/parameters.py", "dpviz/*/estimators.py",
+    "dpviz/audit/scenarios.py", "dpviz/audit/steps.py", "dpviz/papers/*",
+    "dpviz/experiments/presets.py", "dpviz/experiments/illustrations.py",
+    "dpviz/teaching/game/rules.py",
+)  # fmt: skip
+
+
+def test_methods_are_named_in_their_own_files():
+    # A score and a family may be called like a method.
+    names = set(CARDS) - set(SCORES) - FAMILY_NAMES
+    assert not [
+        f"{name_of(path)} line {one.lineno} names {one.value}: say on the cards what it does"
+        for path in modules()
+        if not any(path.relative_to(ROOT).match(place) for place in NAMING)
+        for one in ast.walk(tree(path))
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value in names
+    ]
 
 
 #: Packages that some rooms alone may import: the library works without them.

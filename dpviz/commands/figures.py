@@ -28,6 +28,7 @@ from dpviz.experiments.presets import (
 from dpviz.experiments.sweep import Plan, Subject, rows_of
 from dpviz.family.claim import EXPLORATION, MADE_UP
 from dpviz.family.comparison import Report
+from dpviz.wavecluster.methods import NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.scores import RANK
@@ -192,7 +193,7 @@ def _true_runs(plan: Plan, names: set[str]) -> dict[str, Truth]:
     found = {}
     for one in plan.subjects:
         if one.name in names:
-            config = Config(**plan.parameters(one, "wavecluster"))
+            config = Config(**plan.parameters(one, NOISE_FREE))
             source = Source.build(one.dataset, config.grid, one.bounds(plan.variant), one.outside)
             found[one.name] = Truth(source, true_config(config))
     return found

@@ -36,11 +36,10 @@ from dpviz.family.claim import why_not
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.parameter import EPSILON, Parameter
-from dpviz.family.run_domain import run_domain
+from dpviz.family.run_domain import check_fit, run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
-from dpviz.grid.domain import Domain, Outside, grid_shape
-from dpviz.kmeans.records import Records
+from dpviz.grid.domain import Domain, Outside
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
@@ -114,10 +113,7 @@ class Subject:
         """Domain that runs of a variant will have; InputError where it does not fit the data."""
         if variant not in self._bounds:
             bounds = run_domain(self.dataset, variant, self.domain)
-            if self.dataset.counts is not None:
-                grid_shape(self.dataset.counts.shape, self.dataset.ndim)
-            else:
-                Records.build(self.dataset, bounds, self.outside)
+            check_fit(self.dataset, bounds, self.outside)
             self._bounds[variant] = bounds
         return self._bounds[variant]
 

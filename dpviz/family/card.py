@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from dpviz.base.errors import InputError, shown
+
 if TYPE_CHECKING:
     from dpviz.family.parameter import Parameter
 
@@ -13,6 +15,17 @@ VariantName = Literal["sound", "published"]
 
 #: Reason of every variant without noise.
 NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
+
+#: Fields of a card that no user reads.
+_FOR_PROGRAM = (
+    "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem", "coarser",
+)  # fmt: skip
+
+
+def check_variant(name: str) -> None:
+    """Raise InputError where a variant is unknown."""
+    if name not in get_args(VariantName):
+        raise InputError(f'variant = "{shown(name)}" is unknown: choose sound or published.')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,28 +67,33 @@ class Card:
 
     Parameters
     ----------
-    name
-        Key on the command line and in links.
-    family
-        Name of its family.
-    title
-        Name on the screen.
+    name, family, title
+        Key on the command line and in links; name of its family; name on the screen.
     estimator
-        Class in :mod:`dpviz.wavecluster.estimators`.
+        Class in the family's ``estimators``.
     summary
         One or two sentences on how it works.
-    paper, algorithm
-        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method".
-    origin
-        File number of the paper in our collection, an author, or ``"ours"``.
-    variants
-        See :class:`Variant`.
-    parameters
-        Parameters of the family that the method takes, with its defaults.
-    deviations
-        Where the code differs from the paper, and why.
-    errata
-        Where the paper's own numbers or claims are off, with the section and the right number.
+    paper, algorithm, origin
+        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method";
+        file number of the paper in our collection, an author, or ``"ours"``.
+    variants, parameters
+        See :class:`Variant`; parameters of the family that the method takes, with its defaults.
+    deviations, errata
+        Where the code differs from the paper, and why; where the paper's own numbers or claims are
+        off, with the section and the right number.
+    post_processes
+        Whether it moves the centres of its last iteration once more, without the data. This and
+        what follows is for the program: :attr:`facts` leaves it out.
+    decides
+        Whether it chooses among its steps by noisy numbers, and says so in a run's ``decision``.
+    needs_all_records
+        Whether it clusters the records themselves, and can't read stored ones in passes.
+    lays_own_cells
+        Whether it counts records in cells of its own, which follow the records.
+    theorem
+        Number of the paper's theorem about its threshold; None where there is none.
+    coarser
+        What it does more coarsely on a sample of very many records, in words.
     """
 
     name: str
@@ -90,6 +108,12 @@ class Card:
     parameters: tuple[Parameter, ...]
     deviations: tuple[str, ...] = ()
     errata: tuple[str, ...] = ()
+    post_processes: bool = False
+    decides: bool = False
+    needs_all_records: bool = False
+    lays_own_cells: bool = False
+    theorem: int | None = None
+    coarser: str = ""
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name; a method of our own has one, whatever is asked for."""
@@ -118,9 +142,10 @@ class Card:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The card as plain values; a parameter as its name, default and range."""
+        """The card for users as plain values; a parameter as its name, default and range."""
         listed = [
             {name: getattr(one, name) for name in ("name", "default", "low", "high")}
             for one in self.parameters
         ]
-        return asdict(replace(self, parameters=())) | {"parameters": listed}
+        facts = asdict(replace(self, parameters=())) | {"parameters": listed}
+        return {name: value for name, value in facts.items() if name not in _FOR_PROGRAM}

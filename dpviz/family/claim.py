@@ -52,21 +52,8 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
     """Judge a run: the steps of its variant, neighbour relation and parameters, and the domain.
 
     The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
-    seed.
-
-    Parameters
-    ----------
-    card
-        Card of the method.
-    config
-        Variant, neighbour relation and parameters of the run.
-    domain
-        Bounds of the run; None if nobody declared any.
-
-    Returns
-    -------
-    Claim
-        With the proof sketch, or with everything that fails in this run.
+    seed. The domain is None if nobody declared any. Its reason is the proof sketch, or everything
+    that fails in this run.
     """
     variant = card.variant(config.variant)
     chosen = (getattr(config, parameter.name) for parameter in card.parameters if parameter.options)

@@ -20,12 +20,7 @@ Report = dict[str, Any]
 class Comparison(ABC):
     """True and private runs of one method on one data set; each family adds what it reports.
 
-    Parameters
-    ----------
-    trial
-        Method, parameters, true run.
-    outside
-        What became of points outside the domain.
+    ``outside`` says what became of points outside the domain.
     """
 
     trial: Any

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.local import Local
@@ -84,7 +85,6 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self
 
     def _fit_stored(self, X: str | os.PathLike[str] | Stored, units: object) -> Self:
-        """Cluster records that stay where they are."""
         if units is not None and not isinstance(units, str):
             raise InputError("units of stored records are a column: give its name.")
         cap = _cap(self, units is not None)
@@ -141,7 +141,6 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self._labels_of(source)
 
     def _labels_of(self, source: Stored) -> Iterator[NDArray[np.int32]]:
-        """Clusters of all records, chunk by chunk."""
         for part in source.parts:
             for points in part.rows():
                 known = whole_rows(points)
@@ -164,9 +163,9 @@ class Estimator(ClusterMixin, BaseEstimator):
         points = self._points(X, reset=False)
         return self._label(points)
 
-    def _points(self, X: Any, *, reset: bool = True) -> NDArray[np.float64]:
+    def _points(self, X: Any, *, reset: bool = True) -> Floats:
         """Points (n, d) of an array or a table, as scikit-learn checks them."""
-        points: NDArray[np.float64]
+        points: Floats
         try:
             points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=reset)
         except ValueError as error:
@@ -216,7 +215,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         """Store the results that are specific to the family."""
         raise NotImplementedError
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
+    def _label(self, points: Floats) -> NDArray[np.int32]:
         """Cluster of each point (n, d), shape (n,)."""
         raise NotImplementedError
 
@@ -232,7 +231,7 @@ class PrivateParameters:
     random_state: int | np.random.RandomState | None = None
 
 
-def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
+def domain_of(given: DomainLike, points: Floats) -> Domain:
     """Domain from the parameter: "data" (range of points (n, d)), "lo,hi;...", pairs, a Domain."""
     if isinstance(given, Domain):
         return given
@@ -246,7 +245,7 @@ def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
         ) from None
 
 
-def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:
+def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Dataset:
     """Points (n, d) of at most ``cap`` records of each person, where there are units (n,)."""
     cap = _cap(estimator, units is not None)
     if units is None:

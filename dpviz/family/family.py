@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
+from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
 from dpviz.family.comparison import Comparison
 from dpviz.family.method import Method
 from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.family.score import Score
-from dpviz.family.trial import Trial
+from dpviz.family.trial import Configuration, Trial
 from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.mechanisms import Accountant
 
@@ -49,11 +51,16 @@ class Material(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Family:
-    """A family of methods.
+#: A family's configurations, its material and its runs.
+C = TypeVar("C", bound=Configuration)
+M = TypeVar("M", bound=Material)
+R = TypeVar("R")
 
-    Parameters
+
+class AbstractFamily(ABC, Generic[C, M, R]):
+    """A family of methods, with its configurations, its material and its runs.
+
+    Attributes
     ----------
     name, title
         Key in JSON and links to pages; name for people.
@@ -61,68 +68,40 @@ class Family:
         Class of its configurations; keyword arguments are the parameters.
     parameters, methods, scores
         What it offers; scores and methods by name.
-    first
-        Default method on a screen.
-    quick
-        Scores that cost at most as much as a draw.
-    leading
-        Most informative scores, in the order of the menus.
+    first, compared
+        Default method on a screen; methods that a comparison begins with, whose draws are quick.
+    quick, leading
+        Scores that cost at most as much as a draw; most informative ones, in the order of the
+        menus.
     swept
         Default scores of a sweep, in the order of the table's columns. Those against known
         classes, here and above, are for data with classes.
-    slow_times
-        Factor on the time of a draw if all scores are computed.
-    grows
-        Whether a draw takes longer on more records.
+    slow_times, grows
+        Factor on the time of a draw if all scores are computed; whether a draw takes longer on more
+        records.
     many_columns
         Whether the screen offers more than two columns.
-    found
-        Attribute of its estimators with the main result.
-    fits_counts
-        Whether its estimators fit a grid of counts.
-    searched
-        Pairs of parameters over which a map may be searched.
-    moves_truth
-        Parameters that the true clustering depends on.
-    material
-        ``material(dataset, config, domain, outside, secure=False)``: data as the methods read it;
-        a release (``secure``) must accept any records. Without a domain, that of
-        :func:`dpviz.family.run_domain.run_domain`.
-    stored
-        ``stored(source, config, domain, outside, engine, secure=False)``: the same for records
-        that stay where they are stored, read by an engine.
+    found, fits_counts
+        Of its estimators: attribute with the main result; whether they fit a grid of counts.
+    searched, moves_truth
+        Pairs of parameters over which a map may be searched; parameters that the true clustering
+        depends on.
     preparing
         Name of the step that builds the material, among the timed steps.
-    trial, comparison
-        ``trial(material, config)``, ``comparison(trial, outside)``.
-    material_settings
-        Settings of a configuration that the material depends on, as a key for caches.
-    true_settings
-        Settings of a configuration that the true run depends on, as a key for caches.
-    given_by_data
-        Parameters of a material that the data determine, by name.
-    released
-        ``released(run, domain)``: result of a private run as ``release.json`` has it.
-    suited
-        Parameters that suit a sample set.
-    defaults
-        ``defaults(method, variant)``: choices that a method sets when it is chosen.
     finds_number
         Whether its methods find the number of clusters, and so can invent some.
     choosing
         Parameters that a method can choose under privacy: see :data:`.parameter.CHOOSE`.
-    from_public
-        ``from_public(config, records, ndim)``: parameters that follow from public facts alone,
-        the number of records and of columns, and the settings of a configuration.
     """
 
     name: str
     title: str
-    config: Callable[..., Any]
+    config: type[C]
     parameters: tuple[Parameter, ...]
     methods: Mapping[str, Method]
     scores: Mapping[str, Score]
     first: str
+    compared: tuple[str, ...]
     quick: tuple[str, ...]
     leading: tuple[str, ...]
     swept: tuple[str, ...]
@@ -133,20 +112,73 @@ class Family:
     fits_counts: bool
     searched: tuple[tuple[str, str], ...]
     moves_truth: frozenset[str]
-    material: Callable[..., Any]
-    stored: Callable[..., Any]
     preparing: str
-    trial: Callable[[Any, Any], Trial]
-    comparison: Callable[[Any, Outside], Comparison]
-    material_settings: Callable[[Any], Any]
-    true_settings: Callable[[Any], Any]
-    given_by_data: Callable[[Any], dict[str, Any]]
-    released: Callable[[Any, Domain], dict[str, Any]]
-    suited: Callable[[Sample], dict[str, Any]]
-    defaults: Callable[[str, VariantName], dict[str, Any]]
     finds_number: bool
-    choosing: tuple[str, ...] = ()
-    from_public: Callable[[Any, int, int], dict[str, Any]] = lambda config, records, ndim: {}
+    choosing: tuple[str, ...]
+
+    @abstractmethod
+    def material(
+        self,
+        dataset: Dataset,
+        config: C,
+        domain: Domain | None,
+        outside: Outside,
+        *,
+        secure: bool = False,
+    ) -> M:
+        """Return data as the methods read them; a release (``secure``) must accept any records.
+
+        Without a domain, that of :func:`dpviz.family.run_domain.run_domain`.
+        """
+
+    @abstractmethod
+    def stored(
+        self,
+        source: Stored,
+        config: C,
+        domain: Domain | None,
+        outside: Outside,
+        engine: Engine,
+        *,
+        secure: bool = False,
+    ) -> M:
+        """Return records that stay where they are stored, read by an engine, in the same form."""
+
+    @abstractmethod
+    def trial(self, material: M, config: C) -> Trial:
+        """Combine material and configuration, ready for many draws."""
+
+    @abstractmethod
+    def comparison(self, trial: Any, outside: Outside) -> Comparison:
+        """Return what the ``run`` command reports of one of its trials."""
+
+    @abstractmethod
+    def released(self, run: R, domain: Domain) -> dict[str, Any]:
+        """Return the result of a private run as ``release.json`` has it."""
+
+    @abstractmethod
+    def true_settings(self, config: C) -> Hashable:
+        """Settings of a configuration that the true run depends on, as a key for caches."""
+
+    @abstractmethod
+    def suited(self, sample: Sample) -> dict[str, Any]:
+        """Parameters that suit a sample set."""
+
+    @abstractmethod
+    def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
+        """Choices that a method sets when it is chosen."""
+
+    def material_settings(self, config: C) -> Hashable:
+        """Settings of a configuration that the material depends on, as a key for caches."""
+        return None
+
+    def given_by_data(self, material: M) -> dict[str, Any]:
+        """Parameters that the data of a material determine, by name."""
+        return {}
+
+    def from_public(self, config: C, records: int, ndim: int) -> dict[str, Any]:
+        """Parameters that follow from settings and the numbers of records and columns alone."""
+        return {}
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of that name."""
@@ -172,7 +204,7 @@ class Family:
         """Names of all scores, most informative first."""
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
-    def choices(self, config: Any) -> dict[str, Any]:
+    def choices(self, config: C) -> dict[str, Any]:
         """Parameters of a configuration that its method has, but epsilon, with their values.
 
         Those that the method chooses itself are not among them.
@@ -184,24 +216,17 @@ class Family:
             if card.parameter(one.name) and one.name not in left_out
         }
 
-    def chosen(self, config: Any) -> tuple[str, ...]:
+    def chosen(self, config: C) -> tuple[str, ...]:
         """Parameters that a configuration leaves to its method to choose under privacy."""
         return self.choosing if getattr(config, CHOOSE.name, None) == PRIVATE else ()
 
-    def run(self, material: Any, config: Any, accountant: Accountant) -> Any:
+    def run(self, material: M, config: C, accountant: Accountant) -> R:
         """Run the configured method once."""
-        return self.methods[config.method].run(material, config, accountant)
+        run: R = self.methods[config.method].run(material, config, accountant)
+        return run
 
-    def build(
-        self, dataset: Dataset, config: Any, domain: Domain | None, outside: Outside
-    ) -> Trial:
-        """Combine data and configuration.
-
-        Raises
-        ------
-        InputError
-            Where they do not fit together.
-        """
+    def build(self, dataset: Dataset, config: C, domain: Domain | None, outside: Outside) -> Trial:
+        """Combine data and configuration; InputError where they do not fit together."""
         return self.trial(self.material(dataset, config, domain, outside), config)
 
     def seconds(self, method: str, records: int, scores: Collection[str]) -> float:
@@ -210,3 +235,7 @@ class Family:
         if self.grows:
             seconds *= max(LEAST_TIME, records / USUAL_RECORDS)
         return seconds * (self.slow_times if set(scores) - set(self.quick) else 1)
+
+
+#: Any family, as the rest of the program uses it.
+Family: TypeAlias = AbstractFamily[Any, Any, Any]

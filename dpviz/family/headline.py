@@ -10,16 +10,10 @@ from dpviz.base.numbers import counted
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """What broke, in one sentence.
+    """What broke, in one sentence without its full stop.
 
-    Parameters
-    ----------
-    text
-        The sentence, without its full stop.
-    detail
-        How much is as it should be; empty where the sentence says that.
-    intact
-        Whether nothing broke.
+    ``detail`` says how much is as it should be, where the sentence does not; ``intact`` is whether
+    nothing broke.
     """
 
     text: str
@@ -32,14 +26,8 @@ def headline(
 ) -> Headline:
     """Say what became of true clusters.
 
-    Parameters
-    ----------
-    kept, clusters
-        Number of true clusters that are found, and of all.
-    wrong
-        Number of clusters, and what is wrong with them, for each way to be wrong.
-    splinters
-        Number of small pieces that split off.
+    ``kept`` of ``clusters`` true ones are found. ``wrong`` has the number of clusters for each way
+    to be wrong, in words. ``splinters`` is the number of small pieces that split off.
     """
     said = [(number, word) for number, word in wrong if number]
     pieces = f"{counted(splinters, 'piece')} split off"

@@ -6,30 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.base.errors import InputError, shown
 from dpviz.family.card import Card
+from dpviz.family.parameter import check_option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A method's card and the function that runs it.
+    """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
-    Parameters
-    ----------
-    card
-        What it is and promises.
-    run
-        ``run(material, config, accountant)`` on its family's material.
-    seconds
-        Rough time of a draw on 30,000 records.
-    unit
-        Lattice that a release draws its noise on: 1 for whole numbers.
+    ``seconds`` is the rough time of a draw on 30,000 records, ``unit`` the lattice that a release
+    draws its noise on: 1 for whole numbers. ``surprise(true, private)`` says why a private result
+    is not what a person expects of the true one; empty where it is.
     """
 
     card: Card
     run: Callable[[Any, Any, Any], Any]
     seconds: float
     unit: float
+    surprise: Callable[[Any, Any], str] | None = None
 
 
 def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
@@ -40,6 +34,7 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
             run=module.run,
             seconds=getattr(module, "SECONDS", seconds),
             unit=getattr(module, "UNIT", unit),
+            surprise=getattr(module, "surprise", None),
         )
         for module in modules
     }
@@ -47,7 +42,4 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
 
 def check_method(name: str, choices: Mapping[str, object]) -> None:
     """Raise InputError where no method of that name is among the choices."""
-    if name not in choices:
-        raise InputError(
-            f'method = "{shown(name)}" is unknown: choose one of {", ".join(choices)}.'
-        )
+    check_option("method", name, choices)

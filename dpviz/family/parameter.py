@@ -6,10 +6,11 @@ searches and the words of the report all come from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.privacy.ledger import check_epsilon
 
@@ -131,6 +132,15 @@ class Parameter:
         elif self.kind == "number":
             value = self.format % value if self.format else readable(value, 4)
         return f"{self.sign} {value}".strip()
+
+
+def check_option(name: str, value: object, options: Iterable[str]) -> None:
+    """Raise InputError where a value is none of the options, which it lists."""
+    options = tuple(options)
+    if value not in options:
+        raise InputError(
+            f'{name} = "{shown(value)}" is unknown: choose one of {", ".join(options)}.'
+        )
 
 
 #: Values of ``CHOOSE``: parameters are as they are set, or the method chooses them itself.

@@ -5,39 +5,47 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
-from dpviz.grid.domain import Domain
+from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:
     """Bounds of a run: those that somebody states, or else the variant's own.
 
     The papers take the range of the data, and so does a published variant; a sound one takes the
-    domain that the data set declares. A grid of counts has its box.
-
-    Raises
-    ------
-    InputError
-        If domain and data have different numbers of axes.
+    domain that the data set declares. A grid of counts has its box. InputError if domain and data
+    have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
+
+
+def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
+    """Raise InputError where no run on these data and bounds is possible, whatever the method."""
+    check_outside(outside)
+    if dataset.counts is not None:
+        grid_shape(dataset.counts.shape, dataset.ndim)
+    if dataset.points is not None:
+        check_some(dataset.points)
+        outside_points = np.count_nonzero(~domain.contains(dataset.points))
+        dataset.check_some_inside(domain, int(outside_points))
+
+
+def check_some(points: NDArray[np.float64]) -> None:
+    """Raise InputError where there are no points."""
+    if not len(points):
+        raise InputError("the data has no records: load at least one.")
 
 
 def stored_domain(
     source: Stored, variant: VariantName, engine: Engine, domain: Domain | None = None
 ) -> Domain:
-    """Bounds of a run on stored records, likewise; their range takes a data pass.
-
-    Raises
-    ------
-    InputError
-        If domain and data have different numbers of axes, or there is no record to tell a range.
-    """
+    """Bounds of a run on stored records, likewise; their range takes a data pass."""
     box = domain or (None if variant == "published" else source.domain)
     if box is None:
         return range_of(source, engine)
@@ -56,7 +64,6 @@ def range_of(source: Stored, engine: Engine) -> Domain:
 
 
 def _range(ndim: int, part: Part) -> Tables:
-    """Smallest and largest values of a part in each column."""
     lows, highs = np.full(ndim, np.inf), np.full(ndim, -np.inf)
     for points, _ in part.chunks():
         lows = np.minimum(lows, points.min(axis=0, initial=np.inf))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -23,21 +24,15 @@ class Score:
 
     Parameters
     ----------
-    name
-        Key in tables, links and JSON.
-    title
-        The field's name or sign, in tables and titles.
-    plain
-        Name for people who do not know that one; empty where it says enough.
-    help
-        One or two sentences on what it measures.
-    source
-        Where the formula comes from.
+    name, title, plain
+        Key in tables, links and JSON; the field's name or sign; name for people who do not know
+        that one, empty where it says enough.
+    help, source
+        One or two sentences on what it measures; where the formula comes from.
     compute
         Returns the score of a family's ``Evaluation`` of one draw.
-    best
+    best, better
         Score of a result equal to the true one, in words; empty if there is no single number.
-    better
         ``"<="`` where less is better, ``">="`` where more is; None where the true value is best.
     log
         Whether its values span powers of ten.
@@ -108,111 +103,82 @@ class Score:
         return "good" if away <= good else "fair" if away <= 3 * good else "poor"
 
 
-def lower_is_better(
-    name: str,
-    title: str,
-    compute: Compute,
-    target: float,
-    *,
-    redraws: bool = False,
-    **words: Any,
-) -> Score:
-    """A distance from the true result; ``words`` are plain, help and source."""
-    return Score(
-        name=name, title=title, compute=compute, best="0 is equal", better="<=", target=target,
-        redraws=redraws, **words,
-    )  # fmt: skip
+def _toward(best: str, better: Better, **more: Any) -> Callable[..., Score]:
+    def score(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
+        return Score(
+            name=name, title=title, compute=compute, target=target, best=best, better=better,
+            **more, **words,
+        )  # fmt: skip
+
+    return score
 
 
-def ratio_to_true(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
-    """An error over that of the true result."""
-    return Score(
-        name=name, title=title, compute=compute, best="1 is equal", better="<=", log=True,
-        target=target, **words,
-    )  # fmt: skip
-
-
-def higher_is_better(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
-    """A similarity with the true result."""
-    return Score(
-        name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target,
-        **words,
-    )  # fmt: skip
+#: Scores by name, title, function and target: a distance from the true result, an error over that
+#: of the true result, and a similarity with it.
+lower_is_better = _toward("0 is equal", "<=")
+ratio_to_true = _toward("1 is equal", "<=", log=True)
+higher_is_better = _toward("1 is equal", ">=")
 
 
 def table_likeness(
     name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float,
-    **words: Any,
+    *, of_classes: bool = False, **words: Any,
 ) -> Score:  # fmt: skip
-    """A similarity computed from the contingency table of two clusterings."""
-    return Score(
-        name=name,
-        title=title,
-        compute=lambda one: function(one.table),
-        best="1 is equal",
-        better=">=",
-        target=target,
+    """A similarity computed from the contingency table of two clusterings, or of known classes."""
+    table = attrgetter("class_table" if of_classes else "table")
+    return higher_is_better(
+        name,
+        f"{title} (classes)" if of_classes else title,
+        lambda one: function(table(one)),
+        target,
         of_table=function,
+        of_classes=of_classes,
         **words,
     )
 
 
 #: What people read about agreements of two clusterings, in every family.
-OVERLAP = {
+OVERLAP: dict[str, Any] = {
     "plain": "Overlap",
     "help": "Best overlap of each true cluster with a private one, weighted by records.",
     "source": "Hu, Yang, Bai 2019, equations 13 to 16",
 }
-PAIRS_AGREE = {
+PAIRS_AGREE: dict[str, Any] = {
     "plain": "Pairs agree",
     "help": "Share of pairs of records that both results join or both separate, minus what chance "
     "alone gives.",
     "source": "adjusted Rand index, Hubert, Arabie 1985",
 }
-INFORMATION = {
+INFORMATION: dict[str, Any] = {
     "plain": "Shared information",
     "help": "How much one result tells about the other, minus what chance alone gives.",
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 
-
-def _class_likeness(
-    name: str,
-    title: str,
-    function: Callable[[NDArray[np.int64]], float],
-    target: float,
-    **words: Any,
-) -> Score:
-    """A similarity with the known classes."""
-    return Score(
-        name=name,
-        title=f"{title} (classes)",
-        compute=lambda one: function(one.class_table),
-        best="1 is equal",
-        better=">=",
-        target=target,
-        of_table=function,
-        of_classes=True,
-        **words,
-    )
-
-
 #: Scores against known classes, of every family: the ``Evaluation`` of a draw has ``class_table``,
 #: the records by class and by private cluster.
 CLASS_SCORES = (
-    _class_likeness(
+    table_likeness(
         "class_f",
         "F",
         matching.f_measure,
         target=0.9,
+        of_classes=True,
         plain="Classes found",
         help="Best overlap of each known class with a cluster, weighted by records. The true run "
         "does not see the classes either: private clusters may fit them better by chance.",
         source=OVERLAP["source"],
     ),
-    _class_likeness("class_ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
-    _class_likeness(
-        "class_ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION
+    table_likeness(
+        "class_ari", "ARI", matching.adjusted_rand, target=0.8, of_classes=True, **PAIRS_AGREE
+    ),
+    table_likeness(
+        "class_ami",
+        "AMI",
+        matching.adjusted_mutual_information,
+        target=0.8,
+        of_classes=True,
+        **INFORMATION,
     ),
 )
 

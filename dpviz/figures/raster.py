@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.grid.counts import quantize, tally
+from dpviz.grid.counts import tally
 from dpviz.grid.domain import Domain, flat_cells
-from dpviz.wavecluster.pipeline import Source
 
 #: Maximum number of cells per axis on the screen; finer cells are combined into blocks.
 MOST_CELLS = 256
+
+
+class Refinable(Protocol):
+    """Records on a grid of their own."""
+
+    def refined(self, most: int) -> NDArray[np.int64]:
+        """Return the records per cell of the finest lattice of up to ``most`` cells a side."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,16 +37,9 @@ class Raster:
     counts: NDArray[np.int64]
 
     @classmethod
-    def of_source(cls, source: Source) -> Raster:
-        """Count the records of a source on the finest lattice of the screen that refines its grid.
-
-        A grid that is too fine to refine is itself the lattice, without a pass over the records.
-        """
-        factor = max(1, MOST_CELLS // max(source.shape))
-        if factor == 1:
-            return cls(counts=source.counts)
-        shape = tuple(side * factor for side in source.shape)
-        return cls(counts=quantize(source.points, source.domain, shape)[0])
+    def of_source(cls, source: Refinable) -> Raster:
+        """Count records on the finest lattice of the screen that refines their grid."""
+        return cls(counts=source.refined(MOST_CELLS))
 
     @cached_property
     def shade(self) -> NDArray[np.uint8]:

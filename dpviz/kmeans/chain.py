@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 #: Variance of the proposals around their centre, on data scaled to [-1, 1] (section 4).
@@ -36,14 +36,12 @@ class Statistics:
 
     Parameters
     ----------
-    assigned
-        c(t-1), shape (T, K, d): the centres that iteration t assigned the records to.
-    updated
-        c(t), shape (T, K, d): the centres after its update, where proposals come from.
-    counts
-        n', shape (T, K), numbers of records; consistent for a chain.
-    sums
-        s', shape (T, K, d), sums of coordinates; consistent for a chain.
+    assigned, updated
+        Shape (T, K, d). c(t-1): the centres that iteration t assigned the records to. c(t): the
+        centres after its update, where proposals come from.
+    counts, sums
+        n', shape (T, K), numbers of records; s', shape (T, K, d), sums of coordinates. Consistent
+        for a chain.
     """
 
     assigned: Floats
@@ -54,16 +52,16 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Random numbers of a chain, drawn beforehand: uniform on [0, 1) and normal.
+    """Random numbers of a chain, drawn beforehand; uniform ones on [0, 1), shape (steps,).
 
     Parameters
     ----------
     index, iteration, component
-        Shape (steps,), uniform: the point to replace, and where its successor comes from.
+        Uniform: the point to replace, and where its successor comes from.
     normals
         Shape (steps, d), standard normal: the successor around its centre.
     accept
-        Shape (steps,), uniform: a step is taken if this is below the acceptance probability.
+        Uniform: a step is taken if this is below the acceptance probability.
     """
 
     index: Floats
@@ -79,12 +77,10 @@ class Chain:
 
     Parameters
     ----------
-    points
-        Shape (M, d), scaled units.
+    points, best
+        Shape (M, d), scaled units; their log likelihood.
     log_likelihood
         Up to 300 values, spread evenly over the steps, from the start to the last step.
-    best
-        Log likelihood of ``points``.
     accepted
         Share of the steps that were taken; 0 if there are no steps.
     """
@@ -112,18 +108,10 @@ def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
 
 
 def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Counts and sums whose totals agree over the iterations, counts not negative.
+    """Counts (T, K) and sums (T, K, d) whose totals agree over the iterations, counts not negative.
 
-    Parameters
-    ----------
-    counts, sums
-        Noisy, shapes (T, K) and (T, K, d).
-
-    Returns
-    -------
-    counts, sums
-        The consistent values with the least L1 change, spread equally over the clusters
-        (counts: as equally as possible without negative values).
+    Of noisy values those with the least L1 change, spread equally over the clusters (counts: as
+    equally as possible without negative values).
 
     Notes
     -----
@@ -155,13 +143,10 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """First data set of a chain: n'_k(T) points on every last centre c_k(T).
+    """First data set of a chain: n'_k(T) points on every last centre c_k(T), and their clusters.
 
-    Returns
-    -------
-    points, clusters
-        Shapes (size, d) and (size,). The shares of the last counts are rounded by largest
-        remainder (ties to the lower number). They are equal if all counts are zero.
+    The shares of the last counts are rounded by largest remainder (ties to the lower number). They
+    are equal if all counts are zero.
     """
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -190,13 +175,9 @@ def _scaled(statistics: Statistics, size: int) -> Statistics:
 
 
 def run_chain(
-    statistics: Statistics,
-    rates: Floats,
-    size: int,
-    draws: Draws,
-    delta: float = DELTA,
+    statistics: Statistics, rates: Floats, size: int, draws: Draws, delta: float = DELTA
 ) -> Chain:
-    """Search for the data set under which the statistics are most likely.
+    """Search for the data set of ``size`` points under which the statistics are most likely.
 
     The log likelihood of a data set is minus the sum over the iterations of rate times L1
     distance between (n', s') and its own counts and sums by the nearest of ``assigned``
@@ -211,10 +192,6 @@ def run_chain(
     rates
         Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
         its scale, in units of the scaled statistics.
-    size
-        M, points of the simulated data set, at least 1.
-    draws
-        Random numbers for every step.
     delta
         Variance of the proposals around their centre, in squared scaled units.
 
@@ -250,14 +227,7 @@ def run_chain(
 
 
 def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floats, Floats]:
-    """All proposed points; they do not depend on the state of the chain.
-
-    Returns
-    -------
-    points, densities
-        Shapes (steps, d) and (steps,): log of weight and density of the point's own
-        component, without the constant that all components share.
-    """
+    """All proposed points, and the log of each one's weight and density, up to a constant."""
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
@@ -283,7 +253,6 @@ def _best_step(trace: Floats) -> int:
 
 
 def _thinned(trace: Floats) -> Floats:
-    """Up to TRACE values, with the first and the last one."""
     last = len(trace) - 1
     return trace[np.linspace(0, last, min(len(trace), TRACE)).round().astype(np.intp)]
 
@@ -356,12 +325,7 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
 
 @compiled()
 def _gain(
-    gaps: Floats,
-    rates: Floats,
-    old: Floats,
-    old_labels: Labels,
-    new: Floats,
-    new_labels: Labels,
+    gaps: Floats, rates: Floats, old: Floats, old_labels: Labels, new: Floats, new_labels: Labels
 ) -> float:
     """Change of the log likelihood when the new point replaces the old one."""
     total = 0.0

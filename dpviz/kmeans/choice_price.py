@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
@@ -21,19 +22,10 @@ _MOST = 10_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoicePrice:
-    """Silhouettes of the true records at all K that were tried.
-
-    Parameters
-    ----------
-    choice
-        The private choice.
-    silhouettes
-        Mean simplified silhouette of the true records around the private centres of each K,
-        shape (m,).
-    """
+    """A private choice, and the silhouettes of the true records around the centres of each K."""
 
     choice: ClusterChoice
-    silhouettes: NDArray[np.float64]
+    silhouettes: Floats
 
     @property
     def best(self) -> int:
@@ -63,6 +55,6 @@ def sample_of(n: int) -> slice | NDArray[np.intp]:
     return np.random.default_rng(0).choice(n, _MOST, replace=False)
 
 
-def silhouette(scaled: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+def silhouette(scaled: Floats, centers: Floats) -> float:
     """Return the mean simplified silhouette of records (n, d) around centres (K, d)."""
     return float(fit(scaled, centers).contours.sum() / len(scaled))

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
-
-Floats = NDArray[np.float64]
 
 #: Smallest and largest number of clusters that is tried.
 LEAST, MOST = 2, 40
@@ -40,18 +39,10 @@ _STEPS = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyPoints:
-    """Noisy counts of records at known places.
+    """Noisy counts of records at known places; clusters are found in ``weights``.
 
-    Parameters
-    ----------
-    places
-        Scaled coordinates, shape (m, d).
-    weights
-        Estimated records, none negative, shape (m,): clusters are found in these.
-    counts
-        The same before they were made to be not negative, shape (m,).
-    variances
-        Variance of the noise in ``counts``, shape (m,).
+    Places are scaled, shape (m, d). Weights are estimated records, none negative; ``counts`` are
+    the same before they were made so, and ``variances`` those of their noise: shape (m,).
     """
 
     places: Floats
@@ -86,16 +77,11 @@ class ClusterChoice:
 
     Parameters
     ----------
-    clusters
-        The chosen K.
-    tried
-        All K, ascending, shape (m,).
-    centers
-        Centres of each, in scaled coordinates, shapes (K, d).
-    silhouettes
-        Mean simplified silhouette of the noisy points at each, shape (m,).
-    least
-        Mean simplified silhouette of the worst cluster at each, shape (m,).
+    clusters, tried, centers
+        The chosen K; all K, ascending, shape (m,); centres of each, scaled, shapes (K, d).
+    silhouettes, least
+        Mean simplified silhouette of the noisy points, and of the worst cluster, at each, shape
+        (m,).
     surest
         By how many standard deviations of its noise the smallest cluster exceeds 0, shape (m,).
     stands
@@ -133,19 +119,8 @@ NOTHING = ClusterChoice(
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
     """Choose the number of clusters that are best separated, among those that noise allows.
 
-    Parameters
-    ----------
-    points
-        Noisy counts; places in [-1, 1]^d.
-    seed
-        Of the k-means start.
-    most
-        Largest K.
-
-    Returns
-    -------
-    ClusterChoice
-        With K = 2 where no two clusters stand out of the noise.
+    Places lie in [-1, 1]^d; the seed is of the k-means start. K = 2 where no two clusters stand out
+    of the noise.
 
     Notes
     -----
@@ -203,7 +178,6 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
 
 
 def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
-    """Sum of the values of each label."""
     return np.bincount(labels, values, size).astype(np.float64)
 
 

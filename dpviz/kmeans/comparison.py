@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.parameters import DEFAULTS
@@ -86,7 +87,7 @@ class KMeansComparison(Comparison):
             found["nicv_before"] = self.truth.nicv(one.before)
         return found
 
-    def label(self, points: NDArray[np.float64], one: KMeansRun | None) -> NDArray[np.int32]:
+    def label(self, points: Floats, one: KMeansRun | None) -> NDArray[np.int32]:
         """Cluster of every point in a draw, or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
         found = np.full(len(points), -1, dtype=np.int32)
@@ -108,7 +109,6 @@ class KMeansComparison(Comparison):
 
 
 def _draw_lines(report: Report) -> list[str]:
-    """Errors of every draw."""
     lines, config = [], report["config"]
     for draw, one in enumerate(report["private"]):
         wcss, nicv = (
@@ -133,7 +133,6 @@ def _draw_lines(report: Report) -> list[str]:
 
 
 def _center_lines(report: Report) -> list[str]:
-    """True centres beside the matched ones of the first draw."""
     true = report["true"]["centers"]
     if len(true) > LISTED or true.shape[1] > LISTED_COLUMNS:
         return [f"centres  {len(true)} in {true.shape[1]} columns: --json lists them"]
@@ -148,6 +147,5 @@ def _center_lines(report: Report) -> list[str]:
     ]
 
 
-def _place(center: NDArray[np.float64]) -> str:
-    """Coordinates of a centre (d,)."""
+def _place(center: Floats) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in center) + ")"

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
+
 #: Levels of a half's part, from none to all.
 LEVELS = 48
 
@@ -26,7 +28,7 @@ PASSES, MOST_CELLS = 8, 2**15
 LEAST = 1e-4
 
 
-def prior() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def prior() -> tuple[Floats, Floats]:
     """Possible parts of a half, and their prior probabilities, each of shape (LEVELS + 2,)."""
     inner = (np.arange(LEVELS) + 0.5) / LEVELS
     spread = inner * (1 - inner)
@@ -41,24 +43,11 @@ def passes(cells: int) -> int:
 
 
 def denoised(
-    noisy: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    ndim: int,
-    total: float,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
+    noisy: Floats, variances: Floats, ndim: int, total: float, generator: np.random.Generator
+) -> Floats:
     """Counts (m,) of a grid of equal sides in row-major order, with the given total, or a bit less.
 
-    Parameters
-    ----------
-    noisy, variances
-        Noisy counts and the variances of their noise, shape (m,).
-    ndim
-        Number of axes.
-    total
-        At least 0.
-    generator
-        Of the random halves.
+    From noisy counts and the variances of their noise, shape (m,).
     """
     from dpviz.kmeans import kernels
 
@@ -71,26 +60,18 @@ def denoised(
 
 
 def denoised_parts(
-    noisy: NDArray[np.float64],
+    noisy: Floats,
     variance: float,
     parts: NDArray[np.int64],
     firsts: NDArray[np.int64],
     ndim: int,
-    totals: NDArray[np.float64],
+    totals: Floats,
     generator: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Counts of the subcells of all cells that have some, each cell's with the cell's total.
 
-    Parameters
-    ----------
-    noisy
-        Noisy counts of the subcells, cell by cell, each in row-major order.
-    variance
-        Of their noise.
-    parts, firsts, totals
-        Subcells per axis of each cell, 1 for none; number of its first subcell; its count.
-    generator
-        Of the random halves.
+    Noisy counts come cell by cell, each in row-major order. ``parts``, ``firsts`` and ``totals``
+    are subcells per axis of each cell, 1 for none; number of its first subcell; its count.
     """
     from dpviz.kmeans import kernels
 

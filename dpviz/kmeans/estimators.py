@@ -49,7 +49,6 @@ class _KMeansEstimator(Estimator):
     n_clusters: int = 8
 
     def _store(self, material: Records) -> None:
-        """Store the centres of the run."""
         run = self.run_
         self.cluster_centers_ = run.centers
         self.inertia_ = material.wcss(None, run.centers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
-from dpviz.family.family import Family
+from dpviz.family.card import VariantName
+from dpviz.family.family import AbstractFamily
 from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
-from dpviz.kmeans.methods import METHODS
+from dpviz.kmeans.methods import COMPARED, FIRST, METHODS
 from dpviz.kmeans.parameters import PARAMETERS, KMeansConfig, defaults_of
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
@@ -37,42 +39,120 @@ from dpviz.privacy.secure import LATTICE, WIDEST
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
-def _material(
-    dataset: Dataset,
-    config: KMeansConfig,
-    domain: Domain | None,
-    outside: Outside,
-    secure: bool = False,
-) -> Records:
-    """Take the records of a data set."""
-    domain = run_domain(dataset, config.variant, domain)
-    records = Records.build(dataset, domain, outside, cut=secure)
-    if secure:
-        _check_noise(records, config)
-    return records
+class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
+    """Methods that find K centres."""
 
-
-def _stored(
-    source: Stored,
-    config: KMeansConfig,
-    domain: Domain | None,
-    outside: Outside,
-    engine: Engine,
-    secure: bool = False,
-) -> StoredRecords:
-    """Take stored records as they are: each pass reads them."""
-    check_passes(config, source.name)
-    records = StoredRecords(
-        name=source.name,
-        parts=source.parts,
-        engine=engine,
-        domain=stored_domain(source, config.variant, engine, domain),
-        outside=outside,
-        cut=secure,
+    name = "kmeans"
+    title = "k-means"
+    config = KMeansConfig
+    parameters = PARAMETERS
+    methods = METHODS
+    scores = SCORES
+    first = FIRST
+    compared = COMPARED
+    quick = (
+        "wcss",
+        "nicv",
+        "wcss_ratio",
+        "nicv_ratio",
+        "f_measure",
+        "displacement",
+        "kept_centers",
+        "class_f",
     )
-    if secure:
-        _check_noise(records, config)
-    return records
+    leading = TELLING
+    swept = (*QUICK, "class_f")
+    slow_times = 4
+    grows = True
+    many_columns = True
+    found = "cluster_centers_"
+    fits_counts = False
+    searched = (("epsilon", "iterations"),)
+    moves_truth = frozenset[str]()
+    preparing = "scale"
+    finds_number = False
+    choosing = ("clusters",)
+
+    def material(
+        self,
+        dataset: Dataset,
+        config: KMeansConfig,
+        domain: Domain | None,
+        outside: Outside,
+        *,
+        secure: bool = False,
+    ) -> Records:
+        """Take the records of a data set."""
+        domain = run_domain(dataset, config.variant, domain)
+        records = Records.build(dataset, domain, outside, cut=secure)
+        if secure:
+            _check_noise(records, config)
+        return records
+
+    def stored(
+        self,
+        source: Stored,
+        config: KMeansConfig,
+        domain: Domain | None,
+        outside: Outside,
+        engine: Engine,
+        *,
+        secure: bool = False,
+    ) -> StoredRecords:
+        """Take stored records as they are: each pass reads them."""
+        check_passes(config, source.name)
+        records = StoredRecords(
+            name=source.name,
+            parts=source.parts,
+            engine=engine,
+            domain=stored_domain(source, config.variant, engine, domain),
+            outside=outside,
+            cut=secure,
+        )
+        if secure:
+            _check_noise(records, config)
+        return records
+
+    def trial(self, material: Records, config: KMeansConfig) -> KMeansTrial:
+        """Combine records and a configuration."""
+        return KMeansTrial.of(material, config)
+
+    def comparison(self, trial: KMeansTrial, outside: Outside) -> KMeansComparison:
+        """Return what the ``run`` command reports."""
+        return KMeansComparison(trial, outside)
+
+    def released(self, run: KMeansRun, domain: Domain) -> dict[str, Any]:
+        """Centres in the units of the data, with noisy numbers of records if the run has them."""
+        space = Space(domain)
+        counts: NDArray[Any] | None = None
+        if run.iterations:
+            counts = run.iterations[-1].counts
+            if run.before is not None:
+                # Post-processed centres have a different order than the clusters of the counts.
+                counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
+        elif run.grid is not None:
+            # Most cells of a fine grid weigh nothing.
+            cells = np.flatnonzero(run.grid.weights)
+            owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
+            counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
+        return {
+            "kind": "centers",
+            "centers": run.centers,
+            "counts": None if counts is None else whole_numbers(counts),
+        }
+
+    def true_settings(self, config: KMeansConfig) -> Hashable:
+        """K."""
+        return config.clusters
+
+    def suited(self, sample: Sample) -> dict[str, Any]:
+        """Number of clusters of a sample set."""
+        # If WaveCluster finds one cluster, k-means still needs more than one.
+        return {"clusters": max(sample.clusters, 2)}
+
+    def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
+        """Choices of a method in a variant."""
+        return defaults_of(method, variant)
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:
@@ -93,71 +173,4 @@ def _check_noise(records: Records, config: KMeansConfig) -> None:
         )
 
 
-def _released(run: KMeansRun, domain: Domain) -> dict[str, Any]:
-    """Centres in the units of the data, with noisy numbers of records if the run has them."""
-    space = Space(domain)
-    counts: NDArray[Any] | None = None
-    if run.iterations:
-        counts = run.iterations[-1].counts
-        if run.before is not None:
-            # Post-processed centres have a different order than the clusters of the counts.
-            counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
-    elif run.grid is not None:
-        # Most cells of a fine grid weigh nothing.
-        cells = np.flatnonzero(run.grid.weights)
-        owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
-        counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
-    return {
-        "kind": "centers",
-        "centers": run.centers,
-        "counts": None if counts is None else whole_numbers(counts),
-    }
-
-
-def _suited(sample: Sample) -> dict[str, Any]:
-    """Number of clusters of a sample set."""
-    # If WaveCluster finds one cluster, k-means still needs more than one.
-    return {"clusters": max(sample.clusters, 2)}
-
-
-FAMILY = Family(
-    name="kmeans",
-    title="k-means",
-    config=KMeansConfig,
-    parameters=PARAMETERS,
-    methods=METHODS,
-    scores=SCORES,
-    first="dprefine",
-    quick=(
-        "wcss",
-        "nicv",
-        "wcss_ratio",
-        "nicv_ratio",
-        "f_measure",
-        "displacement",
-        "kept_centers",
-        "class_f",
-    ),
-    leading=TELLING,
-    swept=(*QUICK, "class_f"),
-    slow_times=4,
-    grows=True,
-    many_columns=True,
-    found="cluster_centers_",
-    fits_counts=False,
-    searched=(("epsilon", "iterations"),),
-    moves_truth=frozenset(),
-    material=_material,
-    stored=_stored,
-    preparing="scale",
-    trial=KMeansTrial.of,
-    comparison=KMeansComparison,
-    material_settings=lambda config: None,
-    true_settings=lambda config: config.clusters,
-    given_by_data=lambda records: {},
-    released=_released,
-    suited=_suited,
-    defaults=defaults_of,
-    finds_number=False,
-    choosing=("clusters",),
-)
+FAMILY = KMeansFamily()

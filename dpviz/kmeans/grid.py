@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -43,24 +44,22 @@ class NoisyGrid:
 
     Parameters
     ----------
-    shape
-        Cells per axis.
+    shape, scale
+        Cells per axis; scale of the Laplace noise on each count.
     weights
         Estimated records per cell in row-major order, none negative, shape (m,).
         Sound: the projection of the noisy counts; published: those above 0 as they are.
     counts
         The noisy counts as they were released, shape (m,); empty where several releases made the
         grid.
-    scale
-        Scale of the Laplace noise on each count.
     most_places
         Most places that its clusters are searched with, see :meth:`places`.
     """
 
     shape: tuple[int, ...]
-    weights: NDArray[np.float64]
+    weights: Floats
     scale: float
-    counts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    counts: Floats = field(default_factory=lambda: np.empty(0))
     most_places: int = UNLIMITED
 
     @property
@@ -69,11 +68,11 @@ class NoisyGrid:
         return len(self.shape)
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Cell centres in scaled coordinates, shape (m, d)."""
         return self.centers_of(np.arange(math.prod(self.shape)))
 
-    def centers_of(self, cells: NDArray[np.integer]) -> NDArray[np.float64]:
+    def centers_of(self, cells: NDArray[np.integer]) -> Floats:
         """Centres of some cells by their numbers (m,), in scaled coordinates, shape (m, d)."""
         sides = np.unravel_index(cells, self.shape)
         axes = [(2 * np.arange(side) + 1) / side - 1 for side in self.shape]
@@ -90,7 +89,7 @@ class NoisyGrid:
         variances = cells * (2 * self.scale**2)
         return NoisyPoints(places=places, weights=weights, counts=counts, variances=variances)
 
-    def places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def places(self) -> tuple[Floats, Floats]:
         """Places (m, d) and weights (m,) that clusters are searched with, ``most_places`` or fewer.
 
         The cells at their centres; where these are more, blocks of neighbouring ones at their
@@ -102,7 +101,7 @@ class NoisyGrid:
         # Where nothing weighs anything, no cluster is searched.
         return table[:, 1:] / np.maximum(table[:, :1], 1e-300), table[:, 0]
 
-    def _in_blocks(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_blocks(self, values: Floats) -> Floats:
         """Sums of the cells' values (column 0) and their moments, shape (m, 1 + d)."""
         from dpviz.kmeans import kernels
 
@@ -125,16 +124,9 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of records that determines a grid's size.
+    """The number of records that determines a grid's size, and the cells' budget.
 
-    Parameters
-    ----------
-    value
-        At least 1.
-    scale
-        Scale of its Laplace noise; 0 for the true number.
-    left
-        Budget that is left for the cells.
+    The value is at least 1; the scale of its Laplace noise is 0 for the true number.
     """
 
     value: float
@@ -145,13 +137,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Release the number of records for ``SIZE_SHARE`` of ``epsilon``; as published, the true one.
-
-    Parameters
-    ----------
-    step
-        Name of the grid's release on the ledger.
-    """
+    """Release the number of records for a share of ``epsilon``; as published, the true one."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -171,26 +157,11 @@ def noisy_grid(
     size: Size | None = None,
     cells: Cells = "su",
 ) -> NoisyGrid:
-    """Release a uniform grid of counts for ``epsilon``.
+    """Release a uniform grid of counts, with at least K cells, for ``epsilon``.
 
-    Parameters
-    ----------
-    step
-        Name of the release on the ledger.
-    epsilon
-        Budget of the cells, and of the number of records where ``size`` is None.
-    clusters
-        K: the grid has at least as many cells.
-    size
-        Number of records that determines the grid; None releases one, see :func:`noisy_size`.
-    cells
-        Rule for the number of cells: ``"su"``, see :func:`grid_sides`, or ``"refined"``, see
-        :func:`refined_sides`.
-
-    Raises
-    ------
-    InputError
-        If there are too many columns for a grid.
+    ``size`` is the number of records that determines the grid; None releases one, see
+    :func:`noisy_size`. The rule for the number of cells is ``"su"``, see :func:`grid_sides`, or
+    ``"refined"``, see :func:`refined_sides`. InputError if there are too many columns for a grid.
 
     Notes
     -----
@@ -271,19 +242,10 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
     return min(max(2, math.ceil(clusters ** (1 / ndim) - 1e-9)), most), most
 
 
-def onto_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Nearest point (least squares) with no negative entry and the given total.
+def onto_simplex(values: Floats, total: float) -> Floats:
+    """Nearest point (least squares) with no negative entry and the given total, at least 0.
 
-    Parameters
-    ----------
-    values
-        Shape (m,).
-    total
-        At least 0.
-
-    Notes
-    -----
-    Subtracts one amount from all values and sets negative results to 0; the amount comes from
+    Subtracts one amount from all values (m,) and sets negative results to 0; the amount comes from
     the sorted values (Held, Wolfe, Crowder 1974). Values that any lower bound of it takes below 0
     need no sorting (Michelot 1986): of a fine grid's counts few are left.
     """

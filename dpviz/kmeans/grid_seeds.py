@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.choose_clusters import choose_clusters
 from dpviz.kmeans.nested_grid import NestedGrid, nested_grid
 from dpviz.kmeans.passes import assigned, projected, squares_to
@@ -77,7 +78,6 @@ def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Pr
 
 
 def _projected(task: Seeding) -> Seeds:
-    """K clusters from a grid in a random projection."""
     records, space, accountant = task.records, task.space, task.accountant
     epsilon, clusters, size = task.epsilon, task.clusters, task.size
     d, noise = records.domain.ndim, accountant.noise
@@ -109,23 +109,16 @@ def _projected(task: Seeding) -> Seeds:
     return settled(tree, clusters, accountant, MEANS * epsilon, records_size, 1)
 
 
-def _with_places(
-    center: NDArray[np.float64], directions: NDArray[np.float64], points: NDArray[np.float64]
-) -> tuple[NDArray[Any], ...]:
-    """Points with their places in a projection."""
+def _with_places(center: Floats, directions: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
     return points, projected(points, center, directions)
 
 
-def _places(points: NDArray[np.float64], places: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
-    """Places alone."""
+def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
     return (places,)
 
 
 def _grouped(
-    middles: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    points: NDArray[np.float64],
-    places: NDArray[np.float64],
+    middles: Floats, centers: Floats, points: Floats, places: Floats
 ) -> tuple[NDArray[Any], ...]:
     """Points with their groups, and their squared distances to the groups' centres.
 

@@ -16,13 +16,8 @@ if TYPE_CHECKING:
 def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     """Say which true clusters have no private centre of their own.
 
-    Parameters
-    ----------
-    truth, run
-        True run and private run; the true one may have fewer centres. Distances are those of the
-        scaled domain, see :func:`dpviz.metrics.centers.placement`.
-    ratio
-        Score "nicv_ratio" of the run.
+    ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres. Distances
+    are those of the scaled domain, see :func:`dpviz.metrics.centers.placement`.
     """
     scale = truth.space.scale
     found = placement(scale(truth.centers), scale(run.centers))

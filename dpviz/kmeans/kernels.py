@@ -35,24 +35,13 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
-    """Find the nearest centre of each point of a block, centre by centre.
+    """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
     A plain loop over points compares them one by one; this one treats several at once, with the
-    same result to the last bit.
+    same result to the last bit. ``room`` is of :func:`rooms`.
 
-    Parameters
-    ----------
-    points
-        At most ``BLOCK`` of them.
-    room
-        Of :func:`rooms`.
-    two
-        Whether the squared distance to the second nearest centre is asked for, too.
-
-    Returns
-    -------
-    own, best, second
-        Nearest centre (the lowest number wins ties), and the squared distances.
+    Returns the nearest centres (the lowest number wins ties), and squared distances to them and,
+    with ``two``, to the second nearest.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -134,13 +123,12 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
         Records at each point, int64; of length 0 for one each.
     places, members
         Distinct centres (p, d), and the indexes of those of each set (m, K).
-    unit
-        Squared distances are rounded down to multiples of this power of 2.
+    unit, table
+        Squared distances are rounded down to multiples of this power of 2; whole numbers of them,
+        int64, shape (m,).
     whole
         Room for these multiples, a row a place, of a type that holds the largest: a processor
         compares twice as many of 32 bits at once as of 64.
-    table
-        Whole numbers of units, int64, shape (m,).
     """
     width = whole.shape[1]  # of a block of points: its distances to all places stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -405,16 +393,9 @@ def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
     """Add counts, squares and residuals by nearest centre, all clipped to a radius.
 
-    Parameters
-    ----------
-    weights
-        Records at each point, int64; of length 0 for one each.
-    radius
-        Residuals are divided by it; longer ones are drawn onto the unit ball.
-    unit
-        Numbers are truncated towards 0 to multiples of it.
-    table
-        Whole numbers of units, int64, shape (K, 2 + d).
+    Weights are records at each point, int64; of length 0 for one each. Residuals are divided by the
+    radius; longer ones are drawn onto the unit ball. Numbers are truncated towards 0 to multiples
+    of ``unit``; the table has whole numbers of them, int64, shape (K, 2 + d).
     """
     for i in range(points.shape[0]):
         own, weight = labels[i], 1
@@ -442,12 +423,8 @@ def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
 def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
     """Write the number of every point's subcell; -1 where its cell has no subcells.
 
-    Parameters
-    ----------
-    cells
-        Cell of each point, as :func:`grid_cells` writes it.
-    parts, firsts
-        Subcells per axis of each cell, 1 for none, and the number of its first subcell.
+    Takes the cell of each point, as :func:`grid_cells` writes it; subcells per axis of each cell, 1
+    for none; and the number of its first subcell.
     """
     ndim = points.shape[1]
     for i in range(points.shape[0]):
@@ -469,14 +446,8 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
     """Expected part of a total in the first of two halves, from both halves' noisy sums.
 
-    Parameters
-    ----------
-    one, one_variance, other, other_variance
-        Noisy sums and the variances of their noise, which is taken as normal.
-    parts, prior
-        Possible parts, and their prior probabilities, shape (m,).
-    logs
-        Room for m numbers.
+    Takes the variances of their noise, which is taken as normal; possible parts and their prior
+    probabilities, shape (m,); and room for m numbers.
     """
     most = -np.inf
     for q in range(len(parts)):
@@ -564,16 +535,9 @@ def halve(widths, generator):  # type: ignore[no-untyped-def]
 def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
     """Add counts of a grid that add up to a total, halving blocks from the whole grid down.
 
-    Parameters
-    ----------
-    noisy, variances, found
-        Shape (side^ndim,), in row-major order.
-    parts, prior
-        Prior of a half's part, as in :func:`fraction`.
-    least
-        Blocks with no more than that get nothing.
-    passes
-        Number of random ways to halve, of which the mean is added.
+    Grids have shape (side^ndim,), in row-major order. The prior of a half's part is as in
+    :func:`fraction`. Blocks with no more than ``least`` get nothing. Of ``passes`` random ways to
+    halve, the mean is added.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
     # Blocks that wait: each half of a block waits while the other one is halved.
@@ -621,12 +585,8 @@ def denoise_parts(  # type: ignore[no-untyped-def]
 ):
     """Add counts of the subcells of every split cell, which add up to the cell's total.
 
-    Parameters
-    ----------
-    noisy, found
-        Of all subcells, cell by cell.
-    sides, firsts, totals
-        Subcells per axis of each cell, 1 for none; number of its first subcell; its count.
+    Takes all subcells, cell by cell; subcells per axis of each cell, 1 for none; number of its
+    first subcell; its count.
     """
     for cell in range(len(sides)):
         if sides[cell] > 1:
@@ -804,14 +764,8 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
 def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
     """Add weights (column 0) and their moments (the others) of blocks of a uniform grid's cells.
 
-    Parameters
-    ----------
-    weights
-        Of the cells, in row-major order, shape (m,).
-    sides
-        Cells of each axis, cells of each axis that a block has, and blocks, shape (3, d).
-    table
-        Shape (blocks, 1 + d).
+    Weights are of the cells, in row-major order, shape (m,). ``sides``, shape (3, d): cells of each
+    axis, cells of each axis that a block has, and blocks. The table has shape (blocks, 1 + d).
     """
     shape, widths, blocks = sides
     last = len(shape) - 1

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -25,11 +26,10 @@ from dpviz.privacy.mechanisms import Accountant
 START_SHARE = 0.3
 
 #: Tests whether the iteration may stop, from the scaled centres before and after an update.
-Settled = Callable[[NDArray[np.float64], NDArray[np.float64]], bool]
+Settled = Callable[[Floats, Floats], bool]
 
 #: Budget of each cluster from the centres and the iteration's budget, which none may exceed.
-ClusterBudgets = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
-
+ClusterBudgets = Callable[[Floats, float], Floats]
 
 #: Starts from points: the records as published, the cells of a noisy grid when sound.
 _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
@@ -46,7 +46,7 @@ def lloyd(
     accountant: Accountant,
     *,
     epsilon: float | None = None,
-    start: NDArray[np.float64] | None = None,
+    start: Floats | None = None,
     settled: Settled | None = None,
     cluster_budgets: ClusterBudgets | None = None,
 ) -> KMeansRun:
@@ -54,10 +54,9 @@ def lloyd(
 
     Parameters
     ----------
-    epsilon
-        Budget for start and iterations; None uses the whole budget.
-    start
-        Scaled centres (K, d); None uses the configured start.
+    epsilon, start
+        Budget for start and iterations, and scaled centres (K, d); None takes the whole budget and
+        the configured start.
     settled
         Rule for an early stop. When sound, one final iteration then uses the remaining budget; as
         published, it stays unspent.
@@ -120,7 +119,7 @@ def _iterate(
     records: Records,
     space: Space,
     config: KMeansConfig,
-    centers: NDArray[np.float64],
+    centers: Floats,
     accountant: Accountant,
     step: str,
     epsilon: float,
@@ -162,11 +161,8 @@ def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ..
 
 
 def updated_centers(
-    centers: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    space: Space,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    centers: Floats, counts: Floats, sums: Floats, space: Space
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Centres s'/n' (K, d), and a mask of the centres that did not move.
 
     A centre does not move if n' is not positive or if s'/n' lies outside the domain. Such a
@@ -180,11 +176,8 @@ def updated_centers(
 
 
 def printed_centers(
-    centers: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    space: Space,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    centers: Floats, counts: Floats, sums: Floats, space: Space
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Centres s'/n' (K, d) as printed, and a mask of those without a quotient, which stay.
 
     Divides whatever the sign of n', and clips each coordinate to the domain: a sum over an n' of
@@ -202,12 +195,8 @@ def printed_centers(
 
 
 def _start(
-    records: Records,
-    space: Space,
-    config: KMeansConfig,
-    accountant: Accountant,
-    epsilon: float,
-) -> tuple[NDArray[np.float64], NoisyGrid | None, tuple[float, ...]]:
+    records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
+) -> tuple[Floats, NoisyGrid | None, tuple[float, ...]]:
     """Initial centres, the grid behind them, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
     if config.start == "partition":
@@ -235,12 +224,8 @@ def _start(
 
 
 def _partition(
-    records: Records,
-    space: Space,
-    config: KMeansConfig,
-    accountant: Accountant,
-    epsilon: float,
-) -> NDArray[np.float64]:
+    records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
+) -> Floats:
     """Noisy means of K sets of records: cut from the list as published, drawn when sound.
 
     In the list, one more record moves all later records, some of them into other sets.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -46,17 +47,7 @@ LEAST = 10.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """A noisy number of records.
-
-    Parameters
-    ----------
-    value
-        At least ``least``.
-    variance
-        Of its noise.
-    least
-        With fewer records there is nothing but noise.
-    """
+    """A noisy number of records, and its variance; below ``least`` it is noise alone."""
 
     value: float
     variance: float
@@ -84,24 +75,22 @@ class NestedGrid:
 
     Parameters
     ----------
-    points
-        Middles of all cells that are not split, and of all subcells, shape (m, d).
-    weights
-        Estimated records there, shape (m,), none negative.
+    points, weights
+        Middles of all cells that are not split, and of all subcells, shape (m, d); estimated
+        records there, shape (m,), none negative.
     counts, variances
         The noisy counts there, and the variances of their noise, shape (m,).
-    cells
-        The same by the cells of the uniform grid.
-    means
-        Where the estimated records of these cells lie on average, shape (cells, d).
+    cells, means
+        The same by the cells of the uniform grid; where their estimated records lie on average,
+        shape (cells, d).
     """
 
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    variances: NDArray[np.float64]
+    points: Floats
+    weights: Floats
+    counts: Floats
+    variances: Floats
     cells: NoisyGrid
-    means: NDArray[np.float64]
+    means: Floats
 
     @property
     def noisy(self) -> NoisyPoints:
@@ -125,22 +114,11 @@ def nested_grid(
     sparse: bool = False,
     most: int = MOST_CELLS,
 ) -> NestedGrid:
-    """Release a nested grid of counts for ``epsilon``.
+    """Release a nested grid of counts, with at least K cells, for ``epsilon``.
 
-    Parameters
-    ----------
-    rows
-        Records, each at a place in [-1, 1]^d that hangs on no other record, shape (n, d).
-    ndim
-        d.
-    clusters
-        K: the grid has at least as many cells.
-    size
-        Number of records, released before.
-    sparse
-        Whether cells hold few records beside their noise: none is split.
-    most
-        Most cells that it may have, and half of its subcells.
+    Each record is at a place in [-1, 1]^d that depends on no other record, shape (n, d). Their
+    number was released before. ``sparse``: cells hold few records beside their noise, and none is
+    split. ``most`` limits the cells, and half of the subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -200,14 +178,9 @@ def nested_grid(
 
 
 def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) -> int:
-    """Cells per axis, at least K cells in all.
+    """Cells per axis, for at least K cells in all and at most ``most``.
 
-    Parameters
-    ----------
-    records
-        Records per cluster, times epsilon.
-    most
-        Most cells.
+    ``records`` are those per cluster, times epsilon.
     """
     share = CELLS if ndim < 3 else MORE_CELLS
     least = min(FEWEST, records)
@@ -218,9 +191,7 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
     return int(min(max(round(cells ** (1 / ndim)), fewest), widest))
 
 
-def subcells(
-    records: NDArray[np.float64], ndim: int, most: int = MOST_SUBCELLS
-) -> NDArray[np.int64]:
+def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
     """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none.
 
     All subcells together are ``most`` at most, and ``MOST_SUBCELLS``.
@@ -236,8 +207,7 @@ def subcells(
     return sides
 
 
-def _cells(side: int, points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
-    """Points of the box with their cells."""
+def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
     from dpviz.kmeans import kernels
 
     cells = np.empty(len(points), dtype=np.int64)
@@ -245,10 +215,7 @@ def _cells(side: int, points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
     return points, cells
 
 
-def _tally(
-    total: int, weights: Weights, points: NDArray[np.float64], cells: NDArray[np.int64]
-) -> Tables:
-    """Records in all cells."""
+def _tally(total: int, weights: Weights, points: Floats, cells: NDArray[np.int64]) -> Tables:
     return (tally(cells, total, weights),)
 
 
@@ -258,7 +225,7 @@ def _sub_counts(
     firsts: NDArray[np.int64],
     total: int,
     weights: Weights,
-    points: NDArray[np.float64],
+    points: Floats,
     cells: NDArray[np.int64],
 ) -> Tables:
     """Records in all subcells; those in cells that are not split count nowhere."""

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.start import plus_plus
 
 #: With more records, the search uses samples.
@@ -45,12 +46,12 @@ _ROUNDING = 1e-7
 class _Found:
     """Centres (K, d), the nearest one of every point (n,), and their error."""
 
-    centers: NDArray[np.float64]
+    centers: Floats
     labels: NDArray[np.int32]
     error: float
 
 
-def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
+def optimum(points: Floats, clusters: int) -> Floats:
     """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
 
     The same points always give the same centres. If there are fewer distinct points than
@@ -62,7 +63,7 @@ def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
     al., Algorithm 3). Its random moves are those of random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
-    begun: list[NDArray[np.float64] | None] = [None] * _LEVELS[0][1]
+    begun: list[Floats | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
         # The best on a sample may not be the best on all records: a larger sample decides.
@@ -78,19 +79,16 @@ def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
     return _lloyd(points, best.centers, _EXACT, best.labels).centers
 
 
-def descended(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+def descended(points: Floats, centers: Floats) -> Floats:
     """Local optimum (K, d) of Lloyd's iteration; never worse than the given centres."""
     return _lloyd(points, centers, _EXACT).centers
 
 
 def _error(found: _Found) -> float:
-    """Error, as the key of comparisons."""
     return found.error
 
 
-def _sample(
-    points: NDArray[np.float64], size: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+def _sample(points: Floats, size: int, generator: np.random.Generator) -> Floats:
     """Sample of the points of the given size, or all points if there are no more."""
     if len(points) <= size:
         return points
@@ -98,8 +96,8 @@ def _sample(
 
 
 def _lloyd(
-    points: NDArray[np.float64],
-    centers: NDArray[np.float64],
+    points: Floats,
+    centers: Floats,
     effort: tuple[float, int],
     labels: NDArray[np.int32] | None = None,
     goal: float = np.inf,
@@ -113,19 +111,15 @@ def _lloyd(
 
 
 def _chain(
-    points: NDArray[np.float64],
-    judge: NDArray[np.float64],
+    points: Floats,
+    judge: Floats,
     size: int,
     clusters: int,
     kicks: int,
-    centers: NDArray[np.float64] | None,
+    centers: Floats | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample; repeatedly put one or two of the best centres on random points.
-
-    Starts from the given centres, or by k-means++ (moves of centres repair a start on few
-    points). The result is for the judge's points.
-    """
+    """Search on a sample; put one or two of the best centres on random points, many times."""
     seen = _sample(points, size, generator)
     if centers is None:
         few = _sample(seen, max(1024, 20 * clusters), generator)
@@ -141,7 +135,7 @@ def _chain(
     return _lloyd(judge, best.centers, _FINE)
 
 
-def _swapped(points: NDArray[np.float64], best: _Found, tries: int) -> _Found:
+def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
     """Move one centre at a time, best prospects first, until ``tries`` moves in a row fail."""
     from dpviz.kmeans import kernels
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from dpviz.base.errors import InputError, check_number, shown
-from dpviz.family.card import VariantName
-from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter
+from dpviz.family.card import VariantName, check_variant
+from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter, check_option
 from dpviz.kmeans.grid import CELLS, Cells
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
@@ -197,41 +197,13 @@ PARAMETERS = (
 class KMeansConfig:
     """Public parameters of one run; no seed in it, which would take the noise off again.
 
-    Parameters
-    ----------
-    method
-        Name in :data:`dpviz.kmeans.methods.METHODS`.
-    clusters
-        K, number of clusters.
-    epsilon
-        Whole privacy budget.
-    variant
-        ``"sound"`` or ``"published"``.
-    iterations
-        T, data passes (of PrivGene: generations).
-    start
-        Where the centres start, one of ``STARTS``.
-    schedule
-        How the budget is split over the iterations: ``"uniform"`` or ``"halving"``.
-    geometry
-        Where the scaled records lie: ``"box"``, ``"cube"`` or ``"l1"``.
-    temperature
-        How sharply the Markov chain of MCMC follows the likelihood: ``"printed"`` or
-        ``"posterior"``.
-    cells
-        Rule for the number of cells of EUGkM's grid: ``"su"`` or ``"refined"``.
-    choose
-        ``"given"``, or ``"private"``: the method chooses K, and ``clusters`` is not read.
-    neighbours
-        Relation and privacy unit.
+    ``PARAMETERS`` describes each of them, in the same order; ``method`` is a name in
+    :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` relation and privacy unit. With
+    ``choose`` ``"private"`` the method chooses K, and ``clusters`` is not read.
 
-    Each from ``iterations`` on but ``neighbours`` is None where the method has no such choice;
-    None becomes the method's default where it has.
-
-    Raises
-    ------
-    InputError
-        Naming the parameter, its value and the way out.
+    Each from ``iterations`` on but ``neighbours`` is None where the method has no such choice; None
+    becomes the method's default where it has. InputError names the parameter, its value and the way
+    out.
     """
 
     method: str = "dplloyd"
@@ -249,14 +221,8 @@ class KMeansConfig:
 
     def __post_init__(self) -> None:
         """Fill in the method's defaults; check what can be checked without the data."""
-        if self.method not in DEFAULTS:
-            raise InputError(
-                f'method = "{shown(self.method)}" is unknown: choose one of {", ".join(DEFAULTS)}.'
-            )
-        if self.variant not in ("sound", "published"):
-            raise InputError(
-                f'variant = "{shown(self.variant)}" is unknown: choose sound or published.'
-            )
+        check_option("method", self.method, DEFAULTS)
+        check_variant(self.variant)
         check_epsilon(self.epsilon)
         clusters = check_whole("clusters", self.clusters, MAX_CLUSTERS)
         object.__setattr__(self, "clusters", clusters)
@@ -270,9 +236,8 @@ class KMeansConfig:
                 raise InputError(
                     f"{name} = {shown(value)}: {self.method} has no {name}; leave it out."
                 )
-            elif options and value not in options:
-                choices = ", ".join(options)
-                raise InputError(f'{name} = "{shown(value)}" is unknown: choose one of {choices}.')
+            elif options:
+                check_option(name, value, options)
         if self.iterations is not None:
             iterations = check_whole("iterations", self.iterations, MAX_ITERATIONS)
             object.__setattr__(self, "iterations", iterations)

@@ -13,61 +13,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.threads import in_threads
 from dpviz.grid.domain import CHUNK
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What one Lloyd iteration needs of the data.
+    """What one Lloyd iteration needs: records per cluster (K,), and their sums (K, d)."""
 
-    Parameters
-    ----------
-    counts
-        Records per cluster, shape (K,).
-    sums
-        Sum of the records of each cluster, shape (K, d).
-    """
-
-    counts: NDArray[np.float64]
-    sums: NDArray[np.float64]
+    counts: Floats
+    sums: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """How well centres fit the records, per cluster, each of shape (K,).
 
-    Parameters
-    ----------
-    counts
-        Records.
-    errors
-        Sum of squared distances to the own centre.
-    losses
-        By how much that sum grows when the centre is taken away (infinite for K = 1).
-    contours
-        Sum of the contour coefficients, see :func:`simplified_silhouettes`.
+    ``losses`` is by how much the sum of squared errors grows when the centre is taken away
+    (infinite for K = 1); ``contours`` the sum of coefficients, see :func:`simplified_silhouettes`.
     """
 
-    counts: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    contours: NDArray[np.float64]
+    counts: Floats
+    errors: Floats
+    losses: Floats
+    contours: Floats
 
 
-def cluster_sums(points: NDArray[np.float64], centers: NDArray[np.float64]) -> Sums:
-    """Counts and sums of the records by nearest centre: the data pass of Lloyd's iteration.
+def cluster_sums(points: Floats, centers: Floats) -> Sums:
+    """Counts and sums of points (n, d) by nearest centre: the data pass of Lloyd's iteration.
 
-    Parameters
-    ----------
-    points
-        Records, shape (n, d).
-    centers
-        Shape (K, d); the lowest number wins ties.
+    Of the centres (K, d), the lowest number wins ties.
     """
     from dpviz.kmeans import kernels
 
-    def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
+    def part(chunk: Floats) -> Floats:
         table = np.zeros((len(centers), points.shape[1] + 1))
         kernels.add_sums(chunk, centers, table)
         return table
@@ -76,19 +56,10 @@ def cluster_sums(points: NDArray[np.float64], centers: NDArray[np.float64]) -> S
     return Sums(counts=table[:, 0], sums=table[:, 1:])
 
 
-def fit(
-    points: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    weights: NDArray[np.float64] | None = None,
-) -> Fit:
+def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
     """Errors, losses and contour coefficients of all clusters in one pass.
 
-    Parameters
-    ----------
-    points, centers
-        As in :func:`cluster_sums`.
-    weights
-        Records that each point stands for, shape (n,); None counts each once.
+    Weights (n,) are the records that each point stands for; None counts each once.
     """
     from dpviz.kmeans import kernels
 
@@ -100,9 +71,7 @@ def fit(
     return Fit(*table.T)
 
 
-def assigned(
-    points: NDArray[np.float64], centers: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats]:
     """Number of the nearest centre of every point, and the squared distance to it, shape (n,)."""
     from dpviz.kmeans import kernels
 
@@ -116,9 +85,7 @@ def assigned(
     return labels, squares
 
 
-def squares_to(
-    points: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def squares_to(points: Floats, centers: Floats, labels: NDArray[np.int32]) -> Floats:
     """Squared distance of every point to the centre of its label, shape (n,)."""
     from dpviz.kmeans import kernels
 
@@ -132,16 +99,8 @@ def squares_to(
     return squares
 
 
-def projected(
-    points: NDArray[np.float64], center: NDArray[np.float64], directions: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Coordinates of every point along directions, from a centre, clipped to [-1, 1].
-
-    Parameters
-    ----------
-    points, center, directions
-        Shapes (n, d), (d,), (d, m).
-    """
+def projected(points: Floats, center: Floats, directions: Floats) -> Floats:
+    """Coordinates of points (n, d) along directions (d, m), from a centre, clipped to [-1, 1]."""
     from dpviz.kmeans import kernels
 
     found = np.empty((len(points), directions.shape[1]))
@@ -155,34 +114,21 @@ def projected(
 
 
 def residuals(
-    points: NDArray[np.float64],
+    points: Floats,
     weights: NDArray[np.int64] | None,
-    centers: NDArray[np.float64],
+    centers: Floats,
     labels: NDArray[np.int32],
-    squares: NDArray[np.float64],
+    squares: Floats,
     radius: float,
     unit: float,
-) -> NDArray[np.float64]:
-    """Counts, clipped squares and clipped residuals by nearest centre, added up: one data pass.
+) -> Floats:
+    """Counts, clipped squares and clipped residuals by nearest centre (K, 2 + d): one data pass.
 
     A record adds 1, (r / radius)^2 and its residual from the centre / radius, where r is the
     residual's length, and a longer residual than the radius is shortened to it: so the last d
-    numbers lie in the unit ball. They are truncated to multiples of ``unit``, which makes no
-    number larger; so the sums are exact, whatever the order.
-
-    Parameters
-    ----------
-    weights
-        Records at each point, shape (n,); None for one each.
-    labels, squares
-        Of :func:`assigned`.
-    unit
-        A power of 2.
-
-    Returns
-    -------
-    table
-        Shape (K, 2 + d).
+    numbers lie in the unit ball. They are truncated to multiples of ``unit``, a power of 2, which
+    makes no number larger; so the sums are exact, whatever the order. Weights (n,) are the records
+    at each point, None for one each; labels and squares are of :func:`assigned`.
     """
     from dpviz.kmeans import kernels
 
@@ -200,7 +146,7 @@ def residuals(
     return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
 
 
-def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
     """Number of the nearest centre of every point, shape (n,)."""
     from dpviz.kmeans import kernels
 
@@ -210,41 +156,27 @@ def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArra
     return labels
 
 
-def wcss(points: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+def wcss(points: Floats, centers: Floats) -> float:
     """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
     from dpviz.kmeans import kernels
 
-    def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
+    def part(chunk: Floats) -> Floats:
         return np.array([kernels.error(chunk, centers)])
 
     return float(_total(points, part, (1,))[0])
 
 
 def excess(
-    points: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
-    candidates: NDArray[np.float64],
-    unit: float,
-) -> NDArray[np.float64]:
+    points: Floats, weights: NDArray[np.int64] | None, candidates: Floats, unit: float
+) -> Floats:
     """What the WCSS of sets of centres exceeds the least possible by, if each record chose its set.
 
     It differs from the WCSS by the same number for all sets. Of a record it holds by how much its
     squared distance to a set exceeds that to the nearest set: never negative.
 
-    Parameters
-    ----------
-    weights
-        Records at each point, shape (n,); None for one each.
-    candidates
-        Sets of centres, shape (m, K, d).
-    unit
-        Squared distances are rounded down to multiples of this power of 2: the sums are exact,
-        whatever the order.
-
-    Returns
-    -------
-    excess
-        Shape (m,).
+    Takes records at each point, shape (n,), or None for one each, and sets of centres, shape (m, K,
+    d); returns shape (m,). Squared distances are rounded down to multiples of ``unit``, a power of
+    2: the sums are exact, whatever the order.
     """
     from dpviz.kmeans import kernels
 
@@ -268,10 +200,8 @@ def excess(
 
 
 def simplified_silhouettes(
-    points: NDArray[np.float64],
-    centers: NDArray[np.float64],
-    weights: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    points: Floats, centers: Floats, weights: Floats | None = None
+) -> Floats:
     """Contour coefficient S_k of every cluster in O(n K), shape (K,).
 
     S_i = (b_i - a_i) / max(a_i, b_i) with a_i the distance of record i to its own centre and
@@ -284,23 +214,16 @@ def simplified_silhouettes(
     takes averages for a: see :func:`printed_contours`.
     """
     found = fit(points, centers, weights)
-    coefficients: NDArray[np.float64] = found.contours / np.where(found.counts > 0, found.counts, 1)
+    coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)
     return coefficients
 
 
-def printed_contours(
-    points: NDArray[np.float64], centers: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def printed_contours(points: Floats, centers: Floats) -> Floats:
     """Contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
     S_i = (b_i - a_k) / max(a_k, b_i) with a_k the average distance of the records of cluster k to
     its centre and b_i the distance of record i to the nearest other one; S_k is the mean over the
     cluster. 0 for an empty cluster, for centres at one place, and for K = 1.
-
-    Parameters
-    ----------
-    points, centers
-        As in :func:`cluster_sums`.
 
     Notes
     -----
@@ -316,11 +239,11 @@ def printed_contours(
             kernels.add_contours(points[begin : begin + CHUNK], centers, averages, table)
         counts = np.where(table[:, 0] > 0, table[:, 0], 1)
         averages = table[:, 1] / counts
-    coefficients: NDArray[np.float64] = table[:, 2] / counts
+    coefficients: Floats = table[:, 2] / counts
     return coefficients
 
 
-def _total(points: NDArray[np.float64], part: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _total(points: Floats, part: Any, shape: tuple[int, ...]) -> Floats:
     """Add up the tables of all chunks, in order: threads change nothing about the sum."""
     chunks = [points[begin : begin + CHUNK] for begin in range(0, len(points), CHUNK)]
     total = np.zeros(shape)

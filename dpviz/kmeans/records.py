@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.errors import InputError
+from dpviz.base.arrays import Floats
 from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Tables
+from dpviz.family.run_domain import check_some
 from dpviz.grid.counts import laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.kmeans.optimum import descended, optimum
@@ -34,7 +35,6 @@ T = TypeVar("T")
 #: Up to as many records, divided by the columns, 64-bit sums of squared distances are exact. Each
 #: cell may hold an equal share of them.
 MOST_WEIGHED = 2**40
-
 
 #: A limit that nothing reaches.
 UNLIMITED = 2**62
@@ -81,7 +81,7 @@ class Clustered(Protocol):
     """A clustering of the records."""
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Centres (K, d), in the units of the data."""
         ...
 
@@ -97,12 +97,11 @@ class Records:
 
     Parameters
     ----------
-    points
-        Shape (n, d), in the units of the data.
-    domain
-        Their bounds.
-    n_outside
-        Points of the data set that lay outside the domain.
+    points, domain
+        Shape (n, d), in the units of the data; their bounds.
+    n_outside, dropped
+        Points of the data set that lay outside the domain; rows left out by the pass that counted
+        stored records.
     cut
         Whether scaled records are cut to the lattice that a release needs.
     weights
@@ -110,11 +109,9 @@ class Records:
     classes
         Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
         and where ``cut``.
-    dropped
-        Rows left out by the pass that counted stored records.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     domain: Domain
     n_outside: int = 0
     cut: bool = False
@@ -143,34 +140,28 @@ class Records:
     ) -> Records:
         """Take the records of a data set; those of a grid of counts stand at cell centres.
 
-        Parameters
-        ----------
-        domain
-            Bounds; None takes the declared domain of the data set, or else the range of its
-            points (not private).
-        outside
-            ``"clip"`` moves points outside to the border, ``"drop"`` leaves them out.
-        cut
-            For a release: whether scaled records are cut to the lattice that it needs. Then there
-            may be no record, and a grid of counts may hold any number of them: a cell counts up
-            to ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
+        Without a domain, the declared one of the data set, or else the range of its points (not
+        private). InputError where domain and data do not fit together, or there is no record.
 
-        Raises
-        ------
-        InputError
-            Where domain and data do not fit together, or there is no record.
+        ``cut`` is for a release: scaled records are cut to the lattice that it needs. Then there
+        may be no record, and a grid of counts may hold any number of them: a cell counts up to
+        ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:
             counts, box = dataset.counts, dataset.bounds(domain)
             grid_shape(counts.shape, counts.ndim)
             if not cut:
-                return cls(points=_some(laid_out(counts, box)), domain=box)
+                points = laid_out(counts, box)
+                check_some(points)
+                return cls(points=points, domain=box)
             cells, most = weighted_cells(counts, box), MOST_WEIGHED // (counts.size * dataset.ndim)
             weights = None if cells.weights is None else np.minimum(cells.weights, most)
             return cls(points=cells.points, domain=box, cut=True, weights=weights)
-        points = dataset.points if cut else _some(dataset.points)
-        assert points is not None  # noqa: S101 - a Dataset holds one of the two
+        assert dataset.points is not None  # noqa: S101 - a Dataset holds one of the two
+        points = dataset.points
+        if not cut:
+            check_some(points)
         domain = dataset.bounds(domain)
         inside = domain.contains(points)
         n_outside = len(points) - int(inside.sum())
@@ -193,10 +184,10 @@ class Records:
         """Number of records that take part."""
         return len(self.points) if self.weights is None else int(self.weights.sum())
 
-    def scaled(self, space: Space) -> NDArray[np.float64]:
+    def scaled(self, space: Space) -> Floats:
         """Points in scaled coordinates, shape (n, d)."""
 
-        def build() -> NDArray[np.float64]:
+        def build() -> Floats:
             scaled = space.scale(self.points)
             return on_lattice(scaled) if self.cut else scaled
 
@@ -210,29 +201,29 @@ class Records:
         """Count the records in every cell of a uniform grid over the domain."""
         return quantize(self.points, self.domain, shape, weights=self.weights)[0]
 
-    def sums(self, space: Space, centers: NDArray[np.float64]) -> Sums:
+    def sums(self, space: Space, centers: Floats) -> Sums:
         """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""
         (table,) = self.rows(space).total(partial(_sums, centers))
         return Sums(counts=table[:, 0], sums=table[:, 1:])
 
-    def excess(self, space: Space, candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def excess(self, space: Space, candidates: Floats) -> Floats:
         """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
         (found,) = self.rows(space).total(partial(_excess, candidates))
         return found
 
-    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+    def wcss(self, space: Space | None, centers: Floats) -> float:
         """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
         return wcss(self.points if space is None else self.scaled(space), centers)
 
-    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
         return simplified_silhouettes(self.scaled(space), centers)
 
-    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+    def optimum(self, space: Space, clusters: int) -> Floats:
         """Best scaled centres (K, d) that a search finds, without noise."""
         return optimum(self.scaled(space), clusters)
 
-    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def descended(self, space: Space, centers: Floats) -> Floats:
         """Scaled centres (K, d) to which Lloyd's iteration leads: never worse."""
         return descended(self.scaled(space), centers)
 
@@ -248,14 +239,12 @@ class Records:
         """Return the records drawn into a ball, in the units of the data."""
         return Records(points=ball.restore(self.scaled(ball)), domain=ball.domain)
 
-    def dealt(
-        self, space: Space, parts: int, generator: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
         # A drag of epsilon deals with the same generator again and again.
         state = str(generator.bit_generator.state)
 
-        def deal() -> NDArray[np.float64]:
+        def deal() -> Floats:
             points = self.scaled(space)
             if self.weights is None:
                 return dealt(points, parts, generator)
@@ -280,16 +269,14 @@ class Records:
         return self._kept.get(key, build)
 
 
-def dealt(
-    points: NDArray[np.float64], parts: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
     """Counts and sums (parts, 1 + d) of sets that each of the points (n, d) joins by a draw."""
     sets = generator.integers(parts, size=len(points))
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 
 
-def _sums(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+def _sums(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Counts and sums (K, 1 + d) by nearest centre."""
     if weights is not None:
         return (_weighed(points, weights, nearest(points, centers), len(centers)),)
@@ -297,29 +284,16 @@ def _sums(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.flo
     return (np.column_stack([found.counts, found.sums]),)
 
 
-def _excess(
-    candidates: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
-    """WCSS of sets of centres beyond the least."""
+def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
     return (excess(points, weights, candidates, LATTICE),)
 
 
 def _weighed(
-    points: NDArray[np.float64],
-    weights: NDArray[np.int64],
-    owner: NDArray[np.integer],
-    clusters: int,
-) -> NDArray[np.float64]:
+    points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
+) -> Floats:
     """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
     from dpviz.kmeans import kernels
 
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     kernels.add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)
-
-
-def _some(points: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the points, or raise InputError where there is none."""
-    if points is None or not len(points):
-        raise InputError("the data has no records: load at least one.")
-    return points

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.engine.tables import Tables
 from dpviz.grid.counts import tally
 from dpviz.kmeans.grid import onto_simplex
@@ -46,43 +47,29 @@ LEAST_SQUARE, MOVED = 0.02, 0.9
 class Prototypes:
     """Centres with what noisy numbers tell of their clusters, in scaled coordinates.
 
-    Parameters
-    ----------
-    centers
-        Shape (m, d).
-    counts
-        Noisy numbers of records, shape (m,).
-    scales
-        Root mean square distances of the records from the centres, shape (m,).
+    Centres, shape (m, d); noisy numbers of records, and root mean square distances of the records
+    from the centres, shape (m,).
     """
 
-    centers: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    centers: Floats
+    counts: Floats
+    scales: Floats
 
 
-def spread(scales: NDArray[np.float64]) -> NDArray[np.float64]:
+def spread(scales: Floats) -> Floats:
     """Scales, none far from the median."""
     middle = float(np.median(scales))
     return np.clip(scales, NARROWEST * middle, WIDEST * middle)
 
 
 def noise_deviation(columns: int, scale: float) -> float:
-    """Standard deviation of K-norm noise in an entry that lies in [-1, 1].
-
-    Parameters
-    ----------
-    columns
-        D, all columns of the noise.
-    """
+    """Standard deviation of K-norm noise, of D columns, in an entry that lies in [-1, 1]."""
     return math.sqrt((columns + 1) * (columns + 2) / 3) * scale
 
 
 def length_variance(ball: int, scale: float) -> float:
     """Mean squared length of K-norm noise in d columns of a ball, beside two entries.
 
-    Notes
-    -----
     (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
     times that of a point of the ball.
     """
@@ -102,16 +89,10 @@ def residual_step(
     least: float | None = None,
     rows: Rows | None = None,
 ) -> Prototypes:
-    """Move centres to their clusters' noisy means.
+    """Move centres to their clusters' noisy means; ``number`` names the step on the ledger.
 
     Parameters
     ----------
-    number
-        Of the step, for the ledger.
-    epsilon
-        Budget of the step.
-    size
-        Noisy number of records.
     least
         Each centre moves less the more its move is noise (empirical Bayes), where true moves are
         taken for at least so many mean squares of the distances; None moves all the way.
@@ -139,44 +120,34 @@ def residual_step(
     return _moved(centers, table, radius, noise, least=least)
 
 
-def _nearest(centers: NDArray[np.float64], points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+def _nearest(centers: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
     """Points with the numbers of their nearest centres, and the squared distances to them."""
     return (points, *assigned(points, centers))
 
 
 def _distances(
-    scale: float,
-    weights: Weights,
-    points: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    squares: NDArray[np.float64],
+    scale: float, weights: Weights, points: Floats, labels: NDArray[np.int32], squares: Floats
 ) -> Tables:
-    """Records by their distance in scales, shape of ``EDGES``."""
     bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
     return (tally(bins, len(EDGES), weights),)
 
 
 def _residuals(
-    centers: NDArray[np.float64],
+    centers: Floats,
     radius: float,
     weights: Weights,
-    points: NDArray[np.float64],
+    points: Floats,
     labels: NDArray[np.int32],
-    squares: NDArray[np.float64],
+    squares: Floats,
 ) -> Tables:
-    """Counts, squares and residuals by cluster."""
     return (residuals(points, weights, centers, labels, squares, radius, LATTICE),)
 
 
-def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:
+def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
     """Radius, in scales, of the least error: noise, and what clipping takes off.
 
-    Parameters
-    ----------
-    noisy
-        Noisy numbers of records by distance, shape of ``EDGES``.
-    noise
-        Scale of the K-norm noise over a cluster's mean number of records.
+    Takes noisy numbers of records by distance, shape of ``EDGES``, and the scale of the K-norm
+    noise over a cluster's mean number of records.
     """
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts
@@ -184,12 +155,7 @@ def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float
 
 
 def _moved(
-    centers: NDArray[np.float64],
-    table: NDArray[np.float64],
-    radius: float,
-    noise: float,
-    *,
-    least: float | None,
+    centers: Floats, table: Floats, radius: float, noise: float, *, least: float | None
 ) -> Prototypes:
     """Centres after a step, from the noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]

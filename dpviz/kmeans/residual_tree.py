@@ -62,20 +62,10 @@ RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seeds:
-    """Clusters that last steps improve.
+    """Clusters that last steps improve, after so many residual steps.
 
-    Parameters
-    ----------
-    clusters
-        K of them.
-    size
-        Noisy number of records, from all releases.
-    steps
-        Residual steps so far.
-    choice
-        How K was chosen; None where it was given.
-    grid
-        The noisy grid of the whole box; None where there is none.
+    ``size`` is the noisy number of records, from all releases; ``choice`` how K was chosen, None
+    where it was given; ``grid`` the noisy grid of the whole box, None where there is none.
     """
 
     clusters: Prototypes
@@ -89,20 +79,8 @@ class Seeds:
 class Seeding:
     """What K clusters are made of, before last steps.
 
-    Parameters
-    ----------
-    records, space
-        Data, and the box in which it is scaled.
-    accountant
-        Makes all releases.
-    epsilon
-        Budget.
-    clusters
-        K; None chooses it from what is released.
-    size
-        Number of records, released before.
-    sparse
-        Whether a grid's cells hold few records beside their noise.
+    K is None where it is chosen from what is released. The number of records was released before.
+    ``sparse``: a grid's cells hold few records beside their noise.
     """
 
     records: Records
@@ -120,23 +98,14 @@ class Seeding:
 
 
 def mean_noise(ndim: int, times: int) -> float:
-    """Noise of a cluster's mean, in clip radii, times its records and epsilon.
-
-    Parameters
-    ----------
-    times
-        Records of a person.
-    """
+    """Noise of a cluster's mean, in clip radii, times its records and epsilon."""
     return math.sqrt(ndim * (ndim + 3)) * times
 
 
 def most_prototypes(per_cluster: float, clusters: int, room: float) -> int:
     """Return how many prototypes are not noise, of so many per cluster.
 
-    Parameters
-    ----------
-    room
-        Records times epsilon, over the noise of a mean.
+    ``room`` is records times epsilon, over the noise of a mean.
     """
     most = int(max(min(per_cluster * clusters, ROOM * room), 1))
     return clusters if NEARLY * clusters < most < clusters else most
@@ -171,17 +140,7 @@ def settled(
     size: float,
     steps: int,
 ) -> Seeds:
-    """Make K clusters of prototypes.
-
-    Parameters
-    ----------
-    clusters
-        K; None chooses it.
-    epsilon
-        Budget of the step that gave the prototypes.
-    size, steps
-        As in :class:`Seeds`.
-    """
+    """Make K clusters of prototypes, which a step with budget ``epsilon`` gave; None chooses K."""
     d, noise = tree.centers.shape[1], accountant.noise
     choice, K = None, clusters
     if K is None:

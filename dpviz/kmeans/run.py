@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.choose_clusters import ClusterChoice
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.privacy.ledger import Ledger
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dpviz.kmeans.chain import Chain
     from dpviz.kmeans.grid import NoisyGrid
 
-Centers = NDArray[np.float64]
+Centers = Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,25 +28,20 @@ class Iteration:
     ----------
     centers
         After the update, shape (K, d), in the units of the data.
-    counts
-        Noisy records per cluster n', shape (K,).
-    sums
-        Noisy sums s', shape (K, d), in scaled coordinates.
-    scales
-        Scale of the Laplace noise on the count and on each sum of every cluster, shape (K,).
+    counts, sums, scales
+        Noisy records per cluster n', shape (K,); noisy sums s', shape (K, d), scaled; scale of the
+        Laplace noise on the count and on each sum of every cluster, shape (K,).
     kept
         Mask (K,) of the centres that stayed where they were, since n' was not positive or
         the new place lay outside the domain.
-    epsilon
-        What the iteration cost.
-    span
-        Extent of the domain in scaled coordinates.
+    epsilon, span
+        What the iteration cost; extent of the domain in scaled coordinates.
     """
 
     centers: Centers
-    counts: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    counts: Floats
+    sums: Floats
+    scales: Floats
     kept: NDArray[np.bool_]
     epsilon: float
     span: float
@@ -67,26 +63,18 @@ class KMeansRun:
 
     Parameters
     ----------
-    config
-        Public parameters; K as the method chose it, where it did.
-    centers
-        Final centres, shape (K, d), in the units of the data.
-    ledger
-        Spends; empty for the true run.
-    start
-        Centres before the first iteration, or None where the method has none.
-    iterations
-        Noisy updates in order; empty for methods without any.
-    before
-        Centres that post-processing improved upon.
-    chain
-        The Markov chain of MCMC.
-    grid
-        The noisy grid that was released on the way.
-    choice
-        How the method chose K, where it did.
-    decision
-        What the method decided from released numbers, in one sentence; may be empty.
+    config, choice
+        Public parameters; K as the method chose it, where it did, and how.
+    centers, ledger
+        Final centres, shape (K, d), in the units of the data; spends, empty for the true run.
+    start, iterations
+        Centres before the first iteration, or None, and noisy updates in order; empty for methods
+        without any.
+    before, chain
+        Centres that post-processing improved upon; the Markov chain of MCMC.
+    grid, decision
+        The noisy grid that was released on the way. What the method decided from released numbers,
+        in one sentence; may be empty.
     """
 
     config: KMeansConfig
@@ -112,7 +100,7 @@ class KMeansRun:
         return sum(int(iteration.kept.sum()) for iteration in self.iterations)
 
     @property
-    def centre_noise(self) -> NDArray[np.float64]:
+    def centre_noise(self) -> Floats:
         """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
 
         Scale of the noise over the noisy count. NaN where the centre stayed where it was.

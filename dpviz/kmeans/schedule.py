@@ -15,16 +15,9 @@ def budgets(
 ) -> tuple[float, ...]:
     """Budget of each step; they sum to ``epsilon``, or with halving to less if not ``whole``.
 
-    Parameters
-    ----------
-    schedule
-        ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ...
-        (Dwork 2011; Hu et al., section 4.2).
-    steps
-        At least 1.
-    whole
-        Whether the last step takes whatever is left. As printed it gets epsilon / 2^t like the
-        others, and as much again stays unspent.
+    ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork
+    2011; Hu et al., section 4.2); ``whole``: the last step takes whatever is left. As printed it
+    gets epsilon / 2^t like the others, and as much again stays unspent.
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
 from dpviz.family.score import (
     CLASS_SCORES,
     INFORMATION,
@@ -21,75 +14,8 @@ from dpviz.family.score import (
     ratio_to_true,
     table_likeness,
 )
-from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.metrics import matching
-from dpviz.metrics.centers import displacement
 from dpviz.privacy.noise_source import SeededNoise
-
-if TYPE_CHECKING:
-    from dpviz.kmeans.truth import KMeansTruth
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """A private run beside the true one; what several scores need is computed once.
-
-    Parameters
-    ----------
-    truth
-        True run that is no worse than the private one.
-    run, seed
-        The private run, and the seed that it comes from.
-    """
-
-    truth: KMeansTruth
-    run: KMeansRun
-    seed: int = 0
-
-    @property
-    def centers(self) -> Centers:
-        """Private centres (K, d)."""
-        return self.run.centers
-
-    @cached_property
-    def labels(self) -> NDArray[np.int32]:
-        """Private cluster of each record, shape (n,)."""
-        if self.run is self.truth.run:
-            return self.truth.labels
-        return self.truth.assign(self.centers)
-
-    @cached_property
-    def table(self) -> NDArray[np.int64]:
-        """Records by true and by private cluster."""
-        return self.truth.records.crossed(self.truth.space, self.truth, self)
-
-    @cached_property
-    def class_table(self) -> NDArray[np.int64]:
-        """Records by known class and by private cluster."""
-        classes = self.truth.records.classes
-        assert classes is not None  # noqa: S101 - only data with classes have these scores
-        return matching.contingency(classes, self.labels)
-
-    @property
-    def space_ratio(self) -> float:
-        """WCSS over that of the best k-means, both of the records where the method takes them."""
-        truth = self.truth.in_ball if self.run.config.geometry == "l1" else self.truth
-        return truth.ratio_to(truth.beyond(self.centers), self.centers)
-
-    @property
-    def displacement(self) -> float:
-        """Mean distance of matched centres on data scaled to [0, 1]^d."""
-        scale = self.truth.space.scale
-        # Scaled coordinates span 2.
-        return displacement(scale(self.truth.centers), scale(self.centers)) / 2
-
-    @property
-    def silhouette(self) -> float:
-        """Mean simplified silhouette of the private clusters."""
-        truth = self.truth
-        scaled = truth.space.scale(self.centers)
-        return float(truth.records.silhouettes(truth.space, scaled).mean())
-
 
 _ALL = (
     Score(

@@ -29,18 +29,13 @@ SKETCHED_BLOCKS = 2**6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sketch(Records):
-    """A sample of records that counts each of its records several times.
+    """A sample of records that counts each of its records ``each`` times.
 
     So counts and sums, and noise beside them, have the size that they have with all records. What
     the sample itself is off by is about one part in 180 of a cluster with all records. Three things
     are coarser than with all of them: a nested grid has at most MOST_CELLS cells, or as few as K
     clusters need, and at most twice as many subcells; clusters of a uniform grid's cells are
     searched with blocks of them; and of GUPT's blocks there are few, which stand for all.
-
-    Parameters
-    ----------
-    each
-        Records that one of the sample stands for.
     """
 
     each: int

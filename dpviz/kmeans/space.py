@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.domain import Domain
 
 Geometry = Literal["box", "cube", "l1"]
@@ -54,12 +55,12 @@ class Space:
         """Extent of the domain in scaled coordinates."""
         return 1.0 - self.low
 
-    def scale(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scale(self, points: Floats) -> Floats:
         """Records (n, d) of the domain in scaled coordinates."""
         placed = self.stretch(points)
         return into_ball(placed) if self.geometry == "l1" else placed
 
-    def stretch(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def stretch(self, points: Floats) -> Floats:
         """Points (n, d) of the domain in scaled coordinates, not drawn into the L1 ball.
 
         Undoes :meth:`restore`: a centre may lie outside the ball.
@@ -70,25 +71,25 @@ class Space:
         np.clip(scaled, self.low, 1, out=scaled)
         return scaled
 
-    def restore(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def restore(self, centers: Floats) -> Floats:
         """Scaled centres (..., d) in the units of the data, inside the domain."""
         lows, highs = self.domain.lows, self.domain.highs
-        restored: NDArray[np.float64] = np.clip(
+        restored: Floats = np.clip(
             lows + (centers - self.low) / self.span * (highs - lows), lows, highs
         )
         return restored
 
-    def contains(self, centers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, centers: Floats) -> NDArray[np.bool_]:
         """Whether each scaled centre (K, d) lies in the domain, shape (K,); not where it is NaN."""
         return np.asarray(((centers >= self.low) & (centers <= 1)).all(axis=1))
 
-    def placed(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def placed(self, centers: Floats) -> Floats:
         """Centres (..., d) of [-1, 1]^d at the same place of this space's domain."""
         return (centers + 1) * (self.span / 2) + self.low
 
 
-def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def into_ball(points: Floats) -> Floats:
     """Points (n, d), those outside the unit L1 ball drawn onto it along the radius."""
     norms = np.abs(points).sum(axis=1, keepdims=True)
-    drawn: NDArray[np.float64] = points / np.maximum(norms, 1)
+    drawn: Floats = points / np.maximum(norms, 1)
     return drawn

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit
 
 if TYPE_CHECKING:
@@ -35,16 +36,11 @@ STEPS = 300
 TOLERANCE = 1e-4
 
 
-def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Random centres in [-1, 1]^d that keep away from each other and from the border.
+def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
+    """Random centres (K, d) in [-1, 1]^d that keep away from each other and from the border.
 
     Centres lie at least 2a apart and a from the border, the largest a for which random
     placing succeeds being found by bisection. Looks at no data.
-
-    Returns
-    -------
-    centers
-        Shape (K, d).
 
     Notes
     -----
@@ -55,7 +51,7 @@ def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> 
 
 
 @lru_cache(maxsize=64)
-def _loosest(drawn: bytes, clusters: int, ndim: int) -> NDArray[np.float64]:
+def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
     """Packing with the largest radius; a drag of epsilon asks for that of one seed many times."""
     candidates = np.frombuffer(drawn).reshape(-1, ndim)
     low, high = 0.0, 1.0
@@ -70,10 +66,10 @@ def _loosest(drawn: bytes, clusters: int, ndim: int) -> NDArray[np.float64]:
     return found
 
 
-def _packed(candidates: NDArray[np.float64], clusters: int, radius: float) -> NDArray[np.float64]:
+def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
     """First candidates, drawn away from the border by the radius, that are 2 radii apart."""
     left = candidates * (1 - radius)
-    placed: list[NDArray[np.float64]] = []
+    placed: list[Floats] = []
     while len(left) and len(placed) < clusters:
         placed.append(left[0])
         apart = ((left - left[0]) ** 2).sum(axis=1) >= (2 * radius) ** 2
@@ -82,17 +78,14 @@ def _packed(candidates: NDArray[np.float64], clusters: int, radius: float) -> ND
     return np.array(placed)
 
 
-def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
+def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
     """Centres (K, d) anywhere in [-1, 1]^d: "random" of the papers. Looks at no data."""
     return generator.uniform(-1, 1, (clusters, ndim))
 
 
 def drawn(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    clusters: int,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
+    points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
+) -> Floats:
     """K of the points (n, d), drawn by their weights without replacement; leaks them.
 
     Notes
@@ -105,18 +98,15 @@ def drawn(
 
 
 def plus_plus(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
+    points: Floats,
+    weights: Floats | None,
     clusters: int,
     generator: np.random.Generator,
     tries: int = 1,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
 
-    Parameters
-    ----------
-    tries
-        Points that are drawn for each centre, of which the one with the least error is taken.
+    Of so many tries for each centre, the point with the least error is taken.
 
     Notes
     -----
@@ -139,26 +129,14 @@ def plus_plus(
 
 
 def utility_plus(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    clusters: int,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
+    points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
+) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to where the error is largest.
 
-    The least useful centre is the one without which the error grows least. It is put beside
-    the centre of the cluster with the largest error, k-means runs again, and the better
-    result stays; after more than ``RETRIES`` failures in a row that is the start.
-
-    Parameters
-    ----------
-    points, weights
-        Shapes (n, d) and (n,): records, or cells of a noisy grid.
-
-    Returns
-    -------
-    centers
-        Shape (K, d).
+    The least useful centre is the one without which the error grows least. It is put beside the
+    centre of the cluster with the largest error, k-means runs again, and the better result stays;
+    after more than ``RETRIES`` failures in a row that is the start, shape (K, d). Points are
+    records, or cells of a noisy grid with their weights.
 
     Notes
     -----
@@ -189,24 +167,20 @@ def utility_plus(
     return best
 
 
-def converged(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    centers: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def converged(points: Floats, weights: Floats | None, centers: Floats) -> Floats:
     """k-means from given centres (K, d) to convergence, by scikit-learn."""
     return best_of(points, weights, len(centers), 0, start=centers)
 
 
 def best_of(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
+    points: Floats,
+    weights: Floats | None,
     clusters: int,
     seed: int,
     *,
     restarts: int = 1,
-    start: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    start: Floats | None = None,
+) -> Floats:
     """Centres (K, d) of the best of several k-means runs, by scikit-learn.
 
     Where there are fewer distinct points than clusters, centres repeat.
@@ -228,7 +202,7 @@ def best_of(
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points, sample_weight=weights)
-    centers: NDArray[np.float64] = model.cluster_centers_
+    centers: Floats = model.cluster_centers_
     return centers
 
 
@@ -241,11 +215,8 @@ def _threads() -> ThreadpoolController:
 
 
 def enough(
-    points: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    clusters: int,
-    generator: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
+) -> tuple[Floats, Floats | None]:
     """Points that weigh something; made up to K of them by ones that weigh next to nothing."""
     if weights is not None:
         points, weights = points[weights > 0], weights[weights > 0]

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables
 from dpviz.grid.counts import quantize, tally
 from dpviz.grid.domain import Domain, Outside, check_outside
+from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
@@ -27,17 +29,12 @@ from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, 
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
 
-#: Methods that cluster the records themselves, not counts and sums of them.
-WHOLE = ("gupt",)
-
 #: Starts that are read off the records, as published; sound, they are read off noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
-
 
 #: The true run: records in the sample of its search, most rounds of Lloyd's iteration on all
 #: records, and the least share of the error that a round has to gain.
 SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
-
 
 #: Records whose columns are computed at once: they stay in the processor's cache.
 BLOCK = 2**14
@@ -49,15 +46,11 @@ class View:
 
     Parameters
     ----------
-    domain
-        Bounds.
     outside
         ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out; None leaves
         them where they are.
-    cut
-        Whether scaled records are cut to the lattice.
-    space
-        Scaled coordinates; None for the units of the data.
+    cut, space
+        Whether scaled records are cut to the lattice; None for the units of the data.
     ball
         Space into whose ball records are drawn before; None leaves them where they are.
     """
@@ -68,7 +61,7 @@ class View:
     space: Space | None = None
     ball: Space | None = None
 
-    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, points: Floats) -> Floats:
         """Records that take part, in the view's coordinates."""
         if self.outside == "drop":
             points = points[self.domain.contains(points)]
@@ -104,19 +97,9 @@ class StoredRows:
 class StoredRecords(Records):
     """Records that are read in passes: the same interface, but for the points themselves.
 
-    Parameters
-    ----------
-    name
-        What to call them in messages.
-    parts
-        Where they are, in a fixed order; at least one.
-    engine
-        Reads the parts.
-    domain, outside, cut
-        As in :meth:`dpviz.kmeans.records.Records.build`.
+    An engine reads the parts, in a fixed order; ``name`` is what messages call them. The rest is as
+    in :meth:`dpviz.kmeans.records.Records.build`.
 
-    Notes
-    -----
     The numbers are those of the same records in memory, to the bit where sums are exact: counts
     always, and all that comes of records on the lattice (``cut``). Other sums are added in another
     order, which changes their last digits. :meth:`dealt` draws from the same law, but other sets.
@@ -149,14 +132,14 @@ class StoredRecords(Records):
             object.__setattr__(self, key, value)
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """Refuse: the records stay where they are."""
         raise InputError(
             f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
             "load it into memory, or ask for what counts and sums of records can tell."
         )
 
-    def scaled(self, space: Space) -> NDArray[np.float64]:
+    def scaled(self, space: Space) -> Floats:
         """Refuse likewise."""
         return self.points
 
@@ -197,17 +180,17 @@ class StoredRecords(Records):
         (counts,) = self._seen(None).total(partial(_cells, self.domain, shape))
         return counts
 
-    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+    def wcss(self, space: Space | None, centers: Floats) -> float:
         """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
         (found,) = self._seen(space).total(partial(_wcss, centers))
         return float(found[0])
 
-    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
         (table,) = self.rows(space).total(partial(_contours, centers))
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
-    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+    def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
 
         The sample is the only thing that leaves the parts besides tables: ``SAMPLE`` records or
@@ -221,7 +204,7 @@ class StoredRecords(Records):
         sample = np.concatenate([points for (points,) in found])
         return self.descended(space, optimum(sample, clusters))
 
-    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def descended(self, space: Space, centers: Floats) -> Floats:
         """Scaled centres (K, d) after rounds of Lloyd's iteration: never worse.
 
         It ends where a round gains less than ``LEAST_GAIN``, or after ``ROUNDS`` of them.
@@ -252,9 +235,7 @@ class StoredRecords(Records):
         """Return the records drawn into a ball, in the units of the data."""
         return self._with(ball.domain, replace(self.taken, ball=ball))
 
-    def dealt(
-        self, space: Space, parts: int, generator: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw.
 
         Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
@@ -273,12 +254,10 @@ class StoredRecords(Records):
         return StoredRows(self, self._view(space))
 
     def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
-        """Parts with seeds of their own."""
         pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
         return [_Seeded(part, seed) for part, seed in pairs]
 
     def _with(self, domain: Domain, taken: View) -> StoredRecords:
-        """Return the same records, taken otherwise."""
         other = StoredRecords(
             name=self.name, parts=self.parts, engine=self.engine, domain=domain,
             outside=self.outside, cut=self.cut,
@@ -303,12 +282,9 @@ class _Seeded:
 def check_passes(config: KMeansConfig, name: str) -> None:
     """Refuse methods that need all records at once, before anything is read or paid for.
 
-    Raises
-    ------
-    InputError
-        Where the method clusters the records themselves, or starts from raw ones.
+    They cluster the records themselves, or start from raw ones.
     """
-    if config.method in WHOLE:
+    if METHODS[config.method].card.needs_all_records:
         raise InputError(
             f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
             "load it into memory, or choose a method that needs counts and sums of records alone, "
@@ -324,7 +300,7 @@ def check_passes(config: KMeansConfig, name: str) -> None:
 def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
     """Tables of a part, its chunks added in their order."""
 
-    def of(points: NDArray[np.float64]) -> Tables:
+    def of(points: Floats) -> Tables:
         columns: tuple[NDArray[Any], ...] = (view.of(points),)
         for place in places:
             columns = place(*columns)
@@ -346,10 +322,7 @@ def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
 
-def _dealt(
-    sets: int, generator: np.random.Generator, weights: Weights, points: NDArray[np.float64]
-) -> Tables:
-    """Counts and sums of sets that records join by their own draws."""
+def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: Floats) -> Tables:
     return (dealt(points, sets, generator),)
 
 
@@ -364,7 +337,6 @@ def _count(domain: Domain, part: Part) -> Tables:
 
 
 def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
-    """Records of a part, each taken with the same chance."""
     generator = np.random.default_rng(seeded.seed)
     found = [np.empty((0, view.domain.ndim))]
     for points, _ in seeded.part.chunks():
@@ -373,38 +345,24 @@ def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
     return (np.concatenate(found),)
 
 
-def _wcss(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
-    """Squared distances to the nearest centres, added up."""
+def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
     return (np.array([wcss(points, centers)]),)
 
 
-def _round(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
-    """Counts and sums by nearest centre, and the sum of squares."""
+def _round(centers: Floats, weights: Weights, points: Floats) -> Tables:
     found = cluster_sums(points, centers)
     return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
 
 
-def _contours(
-    centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
-    """Records and the sum of their silhouettes by nearest centre."""
+def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
     found = fit(points, centers)
     return (np.column_stack([found.counts, found.contours]),)
 
 
-def _crossed(
-    one: NDArray[np.float64],
-    other: NDArray[np.float64],
-    weights: Weights,
-    points: NDArray[np.float64],
-) -> Tables:
-    """Records by their nearest centres among these and among those."""
+def _crossed(one: Floats, other: Floats, weights: Weights, points: Floats) -> Tables:
     pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
     return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
 
 
-def _cells(
-    domain: Domain, shape: tuple[int, ...], weights: Weights, points: NDArray[np.float64]
-) -> Tables:
-    """Records in the cells of a grid."""
+def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:
     return (quantize(points, domain, shape)[0],)

@@ -15,8 +15,8 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
-from dpviz.kmeans.scores import SCORES, Evaluation
-from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.kmeans.scores import SCORES
+from dpviz.kmeans.truth import Evaluation, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.noise_source import SeededNoise
 
@@ -26,15 +26,7 @@ MOST_WATCHED = 20_000
 
 @dataclass(frozen=True, eq=False)
 class KMeansTrial:
-    """A k-means method on records.
-
-    Parameters
-    ----------
-    truth
-        Best clustering of the records without noise.
-    config
-        Method and parameters.
-    """
+    """A k-means method on records, with the best clustering of them without noise."""
 
     truth: KMeansTruth
     config: KMeansConfig
@@ -91,13 +83,7 @@ class KMeansTrial:
         return self.truth.labels if one is None else self.truth.assign(one.centers)
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[KMeansRun], NDArray[np.int64]]:
-        """Return the function from a draw to its contingency table with labels of the records.
-
-        Parameters
-        ----------
-        reference
-            Labels of the records, shape (n,).
-        """
+        """Return the function from a draw to its contingency table with labels (n,) of records."""
         return lambda one: contingency(reference, self.truth.assign(one.centers))
 
     @cached_property
@@ -110,5 +96,4 @@ class KMeansTrial:
 
     @cached_property
     def _watched(self) -> NDArray[np.float64]:
-        """Watched records, scaled."""
         return self.truth.records.scaled(self.truth.space)[self.watched]

@@ -8,31 +8,27 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods import METHODS
+from dpviz.kmeans.methods import METHODS, NOISE_FREE
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
-from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
+from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
+from dpviz.metrics.matching import contingency
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import NoiseSource, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
-    """Run the configured method once.
-
-    Raises
-    ------
-    InputError
-        Where the method does not exist or does not fit the data.
-    """
+    """Run the configured method once; InputError where it is unknown or does not fit the data."""
     check_method(config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     result: KMeansRun = METHODS[config.method].run(records, config, accountant)
@@ -43,14 +39,7 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 class KMeansTruth:
     """The noise-free k-means clustering of some records, and what scoring needs of it.
 
-    Parameters
-    ----------
-    records
-        Data under its domain.
-    clusters
-        K.
-    start
-        Centres that k-means goes on from; None searches for the best.
+    It goes on from the centres ``start``; None searches for the best.
     """
 
     records: Records
@@ -60,7 +49,7 @@ class KMeansTruth:
     @cached_property
     def run(self) -> KMeansRun:
         """The true run: the best that the search finds, or that the start leads to."""
-        config = KMeansConfig(method="kmeans", clusters=self.clusters)
+        config = KMeansConfig(method=NOISE_FREE, clusters=self.clusters)
         if self.start is None:
             return run_kmeans(self.records, config, _Nothing())
         centers = self.records.descended(self.space, self.space.scale(self.start))
@@ -186,6 +175,59 @@ class KMeansTruth:
         return of_centers.matched_f_measure(table)
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A private run beside a true one that is no worse, for scores that share their parts."""
+
+    truth: KMeansTruth
+    run: KMeansRun
+    seed: int = 0
+
+    @property
+    def centers(self) -> Centers:
+        """Private centres (K, d)."""
+        return self.run.centers
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """Private cluster of each record, shape (n,)."""
+        if self.run is self.truth.run:
+            return self.truth.labels
+        return self.truth.assign(self.centers)
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return self.truth.records.crossed(self.truth.space, self.truth, self)
+
+    @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster."""
+        classes = self.truth.records.classes
+        assert classes is not None  # noqa: S101 - only data with classes have these scores
+        return contingency(classes, self.labels)
+
+    @property
+    def space_ratio(self) -> float:
+        """WCSS over that of the best k-means, both of the records where the method takes them."""
+        truth = self.truth.in_ball if self.run.config.geometry == "l1" else self.truth
+        return truth.ratio_to(truth.beyond(self.centers), self.centers)
+
+    @property
+    def displacement(self) -> float:
+        """Mean distance of matched centres on data scaled to [0, 1]^d."""
+        scale = self.truth.space.scale
+        # Scaled coordinates span 2.
+        return of_centers.displacement(scale(self.truth.centers), scale(self.centers)) / 2
+
+    @property
+    def silhouette(self) -> float:
+        """Mean simplified silhouette of the private clusters."""
+        truth = self.truth
+        scaled = truth.space.scale(self.centers)
+        return float(truth.records.silhouettes(truth.space, scaled).mean())
+
+
 #: Centres of equal records are off by this much of the domain's sides at most.
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
@@ -203,17 +245,15 @@ def ratio(value: float, reference: float) -> float:
 class _Nothing:
     """Noise source of the true run, which asks for none."""
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
     gumbel = laplace
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         raise AssertionError("the true run asks for no noise")
 
     def generator(self, step: str) -> np.random.Generator:

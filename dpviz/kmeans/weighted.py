@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.kmeans.start import enough, plus_plus
-
-Floats = NDArray[np.float64]
 
 #: Starts of k-means; failed swaps in a row that end it, of few points and of all.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
@@ -39,10 +37,7 @@ def k_means(
 ) -> Floats:
     """Centres (K, d) of weighted points (n, d), (n,).
 
-    Parameters
-    ----------
-    few, few_weights
-        Fewer points that stand for the same: k-means starts there.
+    It starts on fewer points that stand for the same, where given.
     """
     if few is None or few_weights is None:
         few, few_weights = points, weights
@@ -62,18 +57,11 @@ def k_means(
 
 
 def swapped(
-    points: Floats,
-    weights: Floats,
-    centers: Floats,
-    generator: np.random.Generator,
-    failures: int,
+    points: Floats, weights: Floats, centers: Floats, generator: np.random.Generator, failures: int
 ) -> Floats:
     """Lloyd's iteration, then moves of a useless centre into a cluster of a large error.
 
-    Parameters
-    ----------
-    failures
-        Moves in a row without a gain that end it.
+    It ends after so many moves in a row without a gain.
 
     Notes
     -----

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dpviz.data.dataset import Dataset
-from dpviz.families import FAMILIES, PARAMETERS
+from dpviz.families import CARDS, FAMILIES, PARAMETERS
 from dpviz.family.trial import Configuration
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
@@ -223,7 +223,8 @@ def _of_cells(document: Document) -> str:
     level = "everywhere" if one else "in each row and column of the grid"
     spread = "are spread evenly" if one else "differ in number by row and column alone"
     # Its own cells follow the records: those on few lines don't show as a product of shares.
-    rounded = "values rounded to few steps, " * (document["method"]["name"] == "baseline")
+    card = CARDS[document["method"]["name"]]
+    rounded = "values rounded to few steps, " * card.lays_own_cells
     return (
         f"From released numbers alone, the same settings were run {DRAWS['cells']} times on data "
         f"without clusters, with about as many records {level} as here: a cluster is doubtful if "

@@ -43,14 +43,8 @@ def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Cho
     rest for their number of zeros; the others for a finer release. A small share makes dense
     cells low; a large one makes the number of zeros noisy, and with it the rank.
 
-    Parameters
-    ----------
-    noisy
-        Counts released with the first of ``SHARES``, any shape.
-    rate
-        Epsilon of all releases per record: 1 over the scale of noise with the whole budget.
-    density
-        p in (0, 1).
+    ``noisy`` are counts released with the first of ``SHARES``, any shape; ``rate`` is epsilon of
+    all releases per record: 1 over the scale of noise with the whole budget.
     """
     cells, first = noisy.size, SHARES[0] * rate
     if cells * rate**2 < TINY_BUDGET:

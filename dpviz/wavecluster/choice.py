@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.parameter import PRIVATE
 from dpviz.metrics.matching import contingency, f_measure
@@ -38,7 +39,6 @@ from dpviz.wavecluster.wavelet import ZERO
 if TYPE_CHECKING:
     from dpviz.wavecluster.parameters import Config
 
-Floats = NDArray[np.float64]
 Method = Callable[[Source, "Config", Accountant], Run]
 
 #: Step on the ledger.
@@ -125,18 +125,9 @@ def with_density(
 ) -> tuple[Config, dict[float, float]]:
     """Configuration with p chosen from a noisy average subband, and what each p is worth there.
 
-    Unchanged, and empty, where the configuration does not ask for a choice.
-
-    Parameters
-    ----------
-    config, accountant
-        Of the run; the accountant gives the randomness of the post-processing, and no budget.
-    average
-        W', noisy.
-    rank
-        About how many coefficients of W' are significant for a p, from noisy numbers.
-    redrawn
-        Noise on W' drawn again, from a generator; shape of W'.
+    Unchanged, and empty, where the configuration does not ask for a choice. ``rank`` tells about
+    how many coefficients of W' are significant for a p, from noisy numbers; ``redrawn`` draws the
+    noise on W' again. The accountant gives randomness, and no budget: this is post-processing.
     """
     if config.choose != PRIVATE:
         return config, {}
@@ -167,23 +158,10 @@ def worth_of_densities(
 ) -> dict[float, float]:
     """Judge each p by what it finds on noisy counts, and on counts drawn again around them.
 
-    Parameters
-    ----------
-    blocks
-        Noisy number of records of every block.
-    again
-        The same with records and noise drawn again around it.
-    ranks
-        Number of blocks that are significant, for each of ``DENSITIES``.
+    Takes noisy numbers of records of every block, the same with records and noise drawn again, and
+    the number of significant blocks for each of ``DENSITIES``. Returns the mean of
+    ``F^4 * share * different`` for each of them, 0 to 1: the p with the highest is chosen.
 
-    Returns
-    -------
-    dict
-        Mean of ``F^4 * share * different`` for each of ``DENSITIES``, 0 to 1: the p with the
-        highest is chosen.
-
-    Notes
-    -----
     F is the F-measure between the clusters of both, of the records that are in clusters of both:
     would the same clusters come out again? ``share`` of the records are in clusters of both: noise
     should not be most of the data. Two of these records are in ``different`` clusters with this

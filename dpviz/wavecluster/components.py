@@ -21,12 +21,8 @@ from dpviz.grid.domain import (
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
     """Label the clusters: groups of significant cells that touch, corners included.
 
-    Returns
-    -------
-    labels, n_clusters
-        Labels grid (0 = not significant, 1 to n_clusters = cluster), numbered from the
-        largest cluster to the smallest (ties in reading order), so that a number has a meaning
-        and does not depend on the position of a cluster.
+    In the labels grid 0 is not significant, and 1 to ``n_clusters`` are clusters from the largest
+    to the smallest (ties in reading order): numbers do not depend on where a cluster lies.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
     labels, n_clusters = ndimage.label(significant, structure=structure)
@@ -50,21 +46,11 @@ def label_points(
     level: int,
     outside: Outside = "clip",
 ) -> NDArray[np.int32]:
-    """Cluster of every point, shape (n,), from 0; -1 = noise, as in scikit-learn.
+    """Cluster of each of the points (n, d), shape (n,), from 0; -1 = noise, as in scikit-learn.
 
-    Parameters
-    ----------
-    points
-        Shape (n, d).
-    domain, shape
-        The grid of the counts.
-    labels
-        Labels grid of the average subband, one cell per block of 2**level cells.
-    level
-        Wavelet level.
-    outside
-        Points outside the domain get the label of the border cell (``"clip"``) or are
-        noise (``"drop"``).
+    ``shape`` is the grid of the counts; ``labels`` has one cell per block of 2**level of them.
+    Points outside the domain get the label of the border cell (``"clip"``) or are noise
+    (``"drop"``).
     """
     check_outside(outside)
     # One label per cell of the fine grid: each point then needs one look-up.

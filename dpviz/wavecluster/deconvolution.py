@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dpviz.base.arrays import Floats
 
 #: Each bin of counts ends at this multiple of its beginning, or one further.
 RATIO = 1.22
@@ -59,14 +59,9 @@ class Released:
 class Bins:
     """Geometric bins of counts: 0, 1, 2, ..., then wider ones, in parts.
 
-    Parameters
-    ----------
-    edges
-        Bin j holds the whole numbers from edge j to below edge j + 1, shape (J + 1,).
-    parts
-        The same of the parts, shape (I + 1,).
-    first
-        Bin j has the parts from ``first[j]`` to below ``first[j + 1]``, shape (J + 1,).
+    Bin j holds the whole numbers from edge j to below edge j + 1, and the parts from ``first[j]``
+    to below ``first[j + 1]``: shapes (J + 1,). ``parts`` are the edges of the parts, shape (I +
+    1,).
     """
 
     edges: Floats
@@ -102,19 +97,10 @@ def noise_variance(rate: float) -> float:
 
 
 def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
-    """Mean of P(noisy | count) over the whole counts of each bin.
+    """Mean of P(noisy | count) over the whole counts of each bin, shape (m, J).
 
-    Parameters
-    ----------
-    noisy, rate
-        As in :class:`Released`, shape (m,).
-    edges
-        Shape (J + 1,).
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m, J), without the factors that all counts share.
+    Without the factors that all counts share. ``noisy`` and ``rate`` are as in :class:`Released`,
+    shape (m,); ``edges`` has shape (J + 1,).
     """
     q = np.exp(-rate)[:, None]
     # Sum of q^abs(noisy - count) over all counts below an edge, by the geometric series.
@@ -130,16 +116,9 @@ def expectation_maximisation(
 ) -> Floats:
     """Weights of a mixture under which the observations are likelier.
 
-    Parameters
-    ----------
-    chances
-        Likelihood of each observation under each component, shape (m, J).
-    weights
-        To start from, shape (J,) or, for several mixtures, (k, J).
-    times
-        How often each observation occurs, shape (m,).
-    zero
-        Weights of the first component, shape (k, 1), if they are fixed.
+    Takes the likelihood of each observation under each component, shape (m, J); weights to start
+    from, shape (J,) or, for several mixtures, (k, J); how often each observation occurs, shape
+    (m,); and the weights of the first component, shape (k, 1), if they are fixed.
     """
     turned = np.ascontiguousarray(chances.T)
     for _ in range(steps):

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
@@ -83,18 +84,12 @@ class Outcome:
 
     Parameters
     ----------
-    fate
-        See :mod:`dpviz.wavecluster.fates`.
-    match
-        Number of the cluster with most of its cells; 0 if no cluster has any of them.
-    match_cells
-        Cells of the match.
-    overlap
-        Intersection over union of the two, in cells.
-    left
-        Cells of the true cluster that are still significant.
-    pieces
-        Number of clusters that contain these cells.
+    fate, overlap
+        See :mod:`dpviz.wavecluster.fates`; intersection over union with the match, in cells.
+    match, match_cells
+        Number of the cluster with most of its cells, 0 if no cluster has any; that one's cells.
+    left, pieces
+        Its cells that are still significant; number of clusters that contain these cells.
     joined
         Other true clusters with at least half as many cells in the match.
     """
@@ -114,27 +109,19 @@ class Diagnosis:
 
     Parameters
     ----------
-    cluster
-        Number in the true labels.
-    cells
-        Its cells.
-    outcome
-        What became of it in the private run.
-    stage
-        First stage at which the true and the private run differ; None if the cluster is kept.
-    at_stage
-        Its fate if the stages up to this one are private and the later ones true: for
-        ``counts`` and ``subband``, of the noisy cells with the true threshold; otherwise the
-        outcome.
-    runs
-        What became of it in each of ``RUNS``.
+    cluster, cells
+        Number in the true labels; its cells.
+    outcome, runs
+        What became of it in the private run, and in each of ``RUNS``.
+    stage, at_stage
+        First stage at which the true and the private run differ; None if the cluster is kept. Its
+        fate if the stages up to this one are private and the later ones true: for ``counts`` and
+        ``subband``, of the noisy cells with the true threshold; otherwise the outcome.
     finer_parts
-        Number of its clusters on a grid twice as fine, without noise; None if there is no
-        finer grid.
-    cell
-        Position in the subband of the one cell that bridges or cuts, if there is one.
-    cell_stage
-        Stage that moved this cell.
+        Number of its clusters on a grid twice as fine, without noise; None if there is no finer
+        one.
+    cell, cell_stage
+        Position of the one cell that bridges or cuts, and the stage that moved it; or None.
     missed, invented
         At this stage: cells of the cluster that are no longer significant; cells touching it
         that are now significant.
@@ -164,15 +151,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetainedDraws:
-    """In how many draws each true cluster is kept.
-
-    Parameters
-    ----------
-    draws
-        Number of draws.
-    counts
-        Number of draws that keep each cluster, shape (n_clusters,), for each of ``RUNS``.
-    """
+    """Number of draws that keep each true cluster, shape (n_clusters,), for each of ``RUNS``."""
 
     draws: int
     counts: dict[RunName, NDArray[np.int64]]
@@ -186,21 +165,9 @@ class RetainedDraws:
 class Diagnostics:
     """A private run beside the true one, with runs in which one part is exchanged.
 
-    Parameters
-    ----------
-    truth
-        True run and its source.
-    private
-        Stages of the private run.
-    doubled
-        Stages of the same draw with twice the budget.
-    finer
-        True run on a grid with twice as many cells per axis; None if only counts are known.
-
-    Raises
-    ------
-    InputError
-        If the runs do not belong together.
+    ``doubled`` is the same draw with twice the budget; ``finer`` the true run on a grid with twice
+    as many cells per axis, None if only counts are known. InputError if they do not belong
+    together.
     """
 
     truth: Truth
@@ -252,18 +219,7 @@ class Diagnostics:
         return retained(self.true.labels, self.private.labels)
 
     def diagnose(self, cluster: int) -> Diagnosis:
-        """Find what became of a true cluster, where, and what would have kept it.
-
-        Parameters
-        ----------
-        cluster
-            Number in the true labels, from 1.
-
-        Raises
-        ------
-        InputError
-            Where there is no such cluster.
-        """
+        """Find what became of a true cluster, given by its number from 1; InputError for others."""
         if not 1 <= cluster <= self.true.n_clusters:
             raise InputError(
                 f"cluster = {cluster} does not exist: the true run has "
@@ -321,7 +277,6 @@ class Diagnostics:
         return "threshold", None
 
     def _outcome(self, cells: NDArray[np.bool_], cluster: int) -> Outcome:
-        """What became of a true cluster where these cells are significant."""
         return outcome(self.true.labels, connected_components(cells)[0], cluster)
 
     @cached_property
@@ -334,7 +289,7 @@ class Diagnostics:
         }
 
     @cached_property
-    def _own_noise(self) -> NDArray[np.float64]:
+    def _own_noise(self) -> Floats:
         """True subband plus, in each cell, only the noise of its own block of counts."""
         step = 2**self.true.level
         noise = pad(self.private.counts - self.true.counts, self.true.level)
@@ -344,7 +299,7 @@ class Diagnostics:
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
         # Rounded like the transform itself: equal coefficients stay equal.
-        rounded: NDArray[np.float64] = np.round(band, 9)
+        rounded: Floats = np.round(band, 9)
         return rounded
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
@@ -383,32 +338,14 @@ class Diagnostics:
 def diagnostics_of(
     truth: Truth, private: Stages, config: Config, seed: int, finer: Truth | None = None
 ) -> Diagnostics:
-    """Combine a private run with the runs that it is compared with.
-
-    Parameters
-    ----------
-    truth, finer
-        As in :class:`Diagnostics`.
-    private, config, seed
-        Stages of the private run, its configuration and its seed.
-    """
+    """Combine the private run of a seed with the runs that it is compared with."""
     twice = replace(config, epsilon=2 * config.epsilon)
     doubled = run(truth.source, twice, SeededNoise(seed)).stages
     return Diagnostics(truth=truth, private=private, doubled=doubled, finer=finer)
 
 
 def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> RetainedDraws:
-    """Count the draws that keep each true cluster, in the private run and in exchanged ones.
-
-    Parameters
-    ----------
-    truth
-        True run and its source.
-    config
-        Method and parameters.
-    seeds
-        One draw each.
-    """
+    """Count the draws that keep each true cluster, in the private run and in exchanged ones."""
     true = truth.stages
     counts = {name: np.zeros(true.n_clusters, dtype=np.int64) for name in RUNS}
     for seed in seeds:
@@ -419,15 +356,7 @@ def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> Retain
 
 
 def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
-    """What became of one true cluster in another labels grid.
-
-    Parameters
-    ----------
-    true, other
-        Labels grids of one shape, 0 = not significant.
-    cluster
-        Number in ``true``.
-    """
+    """What became of one true cluster in another labels grid of the same shape."""
     inside = true == cluster
     cells = int(inside.sum())
     held = np.bincount(other[inside], minlength=1)
@@ -470,15 +399,7 @@ def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
-    """Explain what became of a cluster, where, and what would have kept it.
-
-    Parameters
-    ----------
-    diagnosis
-        Of one cluster.
-    draws
-        Adds the number of draws with this result.
-    """
+    """Explain what became of a cluster, where, in how many draws, and what would have kept it."""
     found, number, parts = diagnosis.outcome, diagnosis.cluster, diagnosis.finer_parts
     if found.fate == "kept":
         text = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
@@ -559,7 +480,6 @@ _MOVED: dict[Stage | None, str] = {
 
 
 def _on_finer_grid(parts: int | None) -> str:
-    """How a cluster looks on the finer grid."""
     return f"on a grid twice as fine, without noise, it is {parts} clusters"
 
 
@@ -568,7 +488,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else readable(value)
 
 
-def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
+def _own_weights(wavelet: str, level: int, side: int) -> Floats:
     """Weight of each count of its own block on a coefficient along an axis, shape (2**level,)."""
     step = 2**level
     middle = side // step // 2
@@ -578,7 +498,6 @@ def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
 
 
 def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mask with one cell changed."""
     flipped = mask.copy()
     flipped[cell] = not flipped[cell]
     return flipped

@@ -42,14 +42,9 @@ class _WaveClusterEstimator(Estimator):
     level: int = 1
 
     def fit_counts(self, counts: ArrayLike, domain: DomainLike | None = None) -> Self:
-        """Cluster a given grid of counts; this sets no ``labels_``.
+        """Cluster a grid of counts, whole numbers from 0; this sets no ``labels_``.
 
-        Parameters
-        ----------
-        counts
-            Non-negative whole numbers, one axis per dimension.
-        domain
-            The box that the grid covers; the default is the cell numbers.
+        The grid covers the domain; without one, its box is the cell numbers.
         """
         box = None if domain is None else domain_of(domain, np.empty((0, 0)))
         dataset = read_counts(np.asarray(as_frame(counts)), name="counts", domain=box)
@@ -59,7 +54,6 @@ class _WaveClusterEstimator(Estimator):
         return self
 
     def _store(self, material: Source) -> None:
-        """Store the stages of the run."""
         stages = self.run_.stages
         self.level_ = self.config_.level
         self.shape_ = stages.counts.shape
@@ -73,7 +67,6 @@ class _WaveClusterEstimator(Estimator):
         self.trace_ = self.run_.trace
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Look up the cells of points."""
         return label_points(
             points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
         )

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from scipy import ndimage, special
 
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.base.arrays import Floats
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: What releases show: structure; records, but no more structure than evenly spread ones have;
 #: the same, though too little to see structure at all; nothing beyond their noise.
@@ -47,17 +48,10 @@ _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
 def evidence(released: Released, generator: np.random.Generator) -> Evidence:
-    """What the releases show.
+    """What the releases show; a generator draws what the rough counts are compared with.
 
     Evenly spread records are independent of each other, each as likely in any cell: records that
     come in groups, as of equal values, are structure.
-
-    Parameters
-    ----------
-    released
-        Releases of the counts.
-    generator
-        Randomness of the draws that the rough counts are compared with.
     """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
@@ -77,17 +71,8 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
 def coherence(deviations: Floats, width: int) -> Floats:
     """Sum over the cells of the squared sum of deviations in width x width x ... cells around each.
 
-    Parameters
-    ----------
-    deviations
-        Of several grids of counts, shape (m, g, ...).
-    width
-        An odd number; 1 takes each cell alone.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m,).
+    Of several grids, shape (m, g, ...); returns shape (m,). The width is odd; 1 takes each cell
+    alone.
     """
     axes = tuple(range(1, deviations.ndim))
     sums = deviations
@@ -138,16 +123,9 @@ def _chance_beyond(seen: float, drawn: Floats) -> float:
 
 
 def chance_of_count(count: float, mean: float, rate: float) -> float:
-    """Chance that a noisy count reaches this one.
+    """Chance that a noisy count reaches this one, if the true one is Poisson with this mean.
 
-    Parameters
-    ----------
-    count
-        A whole number.
-    mean
-        Mean of the true count, whose law is Poisson's.
-    rate
-        1 over the scale of its two-sided geometric noise.
+    The rate is 1 over the scale of its two-sided geometric noise.
     """
     wide = _DEVIATIONS * (math.sqrt(mean) + 3)
     if mean < _LARGE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,12 @@ from dpviz.data.engine.tables import Engine
 from dpviz.data.samples import Sample
 from dpviz.data.stored import Stored
 from dpviz.family.card import VariantName
-from dpviz.family.family import Family
+from dpviz.family.family import AbstractFamily
 from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.grid.domain import Domain, Outside
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
-from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.methods import COMPARED, FIRST, METHODS
 from dpviz.wavecluster.parameters import CHOSEN, PARAMETERS, Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, TELLING
@@ -29,115 +30,126 @@ from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import true_config
 
 
-def _material(
-    dataset: Dataset,
-    config: Config,
-    domain: Domain | None,
-    outside: Outside,
-    secure: bool = False,
-) -> Source:
-    """Lay the grid over a data set."""
-    domain = run_domain(dataset, config.variant, domain)
-    return Source.build(dataset, config.grid, domain, outside, empty=secure)
+class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
+    """Techniques that cluster the cells of a grid."""
 
+    name = "wavecluster"
+    title = "WaveCluster"
+    config = Config
+    parameters = PARAMETERS
+    methods = METHODS
+    scores = SCORES
+    first = FIRST
+    compared = COMPARED
+    quick = (*QUICK, RANK, "class_f")
+    leading = TELLING
+    swept = (*QUICK, "class_f")
+    # OCM and 2CE need a new draw for each of ten parts.
+    slow_times = 13
+    grows = False
+    many_columns = False
+    found = "n_clusters_"
+    fits_counts = True
+    searched = (("epsilon", "alpha"), ("grid", "density"))
+    moves_truth = frozenset(CHOSEN)
+    preparing = "quantize"
+    finds_number = True
+    choosing = CHOSEN
 
-def _stored(
-    source: Stored,
-    config: Config,
-    domain: Domain | None,
-    outside: Outside,
-    engine: Engine,
-    secure: bool = False,
-) -> Source:
-    """Count stored records on the grid, once; nothing reads them again."""
-    domain = stored_domain(source, config.variant, engine, domain)
-    found = count_cells(source.parts, config.grid, domain, outside, engine)
-    moved = found.n_outside if outside == "clip" else 0
-    if not secure and found.counts.sum() == moved:
-        raise InputError(
-            f"domain {domain} holds none of the {found.n_outside:,} points of "
-            f"{shown(source.name)}: declare bounds in the units of the data."
+    def material(
+        self,
+        dataset: Dataset,
+        config: Config,
+        domain: Domain | None,
+        outside: Outside,
+        *,
+        secure: bool = False,
+    ) -> Source:
+        """Lay the grid over a data set."""
+        domain = run_domain(dataset, config.variant, domain)
+        return Source.build(dataset, config.grid, domain, outside, empty=secure)
+
+    def stored(
+        self,
+        source: Stored,
+        config: Config,
+        domain: Domain | None,
+        outside: Outside,
+        engine: Engine,
+        *,
+        secure: bool = False,
+    ) -> Source:
+        """Count stored records on the grid, once; nothing reads them again."""
+        domain = stored_domain(source, config.variant, engine, domain)
+        found = count_cells(source.parts, config.grid, domain, outside, engine)
+        moved = found.n_outside if outside == "clip" else 0
+        if not secure and found.counts.sum() == moved:
+            raise InputError(
+                f"domain {domain} holds none of the {found.n_outside:,} points of "
+                f"{shown(source.name)}: declare bounds in the units of the data."
+            )
+        return Source(
+            counts=found.counts,
+            domain=domain,
+            n_outside=found.n_outside,
+            gather=partial(_not_at_hand, source.name),
+            recount=lambda shape: count_cells(source.parts, shape, domain, outside, engine).counts,
+            dropped=found.dropped,
         )
-    return Source(
-        counts=found.counts,
-        domain=domain,
-        n_outside=found.n_outside,
-        gather=partial(_not_at_hand, source.name),
-        recount=lambda shape: count_cells(source.parts, shape, domain, outside, engine).counts,
-        dropped=found.dropped,
-    )
+
+    def trial(self, material: Source, config: Config) -> WaveClusterTrial:
+        """Combine a grid and a configuration."""
+        return WaveClusterTrial.of(material, config)
+
+    def comparison(self, trial: WaveClusterTrial, outside: Outside) -> WaveClusterComparison:
+        """Return what the ``run`` command reports."""
+        return WaveClusterComparison(trial, outside)
+
+    def released(self, run: Run, domain: Domain) -> dict[str, Any]:
+        """Noisy counts, and the cluster of every cell of the average subband."""
+        stages = run.stages
+        return {
+            "kind": "cells",
+            "counts": whole_numbers(stages.counts),
+            "labels": stages.labels,
+            "block": 2**stages.level,
+            # Without a possible significant cell, the threshold is infinite: null in JSON.
+            "threshold": float(stages.threshold.value),
+            "significant": int(stages.significant.sum()),
+            "clusters": stages.n_clusters,
+        }
+
+    def true_settings(self, config: Config) -> Hashable:
+        """Grid, and the settings of the true run."""
+        return config.grid, true_config(config)
+
+    def suited(self, sample: Sample) -> dict[str, Any]:
+        """Grid and density that show the clusters of a sample set."""
+        return {"grid": sample.grid, "density": sample.density}
+
+    def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
+        """The share of the budget for the counts, if a technique has one."""
+        alpha = METHODS[method].card.parameter("alpha")
+        return {} if alpha is None else {"alpha": alpha.default}
+
+    def material_settings(self, config: Config) -> Hashable:
+        """The grid."""
+        return config.grid
+
+    def given_by_data(self, material: Source) -> dict[str, Any]:
+        """The grid: data may come as counts."""
+        return {"grid": material.shape}
+
+    def from_public(self, config: Config, records: int, ndim: int) -> dict[str, Any]:
+        """Grid by the rule of the private choice; no public fact tells p."""
+        return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
 
 
 def _not_at_hand(name: str) -> NDArray[np.float64]:
-    """Refuse what needs all records at once."""
     raise InputError(
         f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
         "into memory, or ask for what counts of a grid can tell."
     )
 
 
-def _released(run: Run, domain: Domain) -> dict[str, Any]:
-    """Noisy counts, and the cluster of every cell of the average subband."""
-    stages = run.stages
-    return {
-        "kind": "cells",
-        "counts": whole_numbers(stages.counts),
-        "labels": stages.labels,
-        "block": 2**stages.level,
-        # Without a possible significant cell, the threshold is infinite: null in JSON.
-        "threshold": float(stages.threshold.value),
-        "significant": int(stages.significant.sum()),
-        "clusters": stages.n_clusters,
-    }
-
-
-def _suited(sample: Sample) -> dict[str, Any]:
-    """Grid and density that show the clusters of a sample set."""
-    return {"grid": sample.grid, "density": sample.density}
-
-
-def _defaults(method: str, variant: VariantName) -> dict[str, Any]:
-    """The share of the budget for the counts, if a technique has one."""
-    alpha = METHODS[method].card.parameter("alpha")
-    return {} if alpha is None else {"alpha": alpha.default}
-
-
-def _from_public(config: Config, records: int, ndim: int) -> dict[str, Any]:
-    """Grid by the rule of the private choice; no public fact tells p."""
-    return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
-
-
-FAMILY = Family(
-    name="wavecluster",
-    title="WaveCluster",
-    config=Config,
-    parameters=PARAMETERS,
-    methods=METHODS,
-    scores=SCORES,
-    first="twostage",
-    quick=(*QUICK, RANK, "class_f"),
-    leading=TELLING,
-    swept=(*QUICK, "class_f"),
-    # OCM and 2CE need a new draw for each of ten parts.
-    slow_times=13,
-    grows=False,
-    many_columns=False,
-    found="n_clusters_",
-    fits_counts=True,
-    searched=(("epsilon", "alpha"), ("grid", "density")),
-    moves_truth=frozenset({"grid", "density"}),
-    material=_material,
-    stored=_stored,
-    preparing="quantize",
-    trial=WaveClusterTrial.of,
-    comparison=WaveClusterComparison,
-    material_settings=lambda config: config.grid,
-    true_settings=lambda config: (config.grid, true_config(config)),
-    given_by_data=lambda source: {"grid": source.shape},
-    released=_released,
-    suited=_suited,
-    defaults=_defaults,
-    finds_number=True,
-    choosing=CHOSEN,
-    from_public=_from_public,
-)
+FAMILY = WaveClusterFamily()

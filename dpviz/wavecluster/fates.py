@@ -48,15 +48,7 @@ _SAID: dict[Fate, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fates:
-    """What became of true clusters in another result.
-
-    Parameters
-    ----------
-    of
-        Fate of each true cluster, shape (n_clusters,).
-    invented, splinters
-        Number of clusters of the other result that are; see the module's text.
-    """
+    """Fate of each true cluster, and numbers of invented clusters and splinters."""
 
     of: NDArray[np.str_]
     invented: int = 0
@@ -77,10 +69,7 @@ class Fates:
 def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
     """Find what became of each true cluster in another labels grid; see the module's text.
 
-    Parameters
-    ----------
-    true, other
-        Labels grids of one shape, 0 = not significant, clusters 1, 2, ... without gaps.
+    Both grids have one shape, 0 = not significant, clusters 1, 2, ... without gaps.
     """
     table = contingency(true, other)
     cells, sizes, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]

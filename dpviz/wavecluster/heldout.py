@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.counts import WeightedPoints, block_sums, tally
 from dpviz.grid.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce
@@ -38,13 +39,6 @@ class Folds:
 
     A fixed shuffle gives the same folds for every method, seed and budget. It depends only on
     the points, so two methods are compared on the same tenths.
-
-    Parameters
-    ----------
-    source
-        Data set, domain and grid.
-    n_folds
-        Number of parts.
     """
 
     def __init__(self, source: Source, n_folds: int = FOLDS) -> None:
@@ -82,13 +76,11 @@ class Folds:
             for fold in range(self.n_folds)
         )
 
-    def _training_points(self, fold: int) -> NDArray[np.float64]:
-        """Points of all parts except one."""
-        points: NDArray[np.float64] = self.source.points[self.fold_of != fold]
+    def _training_points(self, fold: int) -> Floats:
+        points: Floats = self.source.points[self.fold_of != fold]
         return points
 
     def _training_positions(self, fold: int) -> WeightedPoints:
-        """Positions of all parts except one, by subtraction."""
         whole = self.source.positions
         return WeightedPoints(points=whole.points, weights=whole.weights - self._test_weights[fold])
 
@@ -114,20 +106,12 @@ def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
 
 
 def agreement(
-    folds: Folds,
-    true: tuple[Stages, ...],
-    private: tuple[Stages, ...],
+    folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...]
 ) -> tuple[float, float]:
     """OCM and 2CE of private against true clusters, averaged over the folds.
 
-    Cells that are not significant are trained and predicted as a class of their own.
-
-    Parameters
-    ----------
-    folds
-        Parts to predict.
-    true, private
-        Stages of one run on each training part.
+    Takes the stages of both runs on each training part. Cells that are not significant are trained
+    and predicted as a class of their own.
 
     Notes
     -----
@@ -143,20 +127,11 @@ def agreement(
     return float(mean_ocm), float(mean_two_ce)
 
 
-def tree_predictions(
-    source: Source, stages: Stages, points: NDArray[np.float64]
-) -> NDArray[np.int32]:
-    """Labels of points by a decision tree learned from the cells: the measure's definition.
+def tree_predictions(source: Source, stages: Stages, points: Floats) -> NDArray[np.int32]:
+    """Labels of points (m, d) by a decision tree learned from the cells: the measure's definition.
 
-    Parameters
-    ----------
-    source
-        Domain and grid that the clusters were found on.
-    stages
-        Clusters. Every cell of the subband is one training sample: its centre is the features,
-        its cluster (0 = not significant) is the class.
-    points
-        Shape (m, d).
+    Every cell of the subband is one training sample: its centre is the features, its cluster (0 =
+    not significant) is the class.
     """
     from sklearn.tree import DecisionTreeClassifier  # where it is used: the app opens sooner
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
-from dpviz.wavecluster.deconvolution import Floats
 
 #: A likely cell has at least this chance of being significant: a little more than one half, since
 #: a false cell can also join clusters.
@@ -52,25 +52,14 @@ def likely_cells(
     ones. But so many that too few of them are right would cost more than none: the number is
     halfway, as a factor, to that up to which enough are right on average.
 
-    Where noise hides single cells but not wide clusters, a coarse estimate knows better which cells
-    are dense: it has a part in their rank, by the trust in it. The number of likely cells then says
-    nothing, and the expected one counts alone.
+    Where noise hides single cells but not wide clusters, a coarse estimate of the coefficients
+    knows better which cells are dense: it has a part in their rank, by the trust in it, 0 to 1. The
+    number of likely cells then says nothing, and the expected one counts alone.
 
     A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
     cluster in every score, and one of several doubtful cells is enough for one. A wrong gap costs
     as much: wide joins, as between two parts of a broad cluster, stay. Where doubt is large, all
     chances are so low that a gap shows as a saddle alone, less likely than the cells on both sides.
-
-    Parameters
-    ----------
-    chance
-        Chance of each cell of being significant, any shape.
-    expected
-        Number of significant cells to expect, from the law of all counts.
-    coarse
-        Another estimate of the coefficients, same shape as ``chance``.
-    trust
-        Share of that estimate in the rank, from 0 to 1.
     """
     if not chance.any():
         return np.zeros(chance.shape, dtype=bool)
@@ -146,23 +135,17 @@ def grown(
     """Add cells one by one, but for weak ones that would join two clusters of those before.
 
     These are weak ones that touch two large clusters, or two of at least ``FEW`` cells on a saddle
-    between them.
+    between them. All places are flat.
 
     Parameters
     ----------
-    order
-        Flat places of the cells; none lies at the edge of the grid.
-    weak
-        Mask of the places that join nothing large, flat.
-    near
-        Steps from a place to those that touch it.
-    large
-        Cells of a large cluster, at least.
-    heights
-        Height of each place, flat.
-    saddle
-        A place whose height is below this share of the lower mean height of two clusters lies on a
-        saddle; 0 where none does.
+    order, weak
+        Places of the cells, none at the edge of the grid; mask of those that join nothing large.
+    near, large
+        Steps from a place to those that touch it; cells of a large cluster, at least.
+    heights, saddle
+        Height of each place. One whose height is below this share of the lower mean height of two
+        clusters lies on a saddle; 0 where none does.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from dpviz.base.errors import InputError, check_number, shown
-from dpviz.family.card import VariantName
-from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, PRIVATE, Choose, Parameter
+from dpviz.base.errors import InputError, check_number
+from dpviz.family.card import VariantName, check_variant
+from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, PRIVATE, Choose, Parameter, check_option
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.wavecluster.threshold import check_density
 from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
@@ -28,34 +28,11 @@ SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 class Config:
     """Public parameters of one run; without the seed, which could be used to remove the noise.
 
-    Parameters
-    ----------
-    method
-        Name in :data:`dpviz.wavecluster.methods.METHODS`.
-    grid
-        Cells per axis g, one number or one per axis.
-    density
-        p in (0, 1): share of the positive coefficients that are not significant.
-    wavelet, level
-        Discrete wavelet of PyWavelets; number of times that it is applied.
-    epsilon
-        Whole privacy budget.
-    alpha
-        Share of the budget for the counts; None uses the method's default.
-    variant
-        ``"sound"`` or ``"published"``.
-    synopsis
-        Synopsis that Baseline publishes, one of ``SYNOPSES``.
-    choose
-        ``"given"``, or ``"private"``: the technique chooses g and p, and ``grid`` and ``density``
-        are not read.
-    neighbours
-        Relation and privacy unit.
-
-    Raises
-    ------
-    InputError
-        With the parameter, its value and how to fix it.
+    ``PARAMETERS`` describes each of them; ``method`` is a name in
+    :data:`dpviz.wavecluster.methods.METHODS`, and ``neighbours`` relation and privacy unit.
+    ``alpha`` None is the method's default. With ``choose`` ``"private"`` the technique chooses g
+    and p, and ``grid`` and ``density`` are not read. InputError names the parameter, its value and
+    how to fix it.
     """
 
     method: str = "privthr"
@@ -78,20 +55,9 @@ class Config:
         check_wavelet(self.wavelet)
         check_epsilon(self.epsilon)
         check_alpha(self.counts_share)
-        if self.variant not in ("sound", "published"):
-            raise InputError(
-                f'variant = "{shown(self.variant)}" is unknown: choose sound or published.'
-            )
-        if self.synopsis not in SYNOPSES:
-            raise InputError(
-                f'synopsis = "{shown(self.synopsis)}" is unknown: choose one of '
-                f"{', '.join(SYNOPSES)}."
-            )
-        if self.choose not in CHOOSE.options:
-            raise InputError(
-                f'choose = "{shown(self.choose)}" is unknown: choose one of '
-                f"{', '.join(CHOOSE.options)}."
-            )
+        check_variant(self.variant)
+        check_option("synopsis", self.synopsis, SYNOPSES)
+        check_option("choose", self.choose, CHOOSE.options)
         if self.choose == PRIVATE and self.method not in CHOOSERS:
             raise InputError(
                 f"choose = {PRIVATE}: {self.method} can't choose g and p; set them, or take one of "
@@ -230,15 +196,7 @@ PARAMETERS = (
 
 
 def takes(method: str, *special: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card: those of every technique, after epsilon and special ones.
-
-    Parameters
-    ----------
-    method
-        Supplies the default share for the counts, if it has one.
-    special
-        Names of parameters before those that every technique has.
-    """
+    """Parameters on a method's card: special ones, then those that every technique has."""
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
     choose = (CHOOSE.name,) if method in CHOOSERS else ()

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, flat_cells, grid_shape
@@ -40,15 +41,7 @@ _MOST_GRIDS = 16
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Crossed:
-    """Pairs of a label and a cell of the grid that have records; some m of them.
-
-    Parameters
-    ----------
-    label, cell
-        The label and the flat number of the cell of each pair, shape (m,).
-    records
-        Number of records with this label in this cell, shape (m,).
-    """
+    """Records of each pair of a label and a cell (flat number) that has any: three arrays (m,)."""
 
     label: NDArray[np.intp]
     cell: NDArray[np.intp]
@@ -64,17 +57,13 @@ class Source:
 
     Parameters
     ----------
-    counts
-        True counts M, shape (g, ...), int64.
-    domain
-        Bounds of the grid.
-    n_outside
-        Number of points outside the domain.
-    gather
+    counts, domain
+        True counts M, shape (g, ...), int64; bounds of the grid.
+    n_outside, dropped
+        Points outside the domain; rows left out by the pass that counted stored records.
+    gather, locate
         Returns the points that take part; called once, by the few methods that need more than
-        the counts.
-    locate
-        Returns the positions of the records, if there is a shorter way than from the points.
+        the counts. Returns their positions, if there is a shorter way.
     classes
         Known class of each point that takes part, from 0, shape (n,), for scores alone.
     fixed
@@ -82,14 +71,12 @@ class Source:
     recount
         Counts the records on another grid over the domain, where they stay stored and are read
         anew for each grid; None where they are in memory.
-    dropped
-        Rows left out by the pass that counted stored records.
     """
 
     counts: NDArray[np.int64]
     domain: Domain
     n_outside: int = 0
-    gather: Callable[[], NDArray[np.float64]]
+    gather: Callable[[], Floats]
     locate: Callable[[], WeightedPoints] | None = None
     classes: NDArray[np.intp] | None = None
     fixed: bool = False
@@ -106,26 +93,11 @@ class Source:
         *,
         empty: bool = False,
     ) -> Source:
-        """Lay a grid over a data set.
+        """Lay a grid over a data set. Counts bring their own grid and box.
 
-        Parameters
-        ----------
-        dataset
-            Points or counts. Counts bring their own grid and box.
-        grid
-            Cells per axis.
-        domain
-            Bounds (of counts: the box that they cover); None uses the declared domain of the
-            data set, or else the range of its points (not private).
-        outside
-            ``"clip"`` or ``"drop"``.
-        empty
-            Whether a domain without points is allowed; a release must not reveal this.
-
-        Raises
-        ------
-        InputError
-            If grid, domain and data do not fit together.
+        Without a domain, the declared one of the data set, or else the range of its points (not
+        private). ``empty`` allows a domain without points, which a release must not reveal.
+        InputError if grid, domain and data do not fit together.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -145,7 +117,7 @@ class Source:
         if not empty:
             dataset.check_some_inside(domain, n_outside)
 
-        def gather() -> NDArray[np.float64]:
+        def gather() -> Floats:
             if not n_outside:
                 return points
             if outside == "drop":
@@ -188,13 +160,23 @@ class Source:
             said.append(f"{self.n_outside:,} points lie outside the domain.")
         return said
 
+    def refined(self, most: int) -> NDArray[np.int64]:
+        """Count the records on the finest lattice of up to ``most`` cells a side that refines g.
+
+        A grid that is too fine to refine is itself the lattice, without a pass over the records.
+        """
+        factor = max(1, most // max(self.shape))
+        if factor == 1:
+            return self.counts
+        return quantize(self.points, self.domain, tuple(side * factor for side in self.shape))[0]
+
     @cached_property
     def n(self) -> int:
         """Number of records that take part."""
         return int(self.counts.sum())
 
     @cached_property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """Points that take part, inside the domain, shape (n, d)."""
         return self.gather()
 
@@ -209,13 +191,7 @@ class Source:
         )
 
     def crossed(self, labels: NDArray[np.int32 | np.intp]) -> Crossed:
-        """Count the records of each label in each cell: one pass over the points.
-
-        Parameters
-        ----------
-        labels
-            Labels of the points that take part, from 0, shape (n,).
-        """
+        """Count the records of each label (n,), from 0, in each cell: one pass over the points."""
         total = self.counts.size
         cells = flat_cells(self.points, self.domain, self.shape)
         pairs, records = np.unique(labels.astype(np.intp) * total + cells, return_counts=True)
@@ -227,9 +203,7 @@ class Source:
         assert self.classes is not None  # noqa: S101 - scores against classes need some
         return self.crossed(self.classes)
 
-    def label(
-        self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"
-    ) -> NDArray[np.int32]:
+    def label(self, points: Floats, stages: Stages, outside: Outside = "clip") -> NDArray[np.int32]:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 
@@ -312,16 +286,12 @@ class Stages:
 
     Parameters
     ----------
-    counts
-        M or M', shape (g, ...).
-    average
-        Average subband W or W', one cell per block of 2**level cells.
+    counts, average
+        M or M', shape (g, ...); average subband W or W', one cell per block of 2**level cells.
     threshold
         Density threshold d or d' with its rank.
-    labels
-        Labels grid of the shape of ``average``: 0 not significant, else the cluster.
-    n_clusters
-        Number of clusters.
+    labels, n_clusters
+        Labels grid of the shape of ``average``: 0 not significant, else the cluster; their number.
     wavelet, level
         Wavelet and level of the transform from M to W.
     evidence
@@ -329,7 +299,7 @@ class Stages:
     """
 
     counts: NDArray[np.number]
-    average: NDArray[np.float64]
+    average: Floats
     threshold: Threshold
     labels: NDArray[np.int32]
     n_clusters: int
@@ -381,7 +351,7 @@ class Stages:
         )
 
     @cached_property
-    def details(self) -> tuple[dict[str, NDArray[np.float64]], ...]:
+    def details(self) -> tuple[dict[str, Floats], ...]:
         """Detail subbands of every level, the finest first, keyed "ad", "da", "dd" in 2-D.
 
         Clusters don't need them: they are computed when they are asked for.
@@ -389,7 +359,7 @@ class Stages:
         return detail_subbands(self.counts, self.wavelet, self.level)
 
 
-def transform(counts: NDArray[np.number], config: Config) -> NDArray[np.float64]:
+def transform(counts: NDArray[np.number], config: Config) -> Floats:
     """Average subband of counts for a configuration; checks the level."""
     return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
 
@@ -398,19 +368,12 @@ def cluster(
     counts: NDArray[np.number],
     config: Config,
     *,
-    average: NDArray[np.float64] | None = None,
+    average: Floats | None = None,
     threshold: Threshold | None = None,
 ) -> Stages:
-    """Steps after quantizing: transform, threshold, components.
+    """Steps after quantizing M or M': transform, threshold, components.
 
-    Parameters
-    ----------
-    counts
-        M or M', shape (g, ...).
-    config
-        Wavelet, level and density.
-    average, threshold
-        Subband and threshold, if a technique computes them itself.
+    Subband and threshold are given if a technique computes them itself.
     """
     if average is None:
         average = transform(counts, config)
@@ -434,17 +397,13 @@ class Run:
 
     Parameters
     ----------
-    config
-        Public parameters; g and p as the technique chose them, where it did.
-    stages
-        All stages; of a sound private run they are private results.
-    ledger
-        Spends; empty for the true run.
+    config, decision
+        Public parameters; g and p as the technique chose them, where it did, and how.
+    stages, ledger
+        Of a sound private run all stages are private results. Of the true run there are no spends.
     trace
         Numbers from the true data (Z, the rank of PrivTHREM's threshold): for the owner's
         screen, never for a release.
-    decision
-        How g and p were chosen and what that cost, where the technique chose them.
     worth
         What each p was worth by noisy counts, where the technique chose it.
     """

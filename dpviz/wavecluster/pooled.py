@@ -14,8 +14,9 @@ from itertools import product
 
 import numpy as np
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Axes up to which pools begin at each of the 2^d places; on more, at two opposite ones.
 MOST_AXES = 4
@@ -36,18 +37,11 @@ def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def pooled(released: Released, start: tuple[int, ...]) -> Released:
-    """Releases of the sums over pools, of two counts along each axis.
+    """Releases of the sums over pools, of two counts along each axis from one of :func:`starts`.
 
     Their noise, a sum of independent parts, is taken as two-sided geometric noise of the same
-    variance.
-
-    Parameters
-    ----------
-    released
-        Releases of the counts, shape (g, ...), of which none is low: where some are, the finer
-        noise of the others was chosen by its sign, and sums over both kinds are too small.
-    start
-        One of :func:`starts`.
+    variance. No count may be low: the finer noise of the others would be chosen by its sign, and
+    sums over both kinds are too small.
     """
     sizes = _sums(np.ones(released.noisy.shape), start)
     variance = noise_variance(released.rough_rate)
@@ -66,17 +60,7 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
 
 
 def spread(sums: Floats, start: tuple[int, ...], shape: tuple[int, ...]) -> Floats:
-    """Counts whose pools have these sums, all of a pool alike.
-
-    Parameters
-    ----------
-    sums
-        Shape (m, h, ...): several grids of sums.
-    start
-        One of :func:`starts`.
-    shape
-        Shape of a grid of counts.
-    """
+    """Grids of counts whose pools have these sums (m, h, ...), all of a pool alike."""
     found: Floats = sums / _sums(np.ones(shape), start)
     for axis, (before, side) in enumerate(zip(start, shape, strict=True), start=1):
         found = np.repeat(found, 2, axis=axis).take(range(before, before + side), axis=axis)

@@ -15,14 +15,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
-from dpviz.wavecluster.deconvolution import (
-    Bins,
-    Floats,
-    Released,
-    expectation_maximisation,
-    likelihood,
-)
+from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
 
 #: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in
@@ -62,17 +57,12 @@ SURROUNDINGS = 0.3
 
 
 def likely_counts(samples: Floats) -> Floats:
-    """Samples without the records of the cells that are likeliest to be empty.
+    """Samples (m, g, ...) without the records of the cells that are likeliest to be empty.
 
     As many cells keep theirs as are filled in a sample on average: those that are filled in the
     most samples, with their surroundings. Where small counts are is uncertain, so each sample has
     them in other places, more scattered than the true ones. Every coefficient of a filter whose
     reach holds one of them would be positive, and the rank too large.
-
-    Parameters
-    ----------
-    samples
-        Samples of the counts, shape (m, g, ...).
     """
     filled = (samples > 0).mean(axis=0)
     rank = with_surroundings(filled, SURROUNDINGS)
@@ -85,19 +75,10 @@ def likely_counts(samples: Floats) -> Floats:
 def field_samples(
     released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
 ) -> tuple[Floats, float]:
-    """Samples of the counts given what was released, and how many cells are filled by their law.
+    """Samples (m, g, ...) of the counts given what was released, and how many cells are filled.
 
-    Parameters
-    ----------
-    released, density, generator
-        As in :func:`dpviz.wavecluster.significant.estimate`.
-    sweeps
-        Sweeps over all cells; None takes as many as the number of cells allows.
-
-    Returns
-    -------
-    samples, filled
-        Shape (samples, g, ...); number of filled cells, see :func:`_first_prior`.
+    Arguments as in :func:`dpviz.wavecluster.significant.estimate`; without a number of sweeps over
+    all cells, as many as the number of cells allows. The number of filled cells is by their law.
     """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
@@ -140,12 +121,7 @@ def sweeps_of(cells: int) -> int:
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Prior that all cells share, and how many cells are filled.
-
-    Of the shares of zeros that are tried, the prior is that of the likeliest. The number of filled
-    cells is a mean over all of them: where noise hides small counts, many shares are nearly as
-    likely, and the likeliest one has too few filled cells.
-    """
+    """Prior of the likeliest share of zeros, and the filled cells as a mean over all shares."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
@@ -183,14 +159,10 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
 
 
 def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
-    """Cells that touch each cell, corners included, and their weights.
+    """Flat numbers of the cells that touch each cell, corners included, and their weights.
 
-    On more than ``MOST_AXES`` axes only those that share a face: corners would be too many.
-
-    Returns
-    -------
-    near, weights
-        Flat numbers, shape (cells, m), -1 beyond the grid; shape (m,). m is 3^d - 1, or 2 d.
+    Shapes (cells, m), -1 beyond the grid, and (m,) with m = 3^d - 1. On more than ``MOST_AXES``
+    axes only those that share a face, m = 2 d: corners would be too many.
     """
     index = np.full([side + 2 for side in shape], -1)
     index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
@@ -213,13 +185,9 @@ def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
 def within(low: float, high: float, noisy: float, rate: float, pick: float) -> float:
     """A count from low to below high, given the noisy one, if all of these were as likely before.
 
-    Its probability is that of the noise, two-sided geometric of this rate.
-
-    Parameters
-    ----------
-    pick
-        A uniform number in [0, 1): the place in the distribution, whose order is from the noisy
-        count downwards, then from there upwards.
+    Its probability is that of the noise, two-sided geometric of this rate. ``pick`` in [0, 1) is
+    the place in the distribution, whose order is from the noisy count downwards, then upwards from
+    it.
     """
     below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
     above = high - low - below
@@ -270,25 +238,17 @@ def gibbs(
 
     Parameters
     ----------
-    noisy, rates
-        Noisy count and rate of each kind of release, shape (m,).
-    chances, parts
-        Likelihood of each bin, and cumulated likelihood of the parts, for each kind of release,
-        shapes (m, J) and (m, I).
-    row
-        Kind of each cell, shape (cells,).
+    noisy, rates, chances, parts
+        Of each kind of release: noisy count and rate, shape (m,); likelihood of each bin, and
+        cumulated likelihood of the parts, shapes (m, J) and (m, I).
+    row, bin_of
+        Kind of each cell, and the bins to start from, which change: shape (cells,).
     first, edges
         Parts of the bins and their edges, as in :class:`Bins`.
-    bin_of
-        Bins to start from, shape (cells,); changed.
-    prior, height
-        Shape (J,).
-    near, weights
-        As from :func:`neighbours`.
-    small
-        Bins from 1 to below this are small.
-    found
-        Samples to fill, shape (samples, cells).
+    prior, height, near, weights
+        Shape (J,); as from :func:`neighbours`.
+    small, found
+        Bins from 1 to below this are small; samples to fill, shape (samples, cells).
     """
     cells, bins = row.size, chances.shape[1]
     tables = np.empty((TABLES, bins))

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
-
 from dpviz.family.score import (
     CLASS_SCORES,
     INFORMATION,
@@ -20,57 +13,6 @@ from dpviz.family.score import (
     table_likeness,
 )
 from dpviz.metrics import matching
-from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Run, Stages
-
-if TYPE_CHECKING:
-    from dpviz.wavecluster.truth import Truth
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """A result and the true run; values that several scores need are computed once.
-
-    Parameters
-    ----------
-    truth
-        True run on the same grid.
-    stages
-        The result.
-    run, seed
-        Run and seed of the result, if there is a run; None and 0 are enough for scores of the
-        two label grids.
-    """
-
-    truth: Truth
-    stages: Stages
-    run: Run | None = None
-    seed: int = 0
-
-    @property
-    def drawn(self) -> Run:
-        """The run that the result comes from."""
-        assert self.run is not None  # noqa: S101 - scores of label grids alone need none
-        return self.run
-
-    @cached_property
-    def table(self) -> NDArray[np.int64]:
-        """Records by true and by private cluster."""
-        return matching.contingency(
-            self.truth.stages.labels, self.stages.labels, self.truth.records
-        )
-
-    @cached_property
-    def class_table(self) -> NDArray[np.int64]:
-        """Records by known class and by private cluster; noise is a cluster of its own."""
-        return self.truth.class_table(self.stages)
-
-    @cached_property
-    def agreement(self) -> dict[str, float]:
-        """OCM and 2CE: private runs on ten training parts."""
-        config: Config = self.drawn.config
-        return self.truth.agreement(config, self.seed)
-
 
 _PAPER = "Chen, Yu, Chirkova 2015"
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpviz.wavecluster.deconvolution import Floats, Released
+from dpviz.base.arrays import Floats
+from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
 from dpviz.wavecluster.pooled import pooled, spread, starts
@@ -52,16 +53,9 @@ Transform = Callable[[Floats], Floats]
 class Chances:
     """What samples tell of the cells.
 
-    Parameters
-    ----------
-    chance
-        Chance of each cell of the subband of being significant.
-    expected
-        Number of significant cells to expect, from the law of all counts.
-    positive
-        Number of positive coefficients, median over the samples.
-    threshold
-        Threshold in the subband, median over the samples.
+    ``chance`` is that of each cell of the subband of being significant; ``expected`` the number of
+    significant cells to expect, from the law of all counts. Number of positive coefficients and
+    threshold are medians over the samples.
     """
 
     chance: Floats
@@ -84,17 +78,14 @@ class Estimate:
 
     Parameters
     ----------
-    mask
+    mask, evidence
         Significant cells of the subband; none of them where the releases show no structure
-        although they would.
-    evidence
-        What the releases show.
+        although they would. What the releases show.
     mean
         Mean of the counts given the releases, shape of the releases.
-    positive
-        Number of positive coefficients, median over the samples of single counts.
-    threshold
-        Threshold in the subband, the same; infinity where nothing was found.
+    positive, threshold
+        Number of positive coefficients and threshold in the subband, medians over the samples of
+        single counts; infinity where nothing was found.
     """
 
     mask: NDArray[np.bool_]
@@ -112,21 +103,11 @@ def estimate(
     *,
     pools: bool = True,
 ) -> Estimate:
-    """Significant cells given what was released.
+    """Significant cells given what was released of counts (g, ...).
 
-    Parameters
-    ----------
-    released
-        Releases of the counts, shape (g, ...).
-    density
-        p in (0, 1).
-    generator
-        Randomness of the samples.
-    transform
-        From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
-        wanted.
-    pools
-        Whether pooled counts may have a say: not where the wavelet blurs the counts anyway.
+    ``transform`` leads from samples of the counts, shape (m, g, ...), to those of the subband whose
+    cells are wanted. ``pools``: whether pooled counts may have a say, not where the wavelet blurs
+    the counts anyway.
     """
     samples, filled = field_samples(released, density, generator)
     single = chances(samples, samples, filled, density, transform)
@@ -159,18 +140,10 @@ def estimate(
 def chances(
     cells: Floats, counts: Floats, filled: float, density: float, transform: Transform
 ) -> Chances:
-    """Chances of the subband's cells by samples.
+    """Chances of the subband's cells by samples of the counts, shape (m, g, ...).
 
-    Parameters
-    ----------
-    cells
-        Samples of the counts, shape (m, g, ...).
-    counts
-        Those that were drawn: the same, or pooled ones.
-    filled
-        How many of these are filled by their law.
-    density, transform
-        As in :func:`estimate`.
+    ``counts`` are those that were drawn, the same or pooled ones, of which ``filled`` are filled by
+    their law.
     """
     bands = transform(cells)
     flat = bands.reshape(len(bands), -1)
@@ -210,7 +183,6 @@ def pooled_chances(
 
 
 def _mean(found: Sequence[Chances]) -> Chances:
-    """Mean of several looks at the same cells."""
     return Chances(
         chance=np.mean([one.chance for one in found], axis=0),
         expected=float(np.mean([one.expected for one in found])),

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.base.arrays import Floats
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Standard deviations of the Gaussian weights, in cells: from hardly any smoothing on, each sqrt(2)
 #: times as wide as the last. Wider ones hardly ever have the least risk.

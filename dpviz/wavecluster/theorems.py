@@ -20,9 +20,10 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.rank import rank_of
@@ -33,8 +34,10 @@ from dpviz.wavecluster.wavelet import coefficient_weights, sensitivity
 #: Failure probability of each part of a theorem where none is given.
 OMEGA = 0.05
 
-#: Number of the theorem about each technique, as the paper's text counts them.
-THEOREMS = {"privqt": 4, "privthr": 5, "privthrem": 6}
+#: Number of the theorem about each technique that has one, as the paper's text counts them.
+THEOREMS = {
+    name: method.card.theorem for name, method in METHODS.items() if method.card.theorem is not None
+}
 
 #: Names of Haar's wavelet, for which the theorems are stated.
 _HAAR = ("haar", "db1")
@@ -49,33 +52,26 @@ class KBounds:
 
     Parameters
     ----------
-    theorem
-        4, 5 or 6.
-    omega
-        Failure probability of each part.
+    theorem, omega
+        4, 5 or 6; failure probability of each part.
     promise
         Share of the draws that the proof puts between both ends, at least; NaN with other
         wavelets than Haar, for which nothing is proved.
-    low, high
-        k'_min and k'_max.
-    most
-        Largest k' that is possible at all; the smallest is 0.
+    low, high, most
+        k'_min and k'_max; largest k' that is possible at all, the smallest is 0.
     eta1, eta2
         As printed; of Theorem 6 at least 0, below which its proof does not reach.
     theta
         E|L'_n|, expected number of positive coefficients that noise turns non-positive; NaN in
         Theorem 6, which does without.
-    beta
-        Bound of the noise on |Z|/2; NaN but in Theorem 5.
-    gamma
-        Width of the margin in W around the bounds; NaN where the paper gives none.
+    beta, gamma
+        Bound of the noise on |Z|/2, NaN but in Theorem 5; width of the margin in W around the
+        bounds, NaN where the paper gives none.
     surplus
         (1 - p) |Z| / 2, the k' that PrivQT has too much on average where theta is 0.
-    sure_above, never_below
+    sure_above, never_below, largest
         Coefficients of L above the first are all found significant, and none below the second:
-        each with the probability ``printed``.
-    largest
-        Largest coefficient.
+        each with the probability ``printed``. Largest coefficient.
     """
 
     theorem: int
@@ -132,7 +128,7 @@ class KBounds:
             return "It is stated for Haar: with this wavelet it promises nothing."
         return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
 
-    def inside(self, ranks: NDArray[np.float64]) -> float:
+    def inside(self, ranks: Floats) -> float:
         """Share of the draws with k' between both ends; NaN without draws."""
         low, high = self.ends
         return float(np.mean((ranks >= low) & (ranks <= high))) if len(ranks) else math.nan
@@ -150,44 +146,28 @@ def check_omega(omega: float) -> float:
 
 
 def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
-    """Bounds that the theorem on a technique gives for k'.
+    """Bounds that the theorem on a technique gives for k'; None of a technique without a theorem.
 
-    Parameters
-    ----------
-    truth
-        True run on the same grid.
-    config
-        Technique and parameters. Neighbours of several records, and wavelets with a larger
-        sensitivity, have more noise: the theorem then holds with the smaller epsilon that gives
-        this noise to one record.
-    omega
-        Failure probability of each part, between 0 and 1.
-
-    Returns
-    -------
-    KBounds
-        None of a technique without a theorem.
-
-    Raises
-    ------
-    InputError
-        If omega is no failure probability.
+    Neighbours of several records, and wavelets with a larger sensitivity, have more noise: the
+    theorem then holds with the smaller epsilon that gives this noise to one record. InputError if
+    omega, the failure probability of each part, is none.
 
     Notes
     -----
     Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
     """
     check_omega(omega)
-    if config.method not in THEOREMS:
+    theorem = THEOREMS.get(config.method)
+    if theorem is None:
         return None
     true = truth.stages
     k, positive, empty = _rank(true), true.threshold.positive, true.threshold.nonpositive
     share = 1 - config.density
-    counts = config.counts_share if config.method != "privqt" else 1.0
+    counts = 1.0 if theorem == 4 else config.counts_share
     eps1 = counts * config.epsilon / config.neighbours.multiplier
     surplus = share * empty / 2
     theta, beta = math.nan, math.nan
-    if config.method == "privthrem":
+    if theorem == 6:
         eta1, eta2 = _eta_of_draw(truth, config, omega)
         low, high, most, promise = k - eta1, k + eta2, positive, 1 - 2 * omega
     else:
@@ -196,7 +176,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
         theta = lost(true, truth.source.shape, 1 / eps1)
         most, promise = rank_of(config.density, positive + empty), 1 - 2 * omega
         down, up = eta1 - theta, eta2 - theta
-        if config.method == "privthr":
+        if theorem == 5:
             beta = 2 / _second(truth, config) * math.log(1 / omega)
             down, up, promise = down - empty / 2 - beta, up - empty / 2 + beta, 1 - 3 * omega
         low, high = k + share * down, k + share * up
@@ -205,7 +185,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
     values = positive_values(true.average)
     promise = max(promise, 0.0) if true.wavelet in _HAAR else math.nan
     return KBounds(
-        theorem=THEOREMS[config.method], omega=omega, promise=promise, low=low,
+        theorem=theorem, omega=omega, promise=promise, low=low,
         high=high, most=most, eta1=eta1, eta2=eta2, theta=theta, beta=beta, gamma=gamma,
         surplus=surplus, sure_above=_at_rank(values, low) + gamma,
         never_below=_at_rank(values, high) - gamma, largest=float(values.max(initial=0.0)),
@@ -213,7 +193,6 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
 
 
 def _rank(true: Stages) -> int:
-    """K of the true run."""
     assert true.threshold.k is not None  # noqa: S101 - only a private rank is secret
     return true.threshold.k
 
@@ -221,7 +200,7 @@ def _rank(true: Stages) -> int:
 def _second(truth: Truth, config: Config) -> float:
     """Budget eps2 of the threshold that would give the same noise to one record and Haar."""
     bound = sensitivity(config.wavelet, config.level, truth.source.shape, config.density)
-    sound = config.method == "privthrem" and config.variant == "sound"
+    sound = THEOREMS[config.method] == 6 and config.variant == "sound"
     changed = bound.rank if sound else bound.nonpositive
     left = config.epsilon - config.counts_share * config.epsilon
     return left / (changed * config.neighbours.multiplier)
@@ -244,7 +223,7 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
     return max(eta1, 0.0), max(eta2, 0.0)
 
 
-def _at_rank(values: NDArray[np.float64], rank: float) -> float:
+def _at_rank(values: Floats, rank: float) -> float:
     """W of a rank in L, largest first: 0 beyond the last, infinity before the first."""
     place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
     if place < 1:
@@ -258,19 +237,8 @@ def _at_rank(values: NDArray[np.float64], rank: float) -> float:
 def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     """Theta = E|L'_n|: expected number of positive coefficients that noise turns non-positive.
 
-    Parameters
-    ----------
-    true
-        Stages of the true run.
-    shape
-        Cells per axis of the counts.
-    scale
-        b of the noise Lap(b) on every count.
-
-    Returns
-    -------
-    theta
-        Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell.
+    Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell, with noise
+    Lap(scale) on every count of a grid of this shape.
 
     Notes
     -----
@@ -291,21 +259,12 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     return total
 
 
-def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(sum of weights times independent Lap(1) <= -value), for values > 0.
+def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
+    """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
-    Parameters
-    ----------
-    axes
-        Positive weights along each axis; the weights are all products of one of each.
-    values
-        Shape (m,).
-
-    Notes
-    -----
-    With one weight the law is Laplace's. Otherwise the characteristic function is integrated
-    numerically (Davies 1973); step and end are chosen so that the error stays below
-    ``TAIL_ERROR``.
+    The weights are all products of one positive weight of each axis. With one weight the law is
+    Laplace's. Otherwise the characteristic function is integrated numerically (Davies 1973); step
+    and end are chosen so that the error stays below ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
         weight = math.prod(one for (one,) in axes)
@@ -318,9 +277,7 @@ def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> ND
 
 
 @lru_cache(maxsize=4096)
-def _integral(
-    axes: tuple[tuple[float, ...], ...],
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Floats]:
     """Reach of the noise, and nodes and factors of the integral for its tail."""
     weights = np.sort([math.prod(one) for one in product(*axes)])
     # Chernoff: P(N > x) <= E[exp(s N)] exp(-s x), for the best s of some.
@@ -340,6 +297,6 @@ def _integral(
     return reach, nodes, factors
 
 
-def _characteristic(weights: NDArray[np.float64], node: float) -> float:
+def _characteristic(weights: Floats, node: float) -> float:
     """E[exp(i t N)] of the noise at t, which is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

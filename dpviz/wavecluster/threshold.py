@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.wavelet import ZERO
@@ -19,18 +20,14 @@ class Threshold:
 
     Parameters
     ----------
-    k
-        Rank of the threshold among the positive coefficients, or None if the rank is secret
-        (PrivTHREM).
-    value
+    k, value
+        Rank of the threshold among the positive coefficients, None if it is secret (PrivTHREM).
         d: a cell is significant when W >= d; infinity if no cell can be significant.
     positive, nonpositive
         len(L) and Z of the subband that the threshold is applied to.
-    pruned
-        Number of the smallest positive coefficients that are left out before the rank is taken
-        (PrivTHR).
-    estimate
-        Z', the noisy number of non-positive coefficients of the true subband (PrivTHR).
+    pruned, estimate
+        Of PrivTHR: number of the smallest positive coefficients that are left out before the rank
+        is taken; Z', the noisy number of non-positive coefficients of the true subband.
     sampled
         Whether rank and threshold are medians over samples of the subband (Two-stage). Then
         significant cells are those of a mask, and the subband shows means over the samples: no
@@ -62,20 +59,13 @@ def check_density(density: float) -> float:
     return float(density)
 
 
-def positive_values(average: NDArray[np.float64]) -> NDArray[np.float64]:
+def positive_values(average: Floats) -> Floats:
     """L: the positive coefficients in ascending order."""
     return np.sort(average[average >= ZERO], axis=None)
 
 
-def density_threshold(average: NDArray[np.float64], density: float) -> Threshold:
+def density_threshold(average: Floats, density: float) -> Threshold:
     """Threshold of the plain pipeline: d is the k-th largest positive coefficient.
-
-    Parameters
-    ----------
-    average
-        Average subband W, any shape.
-    density
-        p in (0, 1), a share, not a percentage.
 
     Notes
     -----
@@ -87,6 +77,6 @@ def density_threshold(average: NDArray[np.float64], density: float) -> Threshold
     return Threshold(k=k, value=value, positive=values.size, nonpositive=average.size - values.size)
 
 
-def significant_cells(average: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+def significant_cells(average: Floats, value: float) -> NDArray[np.bool_]:
     """Mask of the cells with W >= d."""
     return average >= value

@@ -14,21 +14,13 @@ from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source
-from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation
-from dpviz.wavecluster.truth import Truth, run, true_config
+from dpviz.wavecluster.scores import QUICK, RANK, SCORES
+from dpviz.wavecluster.truth import Evaluation, Truth, run, true_config
 
 
 @dataclass(frozen=True, eq=False)
 class WaveClusterTrial:
-    """A WaveCluster technique on a grid.
-
-    Parameters
-    ----------
-    truth
-        True run on the grid.
-    config
-        Technique and parameters.
-    """
+    """A WaveCluster technique on a grid, with the true run there."""
 
     truth: Truth
     config: Config
@@ -95,10 +87,7 @@ class WaveClusterTrial:
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Run], NDArray[np.int64]]:
         """Return the function from a draw to its contingency table with labels of the records.
 
-        Parameters
-        ----------
-        reference
-            Labels of the records, shape (n,), of any grid; -1 = noise.
+        The labels (n,) are of any grid; -1 = noise.
         """
         table_of: dict[Truth, Callable[[Any], NDArray[np.int64]]] = {}
         # Draws that choose p alone share the pass over the records.

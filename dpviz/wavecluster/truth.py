@@ -21,32 +21,17 @@ from dpviz.metrics.matching import contingency
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import NoiseSource, SeededNoise
 from dpviz.wavecluster.heldout import Folds, agreement
-from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.methods import METHODS, NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
-from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
+from dpviz.wavecluster.scores import OF_LABELS, SCORES
 
 #: Number of true runs at other g and p that are kept.
 _MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
-    """Run the configured method once.
-
-    Parameters
-    ----------
-    source
-        Data under its domain and grid.
-    config
-        Public parameters.
-    noise
-        Source of the noise.
-
-    Raises
-    ------
-    InputError
-        If the method does not exist, or the level does not fit.
-    """
+    """Run the configured method once; InputError if it is unknown, or the level does not fit."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)
@@ -57,12 +42,7 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
 class Truth:
     """The true run on a source, and the values that scores need from it.
 
-    Parameters
-    ----------
-    source
-        Data under its domain and grid.
-    config
-        Only density, wavelet and level matter here.
+    Of the configuration only density, wavelet and level matter.
     """
 
     source: Source
@@ -103,13 +83,7 @@ class Truth:
         return tuple(cluster(part.counts, self.config) for part in self.folds.training)
 
     def tables(self, crossed: Crossed) -> Callable[[Stages], NDArray[np.int64]]:
-        """Return the function from stages on this grid to the table of labels and their clusters.
-
-        Parameters
-        ----------
-        crossed
-            Records of each label in each cell of the grid.
-        """
+        """Return the function from stages on this grid to the table of labels and clusters."""
         level, shape = self.config.level, self.stages.labels.shape
         fine = np.unravel_index(crossed.cell, self.source.shape)
         cell = np.ravel_multi_index([axis >> level for axis in fine], shape)
@@ -136,10 +110,7 @@ class Truth:
     ) -> dict[str, float]:
         """OCM and 2CE of one seed: a fresh private run on each of the ten training parts.
 
-        Raises
-        ------
-        Cancelled
-            Before a run, if the computation should stop.
+        Raises Cancelled before a run, if the computation should stop.
         """
         parts = self.folds.training
         work = Work(len(parts), "runs", cancelled=cancelled)
@@ -153,10 +124,44 @@ class Truth:
         return {"ocm": ocm, "two_ce": two_ce}
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A result and the true run; values that several scores need are computed once.
+
+    Scores of the two label grids need neither run nor seed.
+    """
+
+    truth: Truth
+    stages: Stages
+    run: Run | None = None
+    seed: int = 0
+
+    @property
+    def drawn(self) -> Run:
+        """The run that the result comes from."""
+        assert self.run is not None  # noqa: S101 - scores of label grids alone need none
+        return self.run
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return contingency(self.truth.stages.labels, self.stages.labels, self.truth.records)
+
+    @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster; noise is a cluster of its own."""
+        return self.truth.class_table(self.stages)
+
+    @cached_property
+    def agreement(self) -> dict[str, float]:
+        """OCM and 2CE: private runs on ten training parts."""
+        return self.truth.agreement(self.drawn.config, self.seed)
+
+
 def true_config(config: Config) -> Config:
     """Return the settings of the true run, with defaults for all others: a key for caches."""
     return replace(
-        Config(method="wavecluster"),
+        Config(method=NOISE_FREE),
         density=config.density,
         wavelet=config.wavelet,
         level=config.level,

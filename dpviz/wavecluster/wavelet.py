@@ -22,6 +22,7 @@ import pywt
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
 from dpviz.wavecluster.rank import rank_of
@@ -70,24 +71,14 @@ def sums_blocks(wavelet: str) -> bool:
     return len(taps) == 2 and taps[0] == taps[1]
 
 
-def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> NDArray[np.float64]:
-    """Average subband W of the counts M: the low-pass part along every axis.
+def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Floats:
+    """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
-    Parameters
-    ----------
-    counts
-        Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
-    wavelet, level
-        Name of a discrete wavelet of PyWavelets; number of times that it is applied.
-
-    Returns
-    -------
-    W
-        Shape (ceil(g / 2**level), ...). The values of ``pywt.wavedecn(...,
-        mode="periodization")[0]``, re-indexed cyclically so that a coefficient has the position
-        of the cells with its largest weights: PyWavelets delays asymmetric filters (coif17 by
-        8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is set to 0 and
-        the last bits are rounded, so that coefficients with equal exact values are equal.
+    Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
+    those of ``pywt.wavedecn(..., mode="periodization")[0]``, re-indexed cyclically so that a
+    coefficient has the position of the cells with its largest weights: PyWavelets delays asymmetric
+    filters (coif17 by 8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is
+    set to 0 and the last bits are rounded, so that coefficients with equal exact values are equal.
 
     Notes
     -----
@@ -111,7 +102,7 @@ def _gain(steps: int) -> float:
 
 
 @lru_cache(maxsize=512)
-def _axis_weights(wavelet: str, level: int, padded: int) -> NDArray[np.float64]:
+def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     """Weights of the average coefficients of one axis, which sum to 1.
 
     Coefficient i gives the cell (2**level * i + start - v) mod ``padded`` the weight v of the
@@ -162,13 +153,8 @@ def coefficient_weights(
     """Absolute weights of the counts in the average coefficients of one axis.
 
     Coefficients with the same weights, in any order, are of one kind: all of them, unless the
-    side is padded.
-
-    Returns
-    -------
-    weights, kind
-        Weights of each kind, without those that are 0; kind of each coefficient,
-        shape (ceil(side / 2**level),).
+    side is padded. Returns the weights of each kind, without those that are 0, and the kind of each
+    coefficient, shape (ceil(side / 2**level),).
     """
     matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
     # Short filters that wrap around have entries that add up.
@@ -179,23 +165,12 @@ def coefficient_weights(
 
 def detail_subbands(
     counts: NDArray[np.number], wavelet: str, level: int
-) -> tuple[dict[str, NDArray[np.float64]], ...]:
-    """Detail subbands of every level, the finest (level 1) first.
+) -> tuple[dict[str, Floats], ...]:
+    """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
-    Parameters
-    ----------
-    counts
-        Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
-    wavelet, level
-        As in :func:`average_subband`.
-
-    Returns
-    -------
-    details
-        One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first
-        axis and takes differences along the second, and so on. The bands of level j have the
-        padded sides divided by 2**j, and each coefficient has the position of the cells with
-        its largest weights.
+    One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and
+    takes differences along the second, and so on. The bands of level j have the padded sides
+    divided by 2**j, and each coefficient has the position of the cells with its largest weights.
 
     Notes
     -----
@@ -204,10 +179,10 @@ def detail_subbands(
     first. So with the first axis to the right and the second upwards, LH shows horizontal edges
     (H), HL vertical ones (V) and HH diagonal ones (D).
     """
-    band: NDArray[np.float64] = np.asarray(pad(counts, level), dtype=float)
+    band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
     for one in range(1, level + 1):
-        bands: Mapping[str, NDArray[np.float64]] = pywt.dwtn(band, wavelet, mode=_MODE)
+        bands: Mapping[str, Floats] = pywt.dwtn(band, wavelet, mode=_MODE)
         band = bands["a" * counts.ndim]
         lag = {"a": delay(wavelet, one), "d": detail_delay(wavelet, one)}
         axes = tuple(range(counts.ndim))
@@ -221,7 +196,7 @@ def detail_subbands(
     return tuple(found)
 
 
-def _snapped(band: NDArray[np.float64]) -> NDArray[np.float64]:
+def _snapped(band: Floats) -> Floats:
     """Round the last bits and set residue to 0; both keep the order of values."""
     band = np.round(band, 9)
     band[np.abs(band) < ZERO] = 0.0
@@ -273,10 +248,8 @@ class Sensitivity:
 
     Parameters
     ----------
-    average
-        W itself, largest L1 change.
-    nonpositive
-        Z, the number of non-positive coefficients.
+    average, nonpositive
+        W itself, largest L1 change; Z, the number of non-positive coefficients.
     rank
         rank(x) - k, the score of PrivTHREM's exponential mechanism.
     positive_cells, negative_cells
@@ -292,24 +265,13 @@ class Sensitivity:
 
 @lru_cache(maxsize=512)
 def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float) -> Sensitivity:
-    """Sensitivities of W, Z and the rank on one grid shape, always computed.
+    """Sensitivities of W, Z and the rank on one grid shape for p, always computed.
 
-    Parameters
-    ----------
-    wavelet, level
-        As in :func:`average_subband`.
-    shape
-        Cells per axis of the counts; short sides wrap long filters around.
-    density
-        p, the share of positive coefficients that are not significant.
-
-    Notes
-    -----
-    The transform is separable: the response to a record is the outer product of one
-    response per axis, one for each of the 2**level phases. With n+ and n- the positive
-    and negative coefficients of a response, Z changes by at most max(n+, n-). The rank
-    of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other
-    way, so the score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
+    Short sides wrap long filters around. The transform is separable: the response to a record is
+    the outer product of one response per axis, one for each of the 2**level phases. With n+ and n-
+    the positive and negative coefficients of a response, Z changes by at most max(n+, n-). The rank
+    of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other way, so the
+    score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
     This also holds in floating point. On every axis, a coefficient is a sum of weight * value in a
     fixed order. Rounded sums and products by a positive constant never fall when a value rises. So

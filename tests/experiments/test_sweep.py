@@ -36,7 +36,7 @@ from dpviz.experiments.sweep import (
     summary,
 )
 from dpviz.families import FAMILIES, SCORES, trial_of
-from dpviz.family.family import Family
+from dpviz.family.family import AbstractFamily
 from dpviz.family.score import OF_CLASSES
 from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
@@ -271,8 +271,8 @@ def test_the_true_run_is_computed_once_for_all_settings_that_share_it(monkeypatc
         built.append((dataset.name, type(config).__name__))
         return build(family, dataset, config, *rest)
 
-    build = Family.build
-    monkeypatch.setattr(Family, "build", counted)
+    build = AbstractFamily.build
+    monkeypatch.setattr(AbstractFamily, "build", counted)
     run_sweep(plan())
     assert built == [(name, kind) for name in ("one", "two") for kind in ("KMeansConfig", "Config")]
 

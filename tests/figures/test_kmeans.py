@@ -27,7 +27,7 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise, Silenced
 from dpviz.ui.widgets.live_figure import encode
 
-WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")
+WITH_PATH = tuple(name for name, one in KMEANS.items() if one.card.parameter("start"))
 
 #: Sound methods that release a noisy grid with their default start.
 WITH_GRID = ("dpkmeanspp", "dpkmeansup", "contour", "eugkm", "hybrid", "dprefine")
@@ -141,7 +141,9 @@ def in_browser(shown):
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_view_is_valid_plotly_with_words(method, mode):
     one = scene(method, mode=mode)
-    assert ("chain" in views_of(one.private)) == (method == "mcmc")
+    # Only a Markov chain has a temperature.
+    chains = KMEANS[method].card.parameter("temperature") is not None
+    assert ("chain" in views_of(one.private)) == chains
     assert ("grid" in views_of(one.private)) == (method in WITH_GRID)
     for view in views_of(one.private):
         shown = panels(one, view)

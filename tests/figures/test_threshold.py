@@ -13,11 +13,10 @@ from dpviz.figures.raster import Raster
 from dpviz.figures.threshold import Law, SortedList, threshold_frame, threshold_panels, told
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
 from dpviz.privacy.noise_source import SeededNoise
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run
-
-METHODS = ("wavecluster", "baseline", "privqt", "privthr", "privthrem", "twostage")
 
 #: The chance that a correct law is refused.
 FALSE_ALARM = 1e-6

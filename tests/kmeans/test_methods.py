@@ -250,13 +250,15 @@ def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> N
         assert records.domain.contains(centers).all()
     rows = [tuple(row) for row in found.centers.tolist()]
     assert rows == sorted(rows)
-    assert (found.before is not None) == (found.chain is not None) == (config.method == "mcmc")
+    card = KMEANS[config.method].card
+    assert (found.before is not None) == card.post_processes
+    assert (found.chain is not None) == (config.temperature is not None)
     if found.path:
         end = found.centers if found.before is None else found.before
         np.testing.assert_array_equal(found.path[-1], end)
         assert [tuple(row) for row in end.tolist()] == sorted(map(tuple, end.tolist()))
     assert bool(found.path) == (config.method in STARTING or bool(found.iterations))
-    assert bool(found.decision) == (config.method in ("hybrid", "dprefine"))
+    assert bool(found.decision) == card.decides
 
 
 def budget_of(found: KMeansRun) -> float:

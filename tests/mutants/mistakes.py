@@ -706,6 +706,16 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
+        "kmeans/methods/gupt.py",
+        "kmeans/test_stored.py",
+        blocks_of_records_are_read_in_passes=("    needs_all_records=True,\n", ""),
+    ),
+    **_of(
+        "kmeans/methods/mcmc.py",
+        "kmeans/test_methods.py",
+        a_chain_is_no_post_processing=("    post_processes=True,\n", ""),
+    ),
+    **_of(
         "kmeans/methods/kmeans.py",
         "kmeans/test_few_points.py",
         equal_centres_stay=("if apart.min() > _EQUAL:", "if True:"),

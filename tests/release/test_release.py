@@ -27,14 +27,13 @@ from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.commands.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.grid.domain import Domain
-from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.noise_source import SeededNoise
-from dpviz.privacy.secure import LATTICE, NESTED, SecureAccountant
+from dpviz.privacy.secure import NESTED, SecureAccountant
 from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
@@ -784,7 +783,7 @@ def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
             0.7, null_sets=1
         )["privacy"]
         units = {one["unit"] for one in ledger["ledger"] if one["mechanism"] != NESTED}
-        assert units == ({LATTICE} if name in KMEANS or name == "privthr" else {1.0})
+        assert units == {family_of(name).methods[name].unit}
 
 
 # -- what somebody would try who wants to break the promise -------------------------------

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.data.dataset import Dataset
 from dpviz.grid.domain import Domain
 from dpviz.metrics.matching import dsg_c
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster import significant
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.deconvolution import Released, noise_variance
 from dpviz.wavecluster.methods.twostage import release
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

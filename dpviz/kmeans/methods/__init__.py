@@ -37,3 +37,12 @@ METHODS = registry(
     seconds=0.025,
     unit=LATTICE,
 )
+
+#: Default method.
+FIRST = "dprefine"
+
+#: Methods that a comparison begins with: their draws are quick.
+COMPARED = ("dplloyd", "eugkm", "hybrid", "dprefine")
+
+#: The method without noise.
+NOISE_FREE = next(name for name, method in METHODS.items() if not method.card.spends)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.grid import noisy_grid
 from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
@@ -113,20 +111,20 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return replace(run, grid=grid)
 
 
-def by_contour(points: NDArray[np.float64], weights: NDArray[np.float64] | None) -> ClusterBudgets:
+def by_contour(points: Floats, weights: Floats | None) -> ClusterBudgets:
     """Rule that splits an iteration's budget by the simplified silhouettes of points (n, d)."""
 
-    def deal(centers: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    def deal(centers: Floats, epsilon: float) -> Floats:
         return dealt(simplified_silhouettes(points, centers, weights), epsilon)
 
     return deal
 
 
-def dealt(contours: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+def dealt(contours: Floats, epsilon: float) -> Floats:
     """Budgets (K,) of clusters with contour coefficients S_k, at most the iteration's epsilon.
 
     eps_tk = eps_t (1 + S_k - min S) / (1 + max S - min S): a reconstruction, see the card.
     """
     gain = 1 + contours - contours.min()
-    budgets: NDArray[np.float64] = epsilon * gain / gain.max()
+    budgets: Floats = epsilon * gain / gain.max()
     return budgets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import BY_ORDER, KEEPING, SOUND
@@ -66,6 +66,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return lloyd(records, config, accountant, settled=partial(resting, span=span))
 
 
-def resting(before: NDArray[np.float64], after: NDArray[np.float64], *, span: float) -> bool:
+def resting(before: Floats, after: Floats, *, span: float) -> bool:
     """Whether the scaled centres (K, d) together moved by less than the published threshold."""
     return float(np.linalg.norm(after - before, axis=1).sum()) / span < THRESHOLD

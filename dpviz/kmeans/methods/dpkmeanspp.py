@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, RAW_START, SOUND
@@ -85,7 +83,7 @@ def as_printed(records: Records, config: KMeansConfig) -> Settled | None:
         return None
     space = space_of(records, config)
 
-    def settled(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    def settled(before: Floats, after: Floats) -> bool:
         error = records.wcss(space, before)
         return abs(error - records.wcss(space, after)) <= SETTLED * error
 

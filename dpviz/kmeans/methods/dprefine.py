@@ -113,6 +113,8 @@ CARD = Card(
         ),
     ),
     parameters=takes("dprefine"),
+    decides=True,
+    coarser="on a coarse grid",
     deviations=(
         "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
         "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
@@ -186,10 +188,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 def few(ndim: int, records: float) -> bool:
     """Whether records are few: a grid keeps its cells whole, and one residual step is enough.
 
-    Parameters
-    ----------
-    records
-        Records per cluster, over the noise of a count.
+    ``records`` are those per cluster, over the noise of a count.
     """
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.grid import SIZE_SHARE
 from dpviz.kmeans.lloyd import restored
@@ -57,6 +58,8 @@ CARD = Card(
         ),
     ),
     parameters=takes("gupt"),
+    needs_all_records=True,
+    coarser="in few blocks",
     deviations=(
         "Centres of a block are ordered by their first coordinate, then the second.",
         "Lee, Kifer do not say how the records are cut into blocks: published, in the order of the "
@@ -96,7 +99,7 @@ def _found(
     config: KMeansConfig,
     blocks: int,
     generator: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Centres (blocks, K, d) of all blocks, as :func:`_centers`."""
     points, K = records.scaled(space), config.clusters
     if records.weights is not None and not records.one_weight:
@@ -107,7 +110,7 @@ def _found(
     # A drag of epsilon deals with the same generator again and again.
     key = ("blocks", K, blocks, published or str(generator.bit_generator.state))
 
-    def build() -> NDArray[np.float64]:
+    def build() -> Floats:
         order = None if published else generator.integers(blocks, size=len(points))
         return _block_centers(points, order, blocks, K)
 
@@ -115,8 +118,8 @@ def _found(
 
 
 def _block_centers(
-    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
-) -> NDArray[np.float64]:
+    points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
+) -> Floats:
     """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
     if order is None:
         parts = np.array_split(points, blocks)
@@ -128,17 +131,8 @@ def _block_centers(
     return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
 
 
-def _centers(
-    parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
-    shape: tuple[int, int, int],
-) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, rounded to the lattice, shape (blocks, K, d).
-
-    Parameters
-    ----------
-    parts
-        Points of each block, and the number of records at each point; None for one record each.
-    """
+def _centers(parts: Iterable[tuple[Floats, Floats | None]], shape: tuple[int, int, int]) -> Floats:
+    """Centres (blocks, K, d) of points with weights or None, in canonical order, on the lattice."""
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
         # A block with fewer records than clusters gets additional centres that use no data.

@@ -55,6 +55,7 @@ CARD = Card(
         Variant(name="published", private=False, reason=TRUE_SIZE),
     ),
     parameters=takes("hybrid"),
+    decides=True,
     deviations=(
         "Su et al. let an analysis of the errors decide. As published: one iteration with half of "
         "epsilon if half of it is at least sqrt(500 K^3 (d + (4 d r^2)^(1/3))^3) / N, r = 0.225: "
@@ -113,14 +114,8 @@ def iterates(
 ) -> bool:
     """Whether one iteration with half of ``epsilon`` is worth it.
 
-    Parameters
-    ----------
-    size
-        Number of records: noisy when sound, the true one as published.
-    epsilon
-        Budget of grid and iteration together.
-    times
-        Number of records by which neighbours differ.
+    Neighbours differ by ``times`` records. The number of records is noisy when sound, the true one
+    as published. ``epsilon`` is the budget of grid and iteration together.
 
     Notes
     -----

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.kmeans.lloyd import restored
@@ -69,7 +68,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return restored(KMeansRun(config=config, centers=centers, ledger=accountant.ledger), space)
 
 
-def _unequal(records: Records, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
     """Scaled centres (K, d) without those that repeat another one, up to rounding.
 
     There are some where there are fewer distinct records than clusters.
@@ -78,7 +77,5 @@ def _unequal(records: Records, space: Space, centers: NDArray[np.float64]) -> ND
     if apart.min() > _EQUAL:
         return centers
     # Of centres in one place, all records take one.
-    kept: NDArray[np.float64] = centers[
-        (apart > _EQUAL) | (records.sums(space, centers).counts > 0)
-    ]
+    kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers).counts > 0)]
     return kept

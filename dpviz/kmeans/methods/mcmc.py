@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import lloyd, printed_centers, space_of
 from dpviz.kmeans.methods.dplloyd import (
@@ -64,6 +64,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("mcmc"),
+    post_processes=True,
     deviations=(
         KEEPING,
         UNSPENT,
@@ -136,9 +137,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return replace(before, centers=centers[canonical(centers)], before=before.centers, chain=chain)
 
 
-def _distinct(
-    points: NDArray[np.float64], config: KMeansConfig
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
     """Points and their weights for k-means: as published, equal points are one of more weight.
 
     At most one point differs per step of the chain; all others still lie on the first centres.
@@ -149,12 +148,8 @@ def _distinct(
     return distinct, numbers.astype(float)
 
 
-def _rates(run: KMeansRun, config: KMeansConfig, worth: float) -> NDArray[np.float64]:
-    """Log likelihood lost per unit of deviation in each iteration, shape (T,).
-
-    The noise has scale b, so a deviation costs 1/b per record. A simulated record represents
-    ``worth`` records.
-    """
+def _rates(run: KMeansRun, config: KMeansConfig, worth: float) -> Floats:
+    """Log likelihood lost per unit of deviation: with noise of scale b, 1/b per record."""
     if config.temperature == "printed":
         return np.full(len(run.iterations), worth if config.variant == "published" else 1.0)
     return np.array([worth / one.scales[0] for one in run.iterations])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -128,13 +128,10 @@ def printed_generations(size: float, epsilon: float) -> int:
     return max(FEWEST, int(size * epsilon / (PER_GENERATION * PARENTS)))
 
 
-def difference(candidates: NDArray[np.float64]) -> float:
+def difference(candidates: Floats) -> float:
     """Upper bound R on how much squared distances of one record to two candidates can differ.
 
-    Parameters
-    ----------
-    candidates
-        Sets of centres in the box [-1, 1]^d, shape (m, K, d).
+    Candidates are sets of centres in the box [-1, 1]^d, shape (m, K, d).
 
     Notes
     -----
@@ -149,9 +146,7 @@ def difference(candidates: NDArray[np.float64]) -> float:
     return float(kernels.difference(candidates, farthest))
 
 
-def _offspring(
-    parents: NDArray[np.float64], generation: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
+def _offspring(parents: Floats, generation: int, generator: np.random.Generator) -> Floats:
     """Parents and their offspring, shape (CANDIDATES, K, d): crossover, then mutation."""
     K, d = parents.shape[1:]
     born = CANDIDATES - len(parents)

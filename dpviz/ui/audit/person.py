@@ -37,6 +37,7 @@ from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.methods import NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import cluster
 
@@ -95,7 +96,7 @@ def person_joining() -> Joining:
     """The first sample set with a person whose record joins two clusters, without and with it."""
     facts = with_person()
     sources = pair_of(facts)
-    config = Config(method="wavecluster", grid=facts.grid, density=facts.density)
+    config = Config(method=NOISE_FREE, grid=facts.grid, density=facts.density)
     return Joining(
         title=facts.title,
         columns=facts.columns,

@@ -260,7 +260,7 @@ def page_state() -> CompareState:
                 Names([FIRST]), several("data", (*sample_names(), UPLOAD)), shared=True
             ),
             "methods": Control(
-                Names(FIRST_METHODS["wavecluster"]), several("methods", METHODS), shared=True
+                Names(next(iter(FIRST_METHODS.values()))), several("methods", METHODS), shared=True
             ),
             "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(10, whole("draws", 1, MOST_DRAWS)),

@@ -49,6 +49,7 @@ from dpviz.ui.session.cache import true_scores_of, truth_of
 from dpviz.ui.session.job import follow, job_of, show_progress
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.show import csv_button, job_button, segments, show_panels, theme_mode
+from dpviz.wavecluster.methods import NOISE_FREE
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.theorems import OMEGA
@@ -302,7 +303,7 @@ def _true(plan: Plan, score: str) -> float | None:
 def _truth(plan: Plan) -> Truth:
     """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
-    config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
+    config = Config(method=NOISE_FREE, **plan.parameters(subject, NOISE_FREE))
     bounds = subject.bounds(plan.variant)
     found = truth_of(subject.dataset, config, bounds, subject.outside, is_sample=is_sample(subject))
     return found[1]

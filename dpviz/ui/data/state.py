@@ -26,13 +26,7 @@ UPLOAD = "own"
 FIRST = "gaussians"
 
 #: Methods that the compare page begins with, by family: such as are drawn in seconds.
-FIRST_METHODS = {
-    CARDS[names[0]].family: names
-    for names in (
-        ("privqt", "privthr", "privthrem", "twostage"),
-        ("dplloyd", "eugkm", "hybrid", "dprefine"),
-    )
-}
+FIRST_METHODS = {family.name: family.compared for family in FAMILIES.values()}
 
 #: Upper limit of the records of a person; further ones are left out.
 MOST_RECORDS = 1000

@@ -72,9 +72,6 @@ Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
-#: What these methods do on a sketch.
-_COARSE = {"dprefine": "on a coarse grid", "gupt": "in few blocks"}
-
 #: Seconds that this job waits first: the next step of a slider may be on its way.
 _PATIENCE = 0.6
 
@@ -102,10 +99,13 @@ def page_state(make: Make = DataState) -> DataState:
 def _correct(state: DataState) -> None:
     """Correct values of a link that are valid alone but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
-    if view == "chain" and method != "mcmc":
-        state.correct("view", "regions", f"view = chain is of mcmc alone, not of {method}.")
+    # Only a Markov chain has a temperature.
+    chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
+    if view == "chain" and method not in chains:
+        note = f"view = chain is of {', '.join(chains)} alone, not of {method}."
+        state.correct("view", "regions", note)
     # Post-processing of the last iteration adds one step.
-    last = state.get("t") + (method == "mcmc")
+    last = state.get("t") + CARDS[method].post_processes
     if shown is not None and shown > last:
         state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
     bounds = state.get("domain")
@@ -463,8 +463,9 @@ def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
 
 def _coarsely(run: KMeansRun) -> str:
     """What else is coarser on a sketch, to be added to its number of records."""
-    if run.config.method in _COARSE:
-        return f" {_COARSE[run.config.method]}"
+    coarser = CARDS[run.config.method].coarser
+    if coarser:
+        return f" {coarser}"
     grid = run.grid
     return " with cells in blocks" if grid and len(grid.weights) > grid.most_places else ""
 

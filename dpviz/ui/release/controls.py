@@ -41,7 +41,7 @@ from dpviz.ui.widgets.parameters import (
     take_defaults,
 )
 
-FIRST_METHOD = "twostage"
+FIRST_METHOD = next(iter(FAMILIES.values())).first
 
 #: Small clusters in place of the owner's, as a link has it.
 SMALL = "small"

@@ -19,3 +19,12 @@ _METHODS = registry(
 METHODS = {
     name: replace(method, run=on_chosen_grid(method.run)) for name, method in _METHODS.items()
 }
+
+#: Default method.
+FIRST = "twostage"
+
+#: Methods that a comparison begins with: their draws are quick.
+COMPARED = ("privqt", "privthr", "privthrem", "twostage")
+
+#: The method without noise.
+NOISE_FREE = next(name for name, method in METHODS.items() if not method.card.spends)

@@ -7,13 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.grid.counts import tally
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 
 #: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
@@ -54,6 +55,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("baseline", "epsilon", "synopsis"),
+    lays_own_cells=True,
     deviations=(
         "The sound variant pays for the number of records, also where one record is replaced: "
         "its replacement may lie outside the domain or lack a value and drop out.",
@@ -70,6 +72,16 @@ CARD = Card(
         *READINGS,
     ),
 )
+
+_INVENTS = (
+    "Why Baseline invents clusters: it draws synthetic points from noisy counts. A count below 0 "
+    "becomes 0, so in empty places noise only adds points."
+)
+
+
+def surprise(true: Stages, private: Run) -> str:
+    """Say why there are more clusters than truly; empty where there are not."""
+    return _INVENTS if private.stages.n_clusters > true.n_clusters else ""
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
@@ -94,15 +106,6 @@ def synthetic_counts(
     Draws no single points: the number of a leaf's points in each column of cells is binomial
     given the remaining points, and so on within a column, axis by axis. The distribution is the
     same, and the work does not grow with the number of points.
-
-    Parameters
-    ----------
-    leaves
-        Boxes with noisy numbers of records.
-    shape
-        Cells per axis of the grid of counts.
-    generator
-        For post-processing: privacy does not depend on its quality.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)
@@ -117,8 +120,8 @@ def synthetic_counts(
 
 def _split(
     leaf: NDArray[np.intp],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    low: Floats,
+    high: Floats,
     records: NDArray[np.int64],
     cells: NDArray[np.intp],
     generator: np.random.Generator,

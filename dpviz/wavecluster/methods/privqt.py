@@ -7,7 +7,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
+from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster, transform
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import positive_values
 
@@ -43,6 +43,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privqt", "epsilon"),
+    theorem=4,
     deviations=READINGS,
     errata=(
         "Section 5.2.1: where every positive coefficient is 0.5 and epsilon is 1, noise makes "
@@ -58,6 +59,20 @@ CARD = Card(
         "draws has a standard error of 2.2, so the printed 105.2 agrees.",
     ),
 )
+
+#: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus what noise takes
+#: away of the positive coefficients (theta), and that falls as epsilon grows.
+_KEEPS_TOO_MANY = (
+    "Why PrivQT keeps too many cells: noise makes about half of the empty cells of the "
+    "average subband ({empty:,} here) positive, and that at any ε. More ε even raises k′: fewer "
+    "cells that hold records turn negative, and the surplus stays."
+)
+
+
+def surprise(true: Stages, private: Run) -> str:
+    """Say why more cells are kept than truly; empty where they are not."""
+    true_rank = true.threshold.k or 0
+    return _KEEPS_TOO_MANY.format(empty=true.threshold.nonpositive) * (private.k > true_rank)
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:

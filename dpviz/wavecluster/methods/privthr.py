@@ -63,6 +63,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthr", "epsilon", "alpha"),
+    theorem=5,
     deviations=(
         "Half of the noisy |Z| is rounded to a whole number of values to take off, from none to "
         "all but one.",
@@ -111,16 +112,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
-    """Threshold without the smallest Z'/2 of the positive coefficients.
+    """Threshold of W' without the smallest Z'/2 of the positive coefficients.
 
-    Parameters
-    ----------
-    average
-        Noisy average subband W'.
-    density
-        p in (0, 1).
-    nonpositive
-        Z', a noisy count of the non-positive coefficients of the true W.
+    Z' is a noisy count of the non-positive coefficients of the true W.
     """
     values = positive_values(average)
     dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.choice import count_noise, with_density
@@ -55,6 +55,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthrem", "epsilon", "alpha"),
+    theorem=6,
     deviations=(
         "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
         "the score's sensitivity is computed for any wavelet; the noise is for all records in "
@@ -110,12 +111,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     )
 
 
-def _rank(noisy: NDArray[np.float64], density: float) -> int:
-    """About how many coefficients reach the threshold, from noisy ones alone.
-
-    The threshold has its rank among the true coefficients, and noise lifts others above it. The
-    noise is symmetric: as many as lie below -d are no more than noise above d.
-    """
+def _rank(noisy: Floats, density: float) -> int:
+    """About how many coefficients reach d: as many as lie below -d are only noise above d."""
     ascending = np.sort(noisy, axis=None)
     values = ascending[ascending >= ZERO][::-1]
     below = np.searchsorted(ascending, -values, side="right")
@@ -123,22 +120,10 @@ def _rank(noisy: NDArray[np.float64], density: float) -> int:
     return int(np.searchsorted(true, rank_of(density, max(int(true.max(initial=0)), 0)))) + 1
 
 
-def candidates(
-    true: NDArray[np.float64], noisy: NDArray[np.float64], config: Config
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals that the exponential mechanism chooses from.
+def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
+    """Intervals that the exponential mechanism chooses from, by the subbands W and W'.
 
-    Parameters
-    ----------
-    true, noisy
-        Average subbands W and W'.
-    config
-        Density and variant.
-
-    Returns
-    -------
-    edges, ranks, scores
-        Edges and ranks of :func:`rank_intervals`; the score of a rank is -abs(rank - k).
+    Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
     """
     values = positive_values(true)
     # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
@@ -149,24 +134,11 @@ def candidates(
     return edges, ranks, -np.abs(ranks - rank_of(config.density, values.size))
 
 
-def rank_intervals(
-    values: NDArray[np.float64], top: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Split (0, top] at the true coefficients.
+def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
+    """Split (0, top] at positive coefficients (m,), in ascending order and clipped to ``top``.
 
-    Parameters
-    ----------
-    values
-        Positive coefficients L in ascending order, shape (m,); values above ``top`` are
-        clipped to it.
-    top
-        Upper end of the candidates.
-
-    Returns
-    -------
-    edges, ranks
-        Shape (m + 2,) and (m + 1,): ``ranks[i]`` true coefficients are at or above a threshold
-        in interval i, from m at the bottom to 0 at the top.
+    Returns edges (m + 2,) and ranks (m + 1,): ``ranks[i]`` true coefficients are at or above a
+    threshold in interval i, from m at the bottom to 0 at the top.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

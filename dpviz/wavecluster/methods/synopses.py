@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums, tally
 from dpviz.grid.domain import CHUNK, axis_cells
 from dpviz.privacy.mechanisms import Accountant
@@ -22,19 +23,14 @@ from dpviz.wavecluster.pipeline import Source
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Leaves:
-    """Boxes of a synopsis in coordinates from 0 to 1, with noisy numbers of records.
+    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and extents, shape (m, d).
 
-    Parameters
-    ----------
-    low, size
-        Lower corner and extent of each box, shape (m, d).
-    records
-        Noisy number of records, shape (m,); may be negative.
+    Their noisy numbers of records, shape (m,), may be negative.
     """
 
-    low: NDArray[np.float64]
-    size: NDArray[np.float64]
-    records: NDArray[np.float64]
+    low: Floats
+    size: Floats
+    records: Floats
 
 
 #: More leaves are useless: they are far smaller than any cell on the screen and than the lattice
@@ -47,16 +43,7 @@ Synopsis = Callable[[Source, Accountant, float, float], Leaves]
 def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Two-level grid; the counts of the first level determine the cells of the second level.
 
-    Parameters
-    ----------
-    source
-        Data set and domain.
-    accountant
-        Pays for both levels; each costs half of ``epsilon``.
-    epsilon
-        Budget of the synopsis.
-    n
-        Number of records, public or noisy.
+    Each level costs half of ``epsilon``; the number of records ``n`` is public or noisy.
 
     Notes
     -----
@@ -90,7 +77,7 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     return Leaves(low=low, size=size, records=records)
 
 
-def _fitting(splits: NDArray[np.float64], degree: int) -> NDArray[np.intp]:
+def _fitting(splits: Floats, degree: int) -> NDArray[np.intp]:
     """Coarsen all cells by the same factor if a huge budget needs too many leaves."""
     total = float((splits**degree).sum())
     if total > _MOST_LEAVES:
@@ -128,8 +115,7 @@ def _leaf_boxes(
     splits: NDArray[np.intp],
     offsets: NDArray[np.intp],
     owner: NDArray[np.intp],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Corners and extents of all second-level leaves."""
+) -> tuple[Floats, Floats]:
     corner = np.stack(np.unravel_index(owner, shape), axis=1).astype(float)
     parts = splits[owner]
     leaf = np.arange(owner.size) - offsets[owner]
@@ -168,7 +154,7 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
     return _grid_leaves(cells)
 
 
-def _haar(cells: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+def _haar(cells: Floats, axis: int) -> Floats:
     """Weighted Haar coefficients along one axis, in the order of :func:`_inverse_haar`.
 
     The weight of a coefficient is the number of cells of its block. Weight times coefficient is
@@ -183,7 +169,7 @@ def _haar(cells: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     return np.moveaxis(np.concatenate([sums, *details[::-1]]), 0, axis)
 
 
-def _inverse_haar(noise: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+def _inverse_haar(noise: Floats, axis: int) -> Floats:
     """Cells from weighted Haar coefficients along one axis.
 
     Coefficient 0 is the mean of all cells; coefficient 2**j + i is half the difference
@@ -214,7 +200,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     exact = source.counted((2**height,) * d)
     weights = 2.0 ** (np.arange(height + 1) / 3)  # from the root (0) to the leaves
     budgets = epsilon * weights / weights.sum()
-    noisy: list[NDArray[np.float64]] = []
+    noisy: list[Floats] = []
     for depth in range(height, -1, -1):
         noisy.insert(
             0,
@@ -227,9 +213,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     return _grid_leaves(_agree(noisy, budgets, 2**d))
 
 
-def _agree(
-    noisy: list[NDArray[np.float64]], budgets: NDArray[np.float64], fanout: int
-) -> NDArray[np.float64]:
+def _agree(noisy: list[Floats], budgets: Floats, fanout: int) -> Floats:
     """Least-squares leaf counts of a complete tree whose levels have different noise."""
     estimates = [noisy[-1]]
     variance = 1 / budgets[-1] ** 2
@@ -247,8 +231,7 @@ def _agree(
     return agreed
 
 
-def _grid_leaves(records: NDArray[np.float64]) -> Leaves:
-    """Leaves that are the cells of one regular grid."""
+def _grid_leaves(records: Floats) -> Leaves:
     shape = np.asarray(records.shape)
     corner = np.stack(np.unravel_index(np.arange(records.size), records.shape), axis=1)
     size = np.broadcast_to(1.0 / shape, corner.shape)
@@ -267,7 +250,6 @@ def _height(cells: float, ndim: int) -> int:
 
 
 def _highest_side(ndim: int) -> int:
-    """Cells per axis of the finest grid allowed."""
     return max(2, int(_MOST_LEAVES ** (1 / ndim) + 1e-9))
 
 
@@ -276,7 +258,7 @@ def _root(value: float, degree: int) -> float:
     return float(max(value, 0.0) ** (1 / degree))
 
 
-def _roots(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+def _roots(values: Floats, degree: int) -> Floats:
     """degree-th roots, exact for perfect squares."""
     return np.sqrt(values) if degree == 2 else values ** (1 / degree)
 

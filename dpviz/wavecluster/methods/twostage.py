@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
@@ -124,16 +125,11 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 def release(
     counts: NDArray[np.int64], config: Config, accountant: Accountant
 ) -> tuple[Released, Config, dict[float, float]]:
-    """Spend the budget on counts: everything here that touches data.
+    """Spend the budget on counts, of which one record changes one by 1: all that touches data.
 
     Where the configuration leaves p to the technique, the rough counts give a first p, for the
     share, and all that was released gives the last. Returned with it: the configuration with p,
     and what each p was worth.
-
-    Parameters
-    ----------
-    counts
-        True counts, of which one record changes one by 1.
     """
     epsilon = config.epsilon
     steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)
@@ -166,16 +162,16 @@ def release(
 
 
 def _with_density(
-    config: Config, accountant: Accountant, noisy: NDArray[np.float64], rate: NDArray[np.float64]
+    config: Config, accountant: Accountant, noisy: Floats, rate: Floats
 ) -> tuple[Config, dict[float, float]]:
     """Configuration with p chosen from noisy counts, where it asks for that; see there."""
     whole = sums_blocks(config.wavelet)
     gain = 2.0 ** (-config.level * noisy.ndim / 2)
 
-    def average(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def average(counts: Floats) -> Floats:
         return gain * counts if whole else transform(counts, config)
 
-    def redrawn(generator: np.random.Generator) -> NDArray[np.float64]:
+    def redrawn(generator: np.random.Generator) -> Floats:
         stop = -np.expm1(-rate)
         return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
 
@@ -190,14 +186,13 @@ def _with_density(
     return with_density(config, accountant, subband, rank, redrawn)
 
 
-def _subbands(samples: NDArray[np.float64], config: Config) -> NDArray[np.float64]:
-    """Subbands of samples of the cells' counts."""
+def _subbands(samples: Floats, config: Config) -> Floats:
     from dpviz.wavecluster.random_field import likely_counts
 
     return np.array([transform(one, config) for one in likely_counts(samples)])
 
 
-def _spread(blocks: NDArray[np.float64], shape: tuple[int, ...], level: int) -> NDArray[np.float64]:
+def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
     """Counts whose blocks have these sums, all cells of a block alike; padding stays empty."""
     counts = blocks / block_sums(np.ones(shape), level)
     for axis, side in enumerate(shape):
