@@ -210,7 +210,7 @@ def page() -> None:
         columns=active.dataset.columns,
         title="a · b",
     )
-    diagnosis_panel(settings, runs, scene)
+    diagnosis_panel(settings, runs.truth, runs.private.stages, scene)
     state.write()
 
 
