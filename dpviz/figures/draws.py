@@ -37,7 +37,8 @@ from dpviz.figures.panels import (
 )
 from dpviz.figures.raster import cell_means
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
-from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
+from dpviz.figures.wavecluster import WaveClusterPicture
+from dpviz.figures.wavecluster.significant import agreement, significant_cells
 from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import Band, band_words, end_names
@@ -95,9 +96,7 @@ def wavecluster_maps(
     )
     codes, colours = significant_cells(true, private, mode)
     sure = (draws.chance >= 0.95) | (draws.chance <= 0.05)
-    both, invented, missed = (
-        int(mask.sum()) for mask in (private & true, private & ~true, true & ~private)
-    )
+    both, invented, missed = agreement(true, private)
     n = len(draws.seeds)
     return _maps(
         picture.columns,

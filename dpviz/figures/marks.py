@@ -7,12 +7,14 @@ text through :func:`literal`.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.numbers import readable
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, Mode, blend, steps
 from dpviz.grid.domain import Domain
 
@@ -49,7 +51,7 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Text that Plotly draws unchanged, without tags, entities and formulas.
+    """Return text that Plotly draws unchanged, without tags, entities and formulas.
 
     File names and column names are external, and Plotly would turn their tags into links.
     """
@@ -107,9 +109,7 @@ def finite(values: Any) -> Floats:
 
 
 def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
-    """Base layout of all figures.
-
-    A plain dictionary, since the page's theme replaces Plotly's templates.
+    """Base layout of all figures; the page's theme replaces Plotly's templates.
 
     Parameters
     ----------
@@ -120,14 +120,9 @@ def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> d
     more
         Further properties, which override others; with a legend, legends are shown.
     """
+    heading = {"text": literal(title), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
     return {
-        "title": {
-            "text": literal(title),
-            "font": {"size": 12},
-            "x": 0,
-            "xanchor": "left",
-            "y": 0.985,
-        },
+        "title": heading,
         "margin": dict(zip("lrtb", margin, strict=True)),
         "annotations": [],
         "hovermode": "closest",
@@ -147,14 +142,19 @@ def chart_axis(title: str | None = None, **more: Any) -> dict[str, Any]:
     return {"tickfont": {"size": 11}, "zeroline": False, **named, **more}
 
 
-def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
-    """Axis upwards with one row for each name, the first on top.
+def log_axis(
+    ticks: Sequence[float],
+    ends: tuple[float, float] | None = None,
+    write: Callable[[Any], str] = readable,
+) -> dict[str, Any]:
+    """Properties of a logarithmic axis with chosen ticks; by default, its data sets its ends."""
+    reach = {} if ends is None else {"range": [math.log10(end) for end in ends]}
+    texts = [write(tick) for tick in ticks]
+    return {"type": "log", "tickvals": [*ticks], "ticktext": texts, **reach}
 
-    Parameters
-    ----------
-    fewest
-        Minimum number of rows, so that a single bar does not fill the figure.
-    """
+
+def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
+    """Axis upwards with one row for each name, the first on top, and a minimum number of rows."""
     return {
         "type": "category",
         "categoryarray": names,
@@ -193,13 +193,7 @@ def shape(
 
 
 def line_at(x: float, xref: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
-    """Upright line at a value, from the bottom of the figure to its top.
-
-    Parameters
-    ----------
-    more
-        Further properties of the line.
-    """
+    """Upright line at a value, from the bottom of the figure to its top."""
     return shape("line", (x, x), (0, 1), xref, line={"width": width, "color": colour, **more})
 
 
@@ -234,6 +228,12 @@ def bar(x: Any, y: Any, hover: str, **more: Any) -> Trace:
     return {"type": "bar", "x": x, "y": y, **hovering(hover), **more}
 
 
+def side_look(number: int, mode: Mode) -> dict[str, Any]:
+    """Look of the first or second data set's bars: a colour, and hatching as the second cue."""
+    colour = CLUSTERS[mode][number]
+    return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}
+
+
 def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
     """Error bars from the low to the high end of a band."""
     return {
@@ -248,15 +248,10 @@ def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
 
 def hatched(colour: str, mode: Mode) -> dict[str, Any]:
     """Look of bars with hatching, as a cue in addition to colour."""
+    lines = {"shape": "/", "size": 5, "solidity": 0.35}
     return {
         "color": colour,
-        "pattern": {
-            "shape": "/",
-            "size": 5,
-            "solidity": 0.35,
-            "fgcolor": BACKGROUND[mode],
-            "bgcolor": colour,
-        },
+        "pattern": {**lines, "fgcolor": BACKGROUND[mode], "bgcolor": colour},
     }
 
 
@@ -264,6 +259,13 @@ def faded(colour: str, opacity: float) -> str:
     """Colour "#rrggbb" that lets through what is behind it."""
     channels = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({channels},{opacity})"
+
+
+def area(x: Any, low: Any, high: Any, colour: str, opacity: float, **more: Any) -> Trace:
+    """Area between two curves."""
+    look = {"fill": "toself", "fillcolor": faded(colour, opacity), "line": {"width": 0}}
+    across, up = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
+    return scatter("lines", across, up, **look | more)
 
 
 #: Cells per axis up to which lines between them can be seen.
@@ -275,14 +277,7 @@ def heatmap(
 ) -> Trace:
     """Heatmap of an array over a domain of two axes; its first axis runs to the right.
 
-    Last cells that reach beyond the domain end at its end.
-
-    Parameters
-    ----------
-    width
-        Cell width per axis.
-    more
-        Further properties of the trace.
+    ``width`` is that of a cell, per axis. Last cells that reach beyond the domain end at its end.
     """
     z = band.T
     places: dict[str, Any] = {}
@@ -311,12 +306,7 @@ def coded(colours: list[str]) -> dict[str, Any]:
 def cluster_codes(labels: NDArray[Any], shade: NDArray[Any], mode: Mode) -> NDArray[np.uint8]:
     """Codes of cells for :func:`cluster_colours`.
 
-    Parameters
-    ----------
-    labels
-        Cluster of each cell: 0 is noise; 1, 2, ... take the colours in turn.
-    shade
-        0 is the palest, 2 the full colour.
+    Label 0 is noise; 1, 2, ... take the colours in turn. Shade 0 is the palest, 2 the full colour.
     """
     entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
     codes: NDArray[np.uint8] = (3 * entry + shade).astype(np.uint8)
@@ -335,15 +325,9 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
 def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
     """Where there are records, in grey over anything else: the overlay of :data:`OVERLAY`.
 
-    Parameters
-    ----------
-    counts
-        Records per cell of a lattice, shape (right, up).
-    width
-        Cell width per axis.
+    ``counts`` are records per cell of a lattice, shape (right, up).
     """
-    grey = NOISE[mode]
-    scale = coded([faded(grey, 0), faded(grey, 0.75)])
+    scale = coded([faded(NOISE[mode], 0), faded(NOISE[mode], 0.75)])
     return heatmap(counts > 0, domain, width, name=OVERLAY, **scale)
 
 
@@ -353,17 +337,7 @@ def overlay_note(mode: Mode) -> str:
 
 
 def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
-    """Edges between the cells of a mask and all others, as one broken line.
-
-    Parameters
-    ----------
-    mask
-        Shape (right, up).
-    width
-        Cell width per axis.
-    line
-        Look of the line.
-    """
+    """Edges between the cells of a mask (right, up) and all others, as one broken line."""
     padded = np.pad(mask, 1)
     edges = []
     # An edge between neighbours on one axis runs along the other.
@@ -390,12 +364,7 @@ def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
 def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
     """Coordinates of the middles of cells on both axes; of a last cell that is cut, of its rest.
 
-    Parameters
-    ----------
-    index
-        Cell numbers on both axes, two arrays of one shape.
-    width
-        Cell width per axis.
+    ``index`` has cell numbers on both axes, two arrays of one shape.
     """
     x, y = (
         np.where(

@@ -21,35 +21,31 @@ NO_NOISE = "no noise"
 #: Horizontal and vertical extent of a panel, as shares of the figure.
 Extent = tuple[tuple[float, float], tuple[float, float]]
 
+#: Look of an axis that frames a map.
+FRAME = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True}
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Panels:
-    """A figure of true and private panels.
+    """A figure of panels, as plain dictionaries in the form of Plotly's JSON.
 
-    Parameters
-    ----------
-    data, layout
-        As in Plotly's JSON.
-    pairs
-        Indexes of (true, private) heatmaps whose hover texts show both values.
-    alt
-        Description of the figure in words.
-    height, share
-        Pixels at least; share of the window's height where that is more.
-    least_width
-        Pixels at least; a narrower page scrolls the figure.
+    They cost little per redraw; :meth:`figure` makes a ``plotly.graph_objects.Figure`` of them.
     """
 
     data: list[Trace]
     layout: dict[str, Any]
+    #: Indexes of (true, private) heatmaps whose hover texts show both values.
     pairs: list[tuple[int, int]] = field(default_factory=list)
+    #: Description of the figure in words.
     alt: str = ""
+    #: Minimum height in pixels, and the share of the window's height where that is more.
     height: int = 385
     share: float = 0.56
+    #: Minimum width in pixels; a narrower page scrolls the figure.
     least_width: int = 0
 
     def spec(self) -> dict[str, Any]:
-        """Data and layout in one dictionary."""
+        """Return data and layout in one dictionary."""
         return {"data": self.data, "layout": self.layout}
 
     def figure(self) -> Figure:
@@ -88,6 +84,24 @@ def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
     return (left, left + wide), (bottom, bottom + high)
 
 
+def at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]:
+    """Whether a panel is in the lowest row, and in the leftmost column."""
+    return row[0] == row[1] - 1, slot[0] == 0
+
+
+def add_chart_axes(
+    layout: dict[str, Any],
+    panel: int,
+    extent: Extent,
+    across: dict[str, Any],
+    up: dict[str, Any],
+) -> None:
+    """Add both axes of a panel with further properties."""
+    for axis, other, ends, look in zip("xy", "yx", extent, (across, up), strict=True):
+        anchored = {"domain": list(ends), "anchor": other + suffix(panel)}
+        layout[f"{axis}axis{suffix(panel)}"] = anchored | look
+
+
 def add_axes(
     layout: dict[str, Any],
     columns: Sequence[str],
@@ -97,25 +111,14 @@ def add_axes(
     slot: tuple[int, int],
     ground: Ground = PLAIN,
 ) -> None:
-    """Add the axes of one panel, linked to the first one's for zoom and pan."""
-    across, up = place(row, slot)
+    """Add the axes of one map, linked to those of the first panel for zoom and pan."""
     scale = ground.scale(columns, domain)
-    looks = axis_looks(scale, panel)
     # The page makes the figure as high as its panels need.
     layout["meta"] = {"shape": scale.panel(domain), "rows": row[1], "across": slot[1]}
-    lowest, leftmost = row[0] == row[1] - 1, slot[0] == 0
-    for axis, other, name, extent, bounds, titled in (
-        ("x", "y", columns[0], across, domain.bounds[0], lowest),
-        ("y", "x", columns[1], up, domain.bounds[1], leftmost),
-    ):
-        layout[f"{axis}axis{suffix(panel)}"] = {
-            "domain": list(extent),
-            "anchor": other + suffix(panel),
+    looks = [
+        {
+            **FRAME,
             "range": list(bounds),
-            "showgrid": False,
-            "zeroline": False,
-            "showline": True,
-            "mirror": True,
             "ticks": "outside",
             "ticklen": 3,
             "nticks": 6,
@@ -123,19 +126,18 @@ def add_axes(
             "tickfont": {"size": 11},
             **({"title": axis_title(name)} if titled else {}),
             **({"matches": axis} if panel > 1 else {}),
-            **looks[axis],
+            **axis_looks(scale, panel)[axis],
         }
+        for axis, name, bounds, titled in zip(
+            "xy", columns, domain.bounds, at_edge(row, slot), strict=True
+        )
+    ]
+    add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])
 
 
 def add_heading(layout: dict[str, Any], panel: int, text: str, **more: Any) -> None:
-    """Add the heading above a panel, with tags: pass external text through ``literal``.
-
-    Parameters
-    ----------
-    more
-        Further properties of the note.
-    """
-    axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
+    """Add the heading above a panel, with tags: pass external text through ``literal``."""
+    axes = (f"{axis} domain" for axis in on(panel).values())
     layout["annotations"].append(note(text, 0, 1, *axes, **more))
 
 
@@ -153,14 +155,10 @@ def add_maps(
     ----------
     layout
         Gets their axes and headings.
-    columns, domain
-        Of both axes.
     maps
         Heading, with tags, and traces of each.
     across
         Panels in the row.
-    ground
-        What the maps stand on.
 
     Returns
     -------

@@ -10,8 +10,10 @@ from scipy import stats
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
 from dpviz.figures.raster import Raster
-from dpviz.figures.threshold import Law, SortedList, threshold_frame, threshold_panels, told
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
+from dpviz.figures.wavecluster.threshold import draw as threshold_panels
+from dpviz.figures.wavecluster.threshold import frame as threshold_frame
+from dpviz.figures.wavecluster.threshold_law import Law, SortedList, explain
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
@@ -127,8 +129,9 @@ def test_a_pruned_list_says_how_k_comes_about():
         assert threshold.pruned == min(max(half, 0), threshold.positive - 1)
         left = threshold.positive - threshold.pruned
         assert threshold.k == math.ceil(0.6 * left - 1e-9)
-        assert f"· {left:,}⌉ = {threshold.k:,}, and the value of rank {threshold.k:,}" in told(one)
-        assert f"{threshold.pruned:,} are pruned" in told(one)
+        text = explain(one)
+        assert f"· {left:,}⌉ = {threshold.k:,}, and the value of rank {threshold.k:,}" in text
+        assert f"{threshold.pruned:,} are pruned" in text
 
 
 @pytest.mark.parametrize("variant", ["sound", "published"])

@@ -20,8 +20,6 @@ from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
-from dpviz.figures.subbands import meaning as subbands_meaning
-from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
     VIEWS,
     WITH_COUNTS,
@@ -32,6 +30,8 @@ from dpviz.figures.wavecluster import (
     frame,
     panels,
 )
+from dpviz.figures.wavecluster.details import meaning as subbands_meaning
+from dpviz.figures.wavecluster.threshold_law import explain
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.data.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.data.panel import ActiveData, data_panel
@@ -226,7 +226,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     if view in WITH_SUBBANDS:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":
-        show_caption(f"{told(picture)} {true_words(settings.active)}")
+        show_caption(f"{explain(picture)} {true_words(settings.active)}")
     if runs.private.decision:
         show_caption(runs.private.decision)
     about = runs.private.stages.about_counts if view in WITH_COUNTS else ""

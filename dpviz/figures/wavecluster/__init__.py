@@ -1,0 +1,149 @@
+"""Panels of the WaveCluster explorer: every stage, true beside private; a view is a file.
+
+The first axis of the data runs to the right, the second upwards.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+
+from dpviz.figures.cell_numbers import LARGEST, MOST_OF_STAGES
+from dpviz.figures.marks import Trace, base_layout, cell_columns
+from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
+from dpviz.figures.wavecluster import average, clusters, counts, details, significant, threshold
+from dpviz.figures.wavecluster.picture import Pair
+from dpviz.figures.wavecluster.picture import WaveClusterPicture as WaveClusterPicture
+from dpviz.figures.wavecluster.picture import picture_of as picture_of
+from dpviz.figures.wavecluster.stage import StagePair
+
+View = Literal["clusters", "significant", "threshold", "average", "details", "counts", "overview"]
+
+VIEWS: dict[View, str] = {
+    "clusters": "Clusters",
+    "significant": "Significant cells",
+    "threshold": "Threshold",
+    "average": "Average subband",
+    "details": "All subbands",
+    "counts": "Count grid",
+    "overview": "All stages",
+}
+
+#: Views that show the mosaic of the subbands.
+WITH_SUBBANDS = ("details", "overview")
+
+#: Views that show counts or coefficients.
+WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
+
+#: Views on whose private clusters the true points can lie.
+WITH_POINTS = ("clusters", "overview")
+
+#: Stages in the units of the data, in their order.
+_STAGES = {
+    "counts": counts.draw,
+    "average": average.draw,
+    "significant": significant.draw,
+    "clusters": clusters.draw,
+}
+
+
+def panels(picture: WaveClusterPicture, view: View) -> Panels:
+    """Draw one view of ``VIEWS``: true and private panels."""
+    if view == "threshold":
+        return threshold.draw(picture)
+    if view != "overview":
+        draw = details.draw if view == "details" else _STAGES[view]
+        return _lay_out(picture, [draw(picture)], stacked=False)
+    stages = [draw(picture) for draw in _STAGES.values()]
+    stages.insert(1, details.draw(picture, small=True))
+    return _lay_out(picture, stages, stacked=True)
+
+
+def stage_panels(picture: WaveClusterPicture) -> Panels:
+    """Draw the four stages in the units of the data, true above private, on linked axes."""
+    return _lay_out(picture, [draw(picture) for draw in _STAGES.values()], stacked=True)
+
+
+def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
+    """Table behind a view: one row per cell, true and private side by side.
+
+    Behind "threshold", a row is a positive coefficient or an interval of the drawn threshold.
+    """
+    if view == "threshold":
+        return threshold.frame(picture)
+    if view == "details":
+        return details.frame(picture)
+    true, private = picture.stages
+    values: dict[str, Pair] = {"average": (true.average, private.average)}
+    if view == "counts":
+        values = {"count": (true.counts, private.counts)}
+    elif view != "average":
+        values["significant"] = (true.significant, private.significant)
+        values["cluster"] = picture.labels
+    shape = next(iter(values.values()))[0].shape
+    width = picture.width(0 if view == "counts" else true.level)
+    table = pd.DataFrame(cell_columns(picture.columns, shape, picture.domain, width))
+    for name, pair in values.items():
+        for side, array in zip(("true", "private"), pair, strict=True):
+            table[f"{side} {name}"] = array.ravel()
+    return table
+
+
+def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: bool) -> Panels:
+    """Lay out panels: true above private for several stages, side by side for one."""
+    right = 12 if stacked and not stages[-1].coloraxis else 84
+    layout = base_layout(
+        picture.title,
+        (56, right, 46, 38),
+        # Zoom survives every change except one of the data, columns or domain.
+        uirevision=str(picture.domain) + picture.title.partition(" · ")[0],
+    )
+    data: list[Trace] = []
+    pairs: list[tuple[int, int]] = []
+    rows, across = (2, len(stages)) if stacked else (1, 2)
+    # Small panels have no room for lines.
+    lines = [] if stacked else picture.ground.lines(picture.columns, picture.domain)
+    for number, stage in enumerate(stages):
+        coloured = {}
+        if stage.coloraxis:
+            # Plotly calls the first colour axis "coloraxis".
+            name = f"coloraxis{number + 1 if number else ''}"
+            coloured = {"coloraxis": name}
+            shown = {"showscale": number == len(stages) - 1} if stacked else {}
+            layout[name] = {**stage.coloraxis, **shown}
+        layout |= stage.coloraxes
+        hovered: tuple[list[int], list[int]] = ([], [])
+        for side, name in enumerate(("true", picture.private_title)):
+            row, slot = (side, number) if stacked else (0, side)
+            panel = row * across + slot + 1
+            where = ((row, rows), (slot, across))
+            if stage.axes:
+                first = panel if side == 0 else panel - (across if stacked else 1)
+                details.add_axes(layout, stage.axes, panel, *where, first)
+            else:
+                add_axes(layout, picture.columns, picture.domain, panel, *where, picture.ground)
+            heading = f"<b>{name}</b> · {stage.notes[side]}"
+            if stacked:
+                heading = f"{stage.title} · {('true', picture.side)[side]}"
+            add_heading(layout, panel, heading + stage.overlay * side)
+            for trace in beneath([] if stage.axes else lines, stage.traces[side]):
+                if "texttemplate" in trace:
+                    if stacked and max(trace["z"].shape) > MOST_OF_STAGES:
+                        continue
+                    layout["font"] = {"size": LARGEST}  # Plotly's limit for numbers in cells
+                if "hovertemplate" in trace:
+                    hovered[side].append(len(data))
+                data.append({**trace, **coloured, **on(panel)})
+        pairs += zip(*hovered, strict=True)
+    if lines:
+        clear_axes(layout)
+    return Panels(
+        data=data,
+        layout=layout,
+        pairs=pairs,
+        alt=f"{picture.title}. {'; '.join(stage.alt for stage in stages)}.",
+        height=470 if stacked else 385,
+        share=0.7 if stacked else 0.56,
+        least_width=max(stage.least_width for stage in stages),
+    )

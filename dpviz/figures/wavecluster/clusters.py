@@ -1,0 +1,126 @@
+"""View of the clusters: true ones on the points, private ones as cells, as a release has them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import counted
+from dpviz.figures.marks import (
+    Trace,
+    bold_numbers,
+    cluster_codes,
+    cluster_colours,
+    middles,
+    number_font,
+    overlay_note,
+    scatter,
+    true_points,
+)
+from dpviz.figures.wavecluster.picture import WaveClusterPicture
+from dpviz.figures.wavecluster.stage import HOVERED, StagePair, cells, ghost
+from dpviz.wavecluster.pipeline import Stages
+
+#: Clusters up to which all have their number on a panel, and up to which in large type; of more,
+#: the largest ones alone, since each number takes half a millisecond of a drag; cells a side whose
+#: cells hold them.
+_MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
+
+
+def draw(picture: WaveClusterPicture) -> StagePair:
+    """Draw the clusters with their numbers."""
+    first, second = (
+        [
+            *painted,
+            ghost(
+                picture,
+                labels,
+                f"true cluster %{{{of_true}:d}}, {picture.side} %{{{of_private}:d}} (0 = noise)",
+            ),
+            _numbers(picture, stages, numbers),
+        ]
+        for painted, labels, stages, numbers, (of_true, of_private) in zip(
+            ([_points(picture)], _private_cells(picture)),
+            picture.labels,
+            picture.stages,
+            picture.numbers,
+            HOVERED,
+            strict=True,
+        )
+    )
+    true, private = (stages.n_clusters for stages in picture.stages)
+    return StagePair(
+        title="Clusters",
+        traces=(first, second),
+        notes=(counted(true, "cluster"), counted(private, "cluster")),
+        overlay=overlay_note(picture.mode) if picture.with_points else "",
+        alt=f"Clusters: {true} true, on the points; {private} {picture.side}, as cells",
+    )
+
+
+def _points(picture: WaveClusterPicture) -> Trace:
+    """Points on the lattice in the colours of their true clusters; cells without any tinted."""
+    shade, factor = picture.raster.shade, _per_cell(picture)
+    labels = picture.labels[0]
+    for axis in (0, 1):
+        labels = np.repeat(labels, factor * 2**picture.true.level, axis=axis)
+    labels = labels[: shade.shape[0], : shade.shape[1]]
+    codes = cluster_codes(labels, shade, picture.mode)
+    return cells(picture, codes, picture.width(0) / factor, **cluster_colours(picture.mode))
+
+
+def _per_cell(picture: WaveClusterPicture) -> int:
+    """How many cells of the screen's lattice a cell of the grid has, per axis."""
+    return int(picture.raster.counts.shape[0] // picture.truth.source.shape[0])
+
+
+def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
+    """Cells of private clusters, the ones with more records darker; over them the true points.
+
+    All but the overlay comes from private numbers alone.
+    """
+    private, labels = picture.private, picture.labels[1]
+    width, inside = picture.width(private.level), labels > 0
+    middle = np.median(private.average[inside]) if inside.any() else 0
+    shade = inside.astype(np.uint8) + (inside & (private.average > middle))
+    codes = cluster_codes(labels, shade, picture.mode)
+    drawn = [cells(picture, codes, width, **cluster_colours(picture.mode))]
+    if picture.with_points:
+        wide = picture.width(0) / _per_cell(picture)
+        drawn.append(true_points(picture.raster.counts, picture.domain, wide, picture.mode))
+    return drawn
+
+
+def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
+    """Number of each cluster near its middle: the cue beside colour.
+
+    A cluster of one or two small cells has it outside, where it does not hide them.
+    """
+    shown = stages.n_clusters if stages.n_clusters <= _MOST_NUMBERS else _OF_MORE
+    x, y = np.nonzero(stages.labels)
+    cluster = stages.labels[x, y]
+    sizes = np.maximum(stages.cluster_sizes, 1)
+    centre = [np.bincount(cluster, at, stages.n_clusters + 1)[1:] / sizes for at in (x, y)]
+    # A concave cluster's centre may lie outside of it: take its own cell next to that.
+    gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
+    order = np.lexsort((gap, cluster))
+    first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]
+    cell = np.column_stack([x[first], y[first]])
+    width, shape = picture.width(stages.level), stages.labels.shape
+    aside = (stages.cluster_sizes[:shown] <= 2) & (min(shape) > _LARGE_CELLS)
+    at_edge = cell * 10 // np.array(shape)  # tenths of the panel
+    above = at_edge[:, 1] < 9
+    vertical = np.where(aside, np.where(above, "top", "bottom"), "middle")
+    sideways = np.select([at_edge[:, 0] == 0, at_edge[:, 0] == 9], ["right", "left"], "center")
+    across, up = middles((cell[:, 0], cell[:, 1]), picture.domain, width)
+    return scatter(
+        "text",
+        across,
+        up + aside * np.where(above, 1, -1) * width[1] / 2,
+        text=bold_numbers(numbers[1 : shown + 1]),
+        textposition=[
+            f"{one} {other if beside else 'center'}"
+            for one, other, beside in zip(vertical, sideways, aside, strict=True)
+        ],
+        textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10),
+    )

@@ -1,0 +1,298 @@
+"""View of all wavelet subbands as a mosaic, in Mallat's nested layout.
+
+The average of the last level stands in the lower left corner; the details of each level stand
+around it, level 1 outermost. To the right is the difference along the first axis, upwards that
+along the second. A mosaic fills the unit square, so zoom outlives a change of grid or level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import readable
+from dpviz.figures.cell_numbers import MOST_OF_STAGES, cell_numbers, colours_at
+from dpviz.figures.marks import (
+    Trace,
+    axis_title,
+    cell_edges,
+    colour_bar,
+    heatmap,
+    literal,
+    middles,
+    number_font,
+    scatter,
+)
+from dpviz.figures.panels import FRAME, add_chart_axes, at_edge, place, suffix
+from dpviz.figures.theme import INK, Mode, zero_centred
+from dpviz.figures.wavecluster.picture import WaveClusterPicture
+from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
+from dpviz.grid.domain import Domain
+from dpviz.wavecluster.pipeline import Stages
+
+#: Detail subbands by the name of PyWavelets: L for low-pass and H for high-pass, first axis
+#: first; their letter; the edges that they show.
+DETAILS = {
+    "ad": ("LH", "H", "horizontal"),
+    "da": ("HL", "V", "vertical"),
+    "dd": ("HH", "D", "diagonal"),
+}
+
+#: Hover text of a cell's intervals: see :func:`_hovered`.
+_PLACE = "%{customdata[2]}<br>%{customdata[3]}"
+
+#: Deepest level whose bands have room for a label: in a panel of half a page, and in a small one.
+_LABELLED = {False: 4, True: 2}
+
+Band = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subband:
+    """One band of the true and of the private run, coefficients of one shape."""
+
+    #: Such as "LH1" of level 1.
+    name: str
+    level: int
+    #: Of a detail: "H" and "horizontal"; empty for the average.
+    letter: str = ""
+    edges: str = ""
+    true: Band
+    private: Band
+    #: Lower left corner in the mosaic; its sides are ``0.5**level``.
+    corner: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def place(self) -> Domain:
+        """Its square in the mosaic."""
+        side = 0.5**self.level
+        x, y = self.corner
+        return Domain(((x, x + side), (y, y + side)))
+
+    @property
+    def title(self) -> str:
+        """Name and meaning: "LH1 · H, horizontal edges"."""
+        return f"{self.name} · {f'{self.letter}, {self.edges} edges' if self.edges else 'average'}"
+
+
+def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
+    """Draw all subbands, each pair of panels on one pair of colour scales."""
+    average, *details = bands = _subbands(*picture.stages)
+    tops = scale_end(average.true), max(scale_end(band.true) for band in details)
+    scales = _colour_scales(*tops, average.name, picture.mode, shown=not small)
+    numbered = not small and max(picture.true.counts.shape) <= MOST_OF_STAGES
+    traces: tuple[list[Trace], list[Trace]] = ([], [])
+    for band in bands:
+        cell = (band.place.highs - band.place.lows) / band.true.shape
+        axis = "coloraxis9" if band.edges else "coloraxis8"
+        low, high = scales[axis]["cmin"], scales[axis]["cmax"]
+        meta = None
+        for side, values in enumerate((band.true, band.private)):
+            array, wide = blocks(values.astype(np.float32), cell)
+            meta = meta or _hovered(picture, picture.width(band.level) * (wide / cell), array.shape)
+            hover = (
+                f"<b>{band.title}</b>, level {band.level}<br>{_PLACE}<br>{errors(picture, side)}"
+            )
+            traces[side].append(heatmap(array, band.place, wide, hover, meta=meta, coloraxis=axis))
+            if numbered:
+                colours = colours_at(scales[axis]["colorscale"], (array - low) / (high - low))
+                traces[side].extend(cell_numbers(array, colours, band.place, wide))
+    # Long names would cover the numbers of the cells behind them.
+    short = small or numbered
+    for drawn in traces:
+        drawn += [_borders(picture.true.level, picture.mode), _labels(bands, picture.mode, short)]
+    padded = any(side % 2**picture.true.level for side in picture.true.counts.shape)
+    heading = _heading(picture.true.level, short)
+    return StagePair(
+        title="All subbands",
+        traces=traces,
+        notes=(heading, heading),
+        alt=f"All subbands of both runs: {', '.join(band.title for band in bands)}; the average "
+        f"on one colour scale up to {readable(tops[0])}, all details on one from "
+        f"{readable(-tops[1])} to {readable(tops[1])}",
+        axes=_axis_names(picture, small or padded),
+        coloraxes=scales,
+        least_width=940 if small else 700,
+    )
+
+
+def frame(picture: WaveClusterPicture) -> pd.DataFrame:
+    """Table of all bands: one row per coefficient.
+
+    Its columns are band, level, middle of the cell on both axes (none where it lies in the padding
+    beyond the domain), true and private coefficient.
+    """
+    domain, parts = picture.domain, []
+    for band in _subbands(*picture.stages):
+        wide = picture.width(0) * 2**band.level
+        places = middles(np.indices(band.true.shape), domain, wide)
+        table = pd.DataFrame(
+            {"true coefficient": band.true.ravel(), "private coefficient": band.private.ravel()}
+        )
+        first: list[tuple[str, Any]] = [("band", band.name), ("level", band.level)]
+        for column, at, high in zip(picture.columns, places, domain.highs, strict=True):
+            first.append((column, np.where(at < high, at, np.nan).ravel()))
+        for name, values in reversed(first):
+            table.insert(0, name, values, allow_duplicates=True)
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
+
+
+def meaning(columns: Sequence[str]) -> str:
+    """What the names of the bands mean, for columns of any name."""
+    x, y = columns
+    return (
+        f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
+        f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both: diagonal "
+        "edges. The number is the level, 1 is the finest. Each band covers the whole domain and, "
+        "where a side does not divide, the padding beyond it. Point at a cell to read its band and "
+        "its place."
+    )
+
+
+def add_axes(
+    layout: dict[str, Any],
+    titles: tuple[str, str],
+    panel: int,
+    row: tuple[int, int],
+    slot: tuple[int, int],
+    first: int,
+) -> None:
+    """Add the axes of one mosaic, linked to those of the panel ``first``; see ``panels``."""
+    looks = [
+        {
+            **FRAME,
+            "range": [0, 1],
+            "showticklabels": False,
+            "ticks": "",
+            # A zoom into data must not become a zoom into the mosaic.
+            "uirevision": "subbands",
+            **({"title": axis_title(title, 8)} if titled else {}),
+            **({"matches": axis + suffix(first)} if panel > first else {}),
+        }
+        for axis, title, titled in zip("xy", titles, at_edge(row, slot), strict=True)
+    ]
+    add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])
+
+
+def _subbands(true: Stages, private: Stages) -> list[Subband]:
+    """All bands, the average first, then the details from the last level to the first."""
+    last = true.level
+    bands = [Subband(name=f"LL{last}", level=last, true=true.average, private=private.average)]
+    for level in range(last, 0, -1):
+        side = 0.5**level
+        for key, (name, letter, edges) in DETAILS.items():
+            bands.append(
+                Subband(
+                    name=f"{name}{level}",
+                    level=level,
+                    letter=letter,
+                    edges=edges,
+                    true=true.details[level - 1][key],
+                    private=private.details[level - 1][key],
+                    corner=(side * (key[0] == "d"), side * (key[1] == "d")),
+                )
+            )
+    return bands
+
+
+def _colour_scales(
+    average: float, details: float, name: str, mode: Mode, *, shown: bool
+) -> dict[str, dict[str, Any]]:
+    """Colour axes of the average and, on one symmetric scale, of the details of all levels."""
+    return {
+        axis: {
+            "cmin": low,
+            "cmax": high,
+            "colorscale": zero_centred(low, high, mode),
+            "colorbar": colour_bar(title, outlinewidth=0, len=0.47, y=y, yanchor="bottom"),
+            "showscale": shown,
+        }
+        for axis, low, high, title, y in (
+            ("coloraxis8", -0.4 * average, average, f"{name}: average", 0.53),
+            ("coloraxis9", -details, details, "H, V, D: details", 0.0),
+        )
+    }
+
+
+def _hovered(
+    picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
+) -> dict[str, list[str]]:
+    """Intervals of both axes that the cells of a band cover, for its hover texts.
+
+    One text for each column of cells and one for each row, from which the browser makes those of
+    all cells (``_PLACE``).
+    """
+    across, up = (
+        _intervals(name, *bounds, float(step), cells)
+        for name, bounds, step, cells in zip(
+            picture.columns, picture.domain.bounds, width, shape, strict=True
+        )
+    )
+    return {"across": across, "up": up}
+
+
+# They don't change with the draw, and a slider that is dragged asks for them again and again.
+@lru_cache(maxsize=64)
+def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
+    edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()
+    ends = [(edge, readable(edge, 7)) for edge in edges]
+    return [
+        f"{literal(name)} " + (f"{start} to {end}" if at < below else "beyond the domain (padding)")
+        for (at, start), (below, end) in pairwise(ends)
+    ]
+
+
+def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
+    """Name of each band in its upper left corner, in full where there is room."""
+    named = [band for band in bands if band.level <= _LABELLED[small]]
+    return scatter(
+        "text",
+        [band.corner[0] for band in named],
+        [band.place.highs[1] for band in named],
+        text=[
+            f"<b>{band.name}</b>"
+            + band.title.removeprefix(band.name) * (band.level == 1 and not small)
+            for band in named
+        ],
+        textposition="bottom right",
+        textfont={**number_font(mode), "size": [13 - small - band.level for band in named]},
+    )
+
+
+def _borders(level: int, mode: Mode) -> Trace:
+    """Lines between the bands."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for one in range(1, level + 1):
+        inner, outer = 0.5**one, 0.5 ** (one - 1)
+        x += [inner, inner, None, 0, outer, None]
+        y += [0, outer, None, inner, inner, None]
+    return scatter("lines", x, y, line={"color": INK[mode], "width": 1}, opacity=0.45)
+
+
+def _heading(last: int, small: bool) -> str:
+    """Heading of a mosaic; it names the levels in the corner that have no room for labels."""
+    title = f"all subbands, {_levels(1, last)}"
+    first = _LABELLED[small] + 1
+    return title if last < first else f"{title}; in the corner LL{last}, {_levels(first, last)}"
+
+
+def _levels(first: int, last: int) -> str:
+    return f"level {first}" if first == last else f"levels {first} to {last}"
+
+
+def _axis_names(picture: WaveClusterPicture, short: bool) -> tuple[str, str]:
+    """Names of the axes: each band covers the whole domain."""
+    x, y = (
+        f"{name} in each band" + ("" if short else f": {low:,.10g} to {high:,.10g}")
+        for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)
+    )
+    return x, y

@@ -1,0 +1,125 @@
+"""What all panels of a WaveCluster run are drawn from: the true run beside a private one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.errors import InputError
+from dpviz.data.geographic import map_axes
+from dpviz.figures.ground import PLAIN, Ground
+from dpviz.figures.raster import Raster
+from dpviz.figures.theme import Mode
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
+from dpviz.metrics.matching import matched_numbers
+from dpviz.wavecluster.pipeline import Run, Stages
+from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import Truth
+
+#: An array of the true run and the same of the private one.
+Pair = tuple[NDArray[Any], NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WaveClusterPicture:
+    """Data behind all panels.
+
+    Parameters
+    ----------
+    truth
+        True run and its source, two-dimensional.
+    private
+        Stages of the private run.
+    raster
+        Points on the screen's lattice.
+    columns
+        Names of the two axes.
+    title
+        Parameters of the run, in the figure's title.
+    private_title, side
+        Heading of the private panels, and their word beside "true": another one where the run is
+        not private.
+    run
+        The run with the private stages: how its threshold was drawn. None: not drawn.
+    ground
+        What the maps stand on.
+    with_points
+        Whether the true points lie over the private clusters; a release has none.
+    """
+
+    truth: Truth
+    private: Stages
+    raster: Raster
+    columns: Sequence[str]
+    mode: Mode = "light"
+    title: str = ""
+    private_title: str = "private"
+    side: str = "private"
+    run: Run | None = None
+    ground: Ground = PLAIN
+    with_points: bool = False
+
+    def __post_init__(self) -> None:
+        """Two axes only."""
+        if self.truth.source.counts.ndim != 2:
+            raise InputError("the panels show two columns: choose two of the data's columns.")
+
+    @property
+    def true(self) -> Stages:
+        """Stages of the true run."""
+        return self.truth.stages
+
+    @property
+    def stages(self) -> tuple[Stages, Stages]:
+        """Stages of the true and of the private run."""
+        return self.true, self.private
+
+    @property
+    def domain(self) -> Domain:
+        """Bounds of both axes."""
+        return self.truth.source.domain
+
+    def width(self, level: int) -> NDArray[np.float64]:
+        """Width of a cell of the grid (level 0) or of a subband, per axis."""
+        return cell_width(self.domain, self.truth.source.shape, level)
+
+    @cached_property
+    def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number, and so colour, of each true and private cluster (index 0 = noise).
+
+        A private cluster takes the number of the true one that it shares most cells with,
+        one to one, so numbers and colours don't jump from draw to draw.
+        """
+        true, private = self.stages
+        return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels)
+
+    @property
+    def labels(self) -> Pair:
+        """Labels grids with the numbers that the screen shows."""
+        true, private = self.numbers
+        return true[self.true.labels], private[self.private.labels]
+
+
+def picture_of(
+    trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
+) -> WaveClusterPicture:
+    """Build the picture of a private run beside the true one, longitude to the right."""
+    truth = trial.truth
+    if map_axes(columns) == (1, 0):
+        truth = Truth(truth.source.turned(), truth.config)
+        run, columns = replace(run, stages=run.stages.turned()), columns[::-1]
+    return WaveClusterPicture(
+        truth=truth,
+        private=run.stages,
+        raster=Raster.of_source(truth.source),
+        columns=columns,
+        mode=mode,
+        title=title,
+        run=run,
+    )

@@ -1,0 +1,138 @@
+"""One stage as a pair of panels, true and private, and what the stages' panels share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import readable
+from dpviz.figures.cell_numbers import MOST, cell_numbers, colours_at
+from dpviz.figures.marks import PLACE, Trace, colour_bar, heatmap
+from dpviz.figures.raster import MOST_CELLS
+from dpviz.figures.theme import zero_centred
+from dpviz.figures.wavecluster.picture import Pair, WaveClusterPicture
+
+#: Where the hover texts of the true and of the private panel find the true and private values.
+HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StagePair:
+    """One stage as a pair of panels."""
+
+    title: str
+    #: Of the true and of the private panel; notes stand in their headings.
+    traces: tuple[list[Trace], list[Trace]]
+    notes: tuple[str, str]
+    alt: str
+    #: What of the truth lies over the private panel, in its heading.
+    overlay: str = ""
+    coloraxis: dict[str, Any] | None = None
+    #: Of a mosaic: names of its own axes, its two colour axes, minimum width in pixels.
+    axes: tuple[str, str] | None = None
+    coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    least_width: int = 0
+
+
+def draw_values(
+    picture: WaveClusterPicture, title: str, pair: Pair, level: int, unit: str
+) -> StagePair:
+    """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
+    drawn = [array.astype(np.float32) for array in pair]
+    true = drawn[0]
+    low, high = -0.4 * scale_end(true), scale_end(true)
+    axis: dict[str, Any] = {
+        "cmin": low,
+        "cmax": high,
+        "colorscale": zero_centred(low, high, picture.mode),
+        "colorbar": colour_bar(unit, outlinewidth=0, len=0.9),
+    }
+    few = max(true.shape) <= MOST
+    first, second = (
+        [
+            cells(picture, array, picture.width(level), f"{PLACE}<br>{errors(picture, side)}"),
+            *(
+                numbers_of(
+                    picture,
+                    pair[side],
+                    level,
+                    colours_at(axis["colorscale"], (pair[side] - low) / (high - low)),
+                )
+                if few
+                else ()
+            ),
+        ]
+        for side, array in enumerate(drawn)
+    )
+    return StagePair(
+        title=title,
+        traces=(first, second),
+        notes=(title.lower(), title.lower()),
+        alt=f"{title}, true and {picture.side}, on one colour scale from {readable(low)} to "
+        f"{readable(high)}",
+        coloraxis=axis,
+    )
+
+
+def errors(picture: WaveClusterPicture, side: int, between: str = "<br>") -> str:
+    """Hover text of the true (0) or private (1) panel: both values and their difference."""
+    true, private = HOVERED[side]
+    return between.join(
+        (
+            f"true %{{{true}:,.4~r}}",
+            f"{picture.side} %{{{private}:,.4~r}}",
+            "error %{customdata[1]:+,.4~r}",
+        )
+    )
+
+
+def scale_end(band: NDArray[Any]) -> float:
+    """Upper end of a colour scale: nearly the largest value, so one peak can't hide the rest."""
+    size = np.abs(band[band != 0])
+    return float(np.quantile(size, 0.97)) if size.size else 1.0
+
+
+def blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+    """Combine cells into blocks if there are too many for the screen.
+
+    Values become means; labels, codes and masks the highest of their block, so that a
+    single cell does not vanish.
+    """
+    step = -(-max(band.shape) // MOST_CELLS)
+    if step == 1:
+        return band, width
+    missing = [(0, -side % step) for side in band.shape]
+    padded = np.pad(band, missing, mode="edge")
+    rows, columns = (side // step for side in padded.shape)
+    parts = padded.reshape(rows, step, columns, step)
+    merged = parts.mean(axis=(1, 3)) if band.dtype.kind == "f" else parts.max(axis=(1, 3))
+    return merged, width * step
+
+
+def cells(
+    picture: WaveClusterPicture,
+    band: NDArray[Any],
+    width: NDArray[np.float64],
+    hover: str | None = None,
+    **more: Any,
+) -> Trace:
+    """Heatmap of one array over the domain."""
+    band, width = blocks(band, width)
+    return heatmap(band, picture.domain, width, hover, **more)
+
+
+def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
+    """Invisible heatmap for hover texts only: they differ from the drawn values."""
+    black = [[0, "#000000"], [1, "#000000"]]
+    width = picture.width(picture.true.level)
+    return cells(picture, band.astype(np.float32), width, hover, opacity=0, colorscale=black)
+
+
+def numbers_of(
+    picture: WaveClusterPicture, band: NDArray[Any], level: int, colours: NDArray[np.str_]
+) -> list[Trace]:
+    """Numbers of a small array in its cells."""
+    return cell_numbers(band, colours, picture.domain, picture.width(level))

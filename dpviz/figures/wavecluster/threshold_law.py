@@ -1,0 +1,182 @@
+"""How the density threshold comes about: sorted coefficients, the law of a draw, and words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import readable
+from dpviz.figures.panels import NO_NOISE
+from dpviz.figures.wavecluster.picture import WaveClusterPicture
+from dpviz.privacy.mechanisms import interval_weights
+from dpviz.wavecluster.methods.privthrem import STEP, candidates
+from dpviz.wavecluster.pipeline import Run, Stages
+from dpviz.wavecluster.threshold import positive_values
+
+Floats = NDArray[np.float64]
+
+#: Probability that may be outside of the picture, on each side.
+_TAIL = 2.5e-3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SortedList:
+    """Positive coefficients of one run by rank, from the largest, and the threshold on them."""
+
+    values: Floats
+    stages: Stages
+
+    @classmethod
+    def of(cls, stages: Stages) -> SortedList:
+        """Sort the coefficients of a run."""
+        # More means than coefficients of most samples are above 0.
+        most = stages.threshold.positive
+        return cls(values=positive_values(stages.average)[::-1][:most], stages=stages)
+
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        """Last rank that is significant, last one that is not pruned, last one."""
+        m, threshold = self.values.size, self.stages.threshold
+        significant = int(np.count_nonzero(self.values >= threshold.value))
+        return significant, max(m - threshold.pruned, significant), m
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Law:
+    """Probabilities with which the exponential mechanism draws the threshold of one run.
+
+    The weights are those of the mechanism itself. Intervals without a length have the probability
+    0 and are left out.
+
+    Parameters
+    ----------
+    low, high
+        Interval i is (low[i], high[i]]; ascending, shape (m,).
+    first, last
+        Lowest and highest rank of a threshold in it, in the true L, shape (m,).
+    probability
+        Shape (m,), of sum 1.
+    """
+
+    low: Floats
+    high: Floats
+    first: Floats
+    last: Floats
+    probability: Floats
+
+    @classmethod
+    def of(cls, true: Stages, run: Run | None) -> Law | None:
+        """Law of a run; None if no exponential mechanism draws its threshold."""
+        spends = () if run is None else run.ledger
+        scale = next((spend.scale for spend in spends if spend.step == STEP), None)
+        if run is None or scale is None:
+            return None
+        edges, ranks, scores = candidates(true.average, run.stages.average, run.config)
+        weights = interval_weights(edges, scores, scale)
+        real = np.diff(edges) > 0
+        return cls(
+            low=edges[:-1][real],
+            high=edges[1:][real],
+            first=ranks[real],
+            last=ranks[real],
+            probability=weights[real] / weights.sum(),
+        )
+
+    def joined(self, most: int) -> Law:
+        """Join neighbours, so that at most so many intervals are left."""
+        step = -(-self.low.size // most)
+        starts = np.arange(0, self.low.size, step)
+        ends = np.append(starts[1:], self.low.size) - 1
+        return Law(
+            low=self.low[starts],
+            high=self.high[ends],
+            first=self.first[ends],
+            last=self.last[starts],
+            probability=np.add.reduceat(self.probability, starts),
+        )
+
+    def holding(self, value: float) -> int:
+        """Position of the interval that holds a value; of the last one for values above all."""
+        return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
+
+    @property
+    def view(self) -> tuple[float, float]:
+        """Part of the values with all but 0.5% of the probability, without its tails."""
+        below = np.cumsum(self.probability)
+        start = int(np.searchsorted(below, _TAIL))
+        end = min(int(np.searchsorted(below, 1 - _TAIL)), below.size - 1)
+        return float(self.low[start]), float(self.high[end])
+
+
+def explain(picture: WaveClusterPicture) -> str:
+    """How both thresholds come about: a sentence on the true one, some on the private one."""
+    p = picture.truth.config.density
+    true, private = (stages.threshold for stages in picture.stages)
+    first = f"True run: {_positive(true.positive)}. " + _cut(
+        p, "k", "d", true.k or 0, true.positive, true.value
+    )
+    if private.sampled:
+        return f"{first} {_sampled(p, picture.private)}"
+    name = picture.private_title
+    name = "Run with noise" if name != NO_NOISE else f"Run with {name}"
+    begin = f"{name}: {_positive(private.positive)}. "
+    if private.estimate is not None:
+        begin += (
+            f"Z′ = {signed(private.estimate, '.4g')} is the noisy number of cells that are not "
+            f"positive. Half of it, rounded, is {signed(round(private.estimate / 2), ',')}; of "
+            "the smallest values, "
+            f"{private.pruned:,} are pruned. "
+        )
+    law = Law.of(picture.true, picture.run)
+    if law is None:
+        rest = private.positive - private.pruned
+        return f"{first} {begin}" + _cut(p, "k′", "d′", private.k or 0, rest, private.value)
+    at = law.holding(private.value)
+    share = law.probability[at]
+    return (
+        f"{first} {begin}"
+        f"d′ = {readable(private.value, 4)} is drawn from (0, {readable(law.high[-1], 4)}], "
+        f"split at the true values: its interval ({readable(law.low[at], 4)}, "
+        f"{readable(law.high[at], 4)}] has rank k′ = "
+        f"{law.last[at]:.0f} in the true L and the probability "
+        f"{format(share, '.1%' if share >= 0.001 else '.1g')}."
+    )
+
+
+def signed(value: float, form: str) -> str:
+    """Write a number that may be negative, with a minus sign."""
+    return format(value, form).replace("-", "−")
+
+
+def _sampled(p: float, private: Stages) -> str:
+    """Where the cells come from that samples of the subband agree on."""
+    threshold, cells = private.threshold, int(private.significant.sum())
+    found = (
+        "Nothing stands out from the noise, so no cell is significant."
+        if not cells
+        else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
+        f"{readable(threshold.value, 4)} is the median threshold, and significant are the "
+        f"{cells:,} cells that are so in the most samples, but for doubtful ones that would join "
+        "two large clusters."
+    )
+    return (
+        f"Run with noise: samples of the subband, given all that was released, have "
+        f"{_positive(threshold.positive)} in the middle. {found} The bars are means over the "
+        "samples: no cut of them gives these cells exactly."
+    )
+
+
+def _positive(m: int) -> str:
+    return f"{m:,} positive coefficient{'' if m == 1 else 's'}"
+
+
+def _cut(p: float, k_sign: str, d_sign: str, k: int, m: int, value: float) -> str:
+    """How k follows from p, and d from k."""
+    if not k:
+        return "So no cell is significant."
+    return (
+        f"{k_sign} = ⌈(1 − {p:.2f}) · {m:,}⌉ = {k:,}, and the value of rank {k:,} is {d_sign} = "
+        f"{readable(value, 4)}."
+    )
