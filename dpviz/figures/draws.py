@@ -13,7 +13,8 @@ from dpviz.base.numbers import readable
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
 from dpviz.figures.ground import Ground
-from dpviz.figures.kmeans import KMeansPicture, numbered_centres
+from dpviz.figures.kmeans import KMeansPicture
+from dpviz.figures.kmeans.centres import numbered_centres
 from dpviz.figures.marks import (
     PLACE,
     Trace,

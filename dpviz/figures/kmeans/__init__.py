@@ -1,0 +1,49 @@
+"""Panels of the k-means explorer: regions, noise, grid and chain; a view is a file.
+
+The first shown column runs to the right, the second upwards.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+
+from dpviz.figures.kmeans import chain, grid, noise, regions
+from dpviz.figures.kmeans.picture import KMeansPicture as KMeansPicture
+from dpviz.figures.kmeans.picture import picture_of as picture_of
+from dpviz.figures.panels import Panels
+from dpviz.kmeans.run import KMeansRun
+
+View = Literal["regions", "noise", "grid", "chain"]
+
+VIEWS: dict[View, str] = {
+    "regions": "Clusters",
+    "noise": "Noise",
+    "grid": "Noisy grid",
+    "chain": "Before and after",
+}
+
+_MODULES = {"regions": regions, "noise": noise, "grid": grid, "chain": chain}
+
+
+def views_of(run: KMeansRun) -> dict[View, str]:
+    """Views of a run, with their titles: not all runs have a chain, or a grid of two columns."""
+    has = {"chain": run.chain is not None, "grid": run.grid is not None and run.grid.ndim == 2}
+    return {view: title for view, title in VIEWS.items() if has.get(view, True)}
+
+
+def panels(picture: KMeansPicture, view: View) -> Panels:
+    """Draw one view of a picture.
+
+    Raises
+    ------
+    InputError
+        If the run has no noisy grid, or one of more columns than two, and the view is the grid.
+    """
+    return _MODULES[view].draw(picture)
+
+
+def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
+    """Table behind a view: a row per cluster, per iteration and cluster, per cell, or per step."""
+    return _MODULES[view].frame(picture)

@@ -1,0 +1,109 @@
+"""Centres, their paths and numbers, on maps of two shown columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.figures.kmeans.picture import KMeansPicture
+from dpviz.figures.marks import (
+    PLACE,
+    Floats,
+    Trace,
+    bold_numbers,
+    marker,
+    number_font,
+    outlined,
+    scatter,
+)
+from dpviz.figures.theme import BACKGROUND, INK, Mode
+from dpviz.grid.domain import Domain
+from dpviz.kmeans.run import Centers, KMeansRun
+
+
+def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
+    """Paths to a step, and the centres there with their numbers."""
+    path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
+    at_end = picture.is_result(run, step)
+    traces = _paths(picture, path if at_end else path[: step + 1]) if path else []
+    made = len(path) - 1 if at_end else step
+    kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
+    return [*traces, centres(picture, picture.centers_at(run, step), kept)]
+
+
+def centres(
+    picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None = None
+) -> Trace:
+    """Centres with their numbers; a square marks a centre that noise stopped."""
+    x, y = shown(picture, centers)
+    stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
+    symbols = np.where(stayed, "square", "circle").tolist()
+    return numbered_centres(
+        x,
+        y,
+        picture.mode,
+        "%{customdata}",
+        textposition=inwards(picture.shown_domain, x, y),
+        textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
+        marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
+        customdata=np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
+        cliponaxis=False,
+    )
+
+
+def numbered_centres(x: Floats, y: Floats, mode: Mode, hover: str = "", **more: Any) -> Trace:
+    """Centres with their numbers; ``hover`` ends the hover text, ``more`` overrides the look."""
+    look = {
+        "textposition": "top center",
+        "textfont": number_font(mode),
+        "marker": outlined(9, INK[mode], None, BACKGROUND[mode], 1.5),
+    }
+    numbers = bold_numbers(range(1, len(x) + 1))
+    hover = f"centre %{{text}}<br>{PLACE}{hover}"
+    return scatter("markers+text", x, y, hover, text=numbers, **look | more)
+
+
+def true_centres(picture: KMeansPicture) -> Trace:
+    """True centres in the private panel, to show the errors of the private ones."""
+    x, y = shown(picture, picture.truth.centers)
+    cross = marker(9, None, "cross-thin", line={"color": INK[picture.mode], "width": 1.6})
+    hover = f"true centre %{{text}}<br>{PLACE}"
+    return scatter("markers", x, y, hover, text=_numbers(x), marker=cross)
+
+
+def shown(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]:
+    """Coordinates of centres on the two shown columns."""
+    first, second = picture.raster.axes
+    return centers[..., first], centers[..., second]
+
+
+def inwards(domain: Domain, x: Floats, y: Floats) -> list[str]:
+    """Position of a centre's number: above to the right, but at a border inside the panel."""
+    across, up = (
+        (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
+    )
+    sides = np.where(across > 0.93, "left", "right")
+    heights = np.where(up > 0.93, "bottom", "top")
+    return [f"{height} {side}" for height, side in zip(heights, sides, strict=True)]
+
+
+def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
+    """Line from each centre's start to its position, with the start as a ring."""
+    x, y = shown(picture, np.array(path))
+    # A NaN between two paths interrupts the line.
+    gap = np.full((1, x.shape[1]), np.nan)
+    across, up = (np.vstack([one, gap]).T.ravel() for one in (x, y))
+    ink = INK[picture.mode]
+    line = {"color": ink, "width": 1.2}
+    ring = marker(7, ink, "circle-open", line={"width": 1.2})
+    hover = f"start of centre %{{text}}<br>{PLACE}"
+    return [
+        scatter("lines+markers", across, up, line=line, marker=marker(3, ink), opacity=0.75),
+        scatter("markers", x[0], y[0], hover, text=_numbers(x[0]), marker=ring),
+    ]
+
+
+def _numbers(centers: Floats) -> list[str]:
+    return [str(number) for number in range(1, len(centers) + 1)]

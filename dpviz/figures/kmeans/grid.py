@@ -1,0 +1,101 @@
+"""View of the noisy grid beside the true counts of its cells, with the centres."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dpviz.base.errors import InputError
+from dpviz.base.numbers import counted, readable
+from dpviz.figures.kmeans.centres import centres, true_centres
+from dpviz.figures.kmeans.picture import KMeansPicture
+from dpviz.figures.marks import PLACE, Floats, cell_columns, colour_bar, heatmap
+from dpviz.figures.panels import Panels, add_maps
+from dpviz.figures.theme import above_zero
+from dpviz.grid.counts import cell_width
+from dpviz.kmeans.grid import cell_counts
+
+
+def draw(picture: KMeansPicture) -> Panels:
+    """Draw true beside noisy counts.
+
+    Raises
+    ------
+    InputError
+        If the run has no noisy grid, or one of more columns than two.
+    """
+    true, noisy = _counts(picture)
+    domain = picture.shown_domain
+    occupied = true[true > 0]
+    # Nearly the largest count, so that one peak doesn't hide the rest.
+    top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
+    layout = picture.layout(
+        coloraxis={
+            "cmin": 0,
+            "cmax": top,
+            "colorscale": above_zero(picture.mode),
+            "colorbar": colour_bar("records", outlinewidth=0, len=0.9),
+        },
+    )
+    first, second = (
+        heatmap(
+            one,
+            domain,
+            cell_width(domain, one.shape),
+            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>noisy %{{{of_noisy}:,.4~r}}",
+            customdata=other.T,
+            coloraxis="coloraxis",
+        )
+        for one, other, of_true, of_noisy in (
+            (true, noisy, "z", "customdata"),
+            (noisy, true, "customdata", "z"),
+        )
+    )
+    cells = " × ".join(map(str, true.shape))
+    wrong = float(np.abs(noisy - true).sum())
+    noisy_map, crosses = [second, centres(picture, picture.private.centers)], ""
+    if picture.with_points:
+        noisy_map.append(true_centres(picture))
+        crosses = " (✚ true centres, not released)"
+    maps = [
+        (f"<b>true counts</b> · {cells} cells", [first, centres(picture, picture.truth.centers)]),
+        (f"<b>noisy counts</b> · {wrong:,.0f} records of difference{crosses}", noisy_map),
+    ]
+    return Panels(
+        data=add_maps(layout, picture.shown_columns, domain, maps, ground=picture.ground),
+        layout=layout,
+        alt=(
+            f"{picture.title}. Records in {cells} cells: true on the left, noisy on the right, on "
+            f"one colour scale from 0 to {readable(top)}, with the centres. The counts differ by "
+            f"{wrong:,.0f} in all."
+        ),
+    )
+
+
+def frame(picture: KMeansPicture) -> pd.DataFrame:
+    """Table of the cells."""
+    (true, noisy), domain = _counts(picture), picture.shown_domain
+    width = cell_width(domain, true.shape)
+    places = cell_columns(picture.shown_columns, true.shape, domain, width)
+    counts = {"true records": true.ravel(), "noisy records": noisy.ravel()}
+    return pd.DataFrame(places | counts)
+
+
+def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
+    """True and noisy records in the cells of the released grid, first shown column first."""
+    grid, records = picture.private.grid, picture.truth.records
+    if grid is None:
+        raise InputError(
+            "view = grid: this run releases no noisy grid. EUGkM, Hybrid, sound contour and sound "
+            "starts from the data do; choose another view for the others."
+        )
+    if grid.ndim != 2:
+        raise InputError(
+            f"view = grid: the noisy grid has {counted(grid.ndim, 'column')}, and the picture "
+            "shows grids of two; choose another view."
+        )
+    true, noisy = (
+        np.transpose(one.reshape(grid.shape), picture.raster.axes).astype(float)
+        for one in (cell_counts(records, grid.shape), grid.weights)
+    )
+    return true, noisy

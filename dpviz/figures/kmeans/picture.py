@@ -1,0 +1,146 @@
+"""What all panels of a k-means run are drawn from: the true run beside a private one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dpviz.data.geographic import map_axes
+from dpviz.figures.ground import PLAIN, Ground
+from dpviz.figures.marks import base_layout
+from dpviz.figures.raster import RecordRaster
+from dpviz.figures.theme import Mode
+from dpviz.grid.domain import Domain
+from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.trial import KMeansTrial
+from dpviz.kmeans.truth import KMeansTruth
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KMeansPicture:
+    """Data behind all panels.
+
+    Parameters
+    ----------
+    truth
+        Noise-free clustering and its records.
+    left
+        Run on the left panel: the true run, or the method itself without noise.
+    private
+        The private run. Clusters of both have the numbers of their matched true clusters.
+    raster
+        Records on the screen's lattice.
+    columns
+        Names of all columns.
+    step
+        Iteration shown: 0 the start, the last one the result; None the result.
+    title
+        Parameters of the run, in the figure's title.
+    left_title, private_title
+        Headings of the two panels.
+    ground
+        What the maps stand on.
+    with_points
+        Whether records and true centres lie over the private panel; a release has none.
+    """
+
+    truth: KMeansTruth
+    left: KMeansRun
+    private: KMeansRun
+    raster: RecordRaster
+    columns: Sequence[str]
+    step: int | None = None
+    mode: Mode = "light"
+    title: str = ""
+    left_title: str = "true"
+    private_title: str = "private"
+    ground: Ground = PLAIN
+    with_points: bool = False
+
+    @property
+    def shown_domain(self) -> Domain:
+        """Bounds of the two shown columns."""
+        return self.truth.records.domain.select(self.raster.axes)
+
+    @property
+    def shown_columns(self) -> list[str]:
+        """Names of the two shown columns."""
+        return [self.columns[axis] for axis in self.raster.axes]
+
+    @cached_property
+    def before(self) -> KMeansRun:
+        """The run that post-processing improved upon, matched to the true clusters."""
+        return self.unprocessed(self.private)
+
+    def unprocessed(self, run: KMeansRun) -> KMeansRun:
+        """Return a run as it was before post-processing, matched to the true clusters."""
+        if run.before is None:
+            return run
+        return self.truth.matched(replace(run, centers=run.before, before=None, chain=None))
+
+    @cached_property
+    def path(self) -> tuple[Centers, ...]:
+        """Centres of the private run from the start to the result; empty for one-shot methods."""
+        return self.path_of(self.private)
+
+    def path_of(self, run: KMeansRun) -> tuple[Centers, ...]:
+        """Path of a run, including the result of post-processing."""
+        path = self.unprocessed(run).path
+        return path if run.before is None else (*path, run.centers)
+
+    @property
+    def shown_step(self) -> int:
+        """Position on the path that is shown; the last one is the result."""
+        last = max(len(self.path) - 1, 0)
+        return last if self.step is None else min(self.step, last)
+
+    def is_result(self, run: KMeansRun, step: int) -> bool:
+        """Whether a step shows a run's result."""
+        # A run on the left may have more iterations: its result is shown beside the result.
+        return step >= min(max(len(self.path) - 1, 0), len(self.path_of(run)))
+
+    def centers_at(self, run: KMeansRun, step: int) -> Centers:
+        """Centres of a run at a step."""
+        return run.centers if self.is_result(run, step) else self.path_of(run)[step]
+
+    def noisy_at(self, step: int) -> NDArray[Any] | None:
+        """Noisy numbers of records at the private centres of a step, as a release has them.
+
+        None where the run releases none.
+        """
+        iterations = self.unprocessed(self.private).iterations
+        if 0 < step <= len(iterations) and step < len(self.path) - 1:
+            return iterations[step - 1].counts
+        if step < len(self.path) - 1:
+            return None
+        released = FAMILY.released(self.private, self.truth.records.domain)
+        counts: NDArray[Any] | None = released["counts"]
+        return counts
+
+    def layout(self, **more: Any) -> dict[str, Any]:
+        """Return a layout without axes."""
+        kept = f"{self.raster.axes}{self.shown_domain}{self.title.partition(' · ')[0]}"
+        # Zoom survives every change except one of the data, columns or domain.
+        return base_layout(self.title, (56, 16, 46, 38), uirevision=kept, **more)
+
+
+def picture_of(
+    trial: KMeansTrial, run: KMeansRun, columns: Sequence[str], title: str, mode: Mode
+) -> KMeansPicture:
+    """Build the picture of a private run beside the true one, longitude to the right."""
+    truth = trial.truth.beyond(run.centers)
+    records = truth.records
+    return KMeansPicture(
+        truth=truth,
+        left=truth.run,
+        private=truth.matched(run),
+        raster=RecordRaster.of_records(records.points, records.domain, map_axes(columns)),
+        columns=columns,
+        mode=mode,
+        title=title,
+    )

@@ -1,0 +1,189 @@
+"""View of the clusters: regions of the centres with records and paths, true beside private."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.base.numbers import counted
+from dpviz.figures.kmeans.centres import inwards, shown, true_centres, walk
+from dpviz.figures.kmeans.picture import KMeansPicture
+from dpviz.figures.marks import (
+    Floats,
+    Trace,
+    cluster_codes,
+    cluster_colours,
+    heatmap,
+    number_font,
+    overlay_note,
+    scatter,
+    true_points,
+)
+from dpviz.figures.panels import Panels, add_maps
+from dpviz.figures.raster import MOST_CELLS
+from dpviz.grid.counts import cell_width
+from dpviz.grid.domain import Domain
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.run import Centers
+
+#: Up to this many private centres have their noisy number of records on the picture.
+_MOST_COUNTED = 20
+
+#: Width and height of such a number with the centre's own, as shares of a small panel.
+_TEXT = (0.17, 0.08)
+
+#: Places of text around a centre, and those on its other side.
+_OPPOSITE = {
+    f"{height} {side}": f"{other} {side}"
+    for height, other in (("top", "bottom"), ("bottom", "top"))
+    for side in ("left", "right")
+}
+
+
+def draw(picture: KMeansPicture) -> Panels:
+    """Draw the regions of a step, true beside private."""
+    step, left, private = picture.shown_step, picture.left, picture.private
+    state, number = _state(picture, step), counted(len(left.centers), "centre")
+    true_map = [_records(picture, picture.centers_at(left, step)), *walk(picture, left, step)]
+    private_map = [
+        *private_ground(picture, picture.centers_at(private, step)),
+        *walk(picture, private, step),
+        *_noisy_counts(picture, step),
+    ]
+    maps = [
+        (f"<b>{picture.left_title}</b> · {number}", true_map),
+        (f"<b>{picture.private_title}</b> · {state}{overlay_heading(picture)}", private_map),
+    ]
+    layout = picture.layout()
+    return Panels(
+        data=add_maps(
+            layout, picture.shown_columns, picture.shown_domain, maps, ground=picture.ground
+        ),
+        layout=layout,
+        alt=(
+            f"{picture.title}. Regions of {number}: {picture.left_title} with the records on the "
+            f"left, {picture.private_title} on the right, {state}."
+        ),
+    )
+
+
+def frame(picture: KMeansPicture) -> pd.DataFrame:
+    """Table of the centres: one row per cluster."""
+    truth, private = picture.truth, picture.private
+    table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
+    for axis, name in enumerate(picture.columns):
+        # The true run may have fewer.
+        table[f"true {name}"] = pd.Series(truth.centers[:, axis])
+        table[f"private {name}"] = private.centers[:, axis]
+    for name, labels in (
+        ("true records", truth.labels),
+        ("true records nearest to the private centre", truth.assign(private.centers)),
+    ):
+        table[name] = np.bincount(labels, minlength=len(table))
+    noisy = picture.noisy_at(len(picture.path))
+    if noisy is not None:
+        table["private noisy records"] = noisy
+    return table
+
+
+def private_ground(picture: KMeansPicture, centers: Centers) -> list[Trace]:
+    """Regions of private centres, of two columns alone; over them records and true centres.
+
+    All but the overlay comes from private numbers alone.
+    """
+    drawn, domain = [], picture.shown_domain
+    if picture.truth.records.domain.ndim == 2:
+        drawn.append(_coloured(picture, _regions_of(picture, centers), np.uint8(0)))
+    if picture.with_points:
+        counts = picture.raster.counts
+        drawn.append(true_points(counts, domain, cell_width(domain, counts.shape), picture.mode))
+        drawn.append(true_centres(picture))
+    return drawn
+
+
+def overlay_heading(picture: KMeansPicture) -> str:
+    """What the heading of the private panel says of the overlay."""
+    return overlay_note(picture.mode) + " (✚ centres)" if picture.with_points else ""
+
+
+def _state(picture: KMeansPicture, step: int) -> str:
+    """What the private panel shows, in words."""
+    last, iterations = len(picture.path) - 1, len(picture.private.iterations)
+    if last < 1 or step == last:
+        return "result"
+    return "start" if step == 0 else f"after iteration {step} of {iterations}"
+
+
+def _records(picture: KMeansPicture, centers: Centers) -> Trace:
+    """Heatmap of the true records in the colours of their clusters, regions tinted.
+
+    With more than two columns, a region is not an area of the plane. A cell then shows the
+    cluster of one of its records.
+    """
+    truth, raster = picture.truth, picture.raster
+    if truth.records.domain.ndim == 2:
+        labels = _regions_of(picture, centers)
+    else:
+        scale = truth.space.scale
+        labels = raster.painted(nearest(scale(raster.examples), scale(centers)), -1)
+    return _coloured(picture, labels, raster.shade)
+
+
+def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
+    """Nearest centre of each cell of the screen's lattice."""
+    scaled = picture.truth.space.scale(centers)[:, list(picture.raster.axes)]
+    axis = (2 * np.arange(MOST_CELLS) + 1) / MOST_CELLS - 1
+    lattice = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
+    return nearest(lattice, scaled).reshape(MOST_CELLS, MOST_CELLS)
+
+
+def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> Trace:
+    """Heatmap of labels on the screen's lattice, -1 for none."""
+    codes = cluster_codes(labels + 1, shade, picture.mode)
+    width = cell_width(picture.shown_domain, labels.shape)
+    return heatmap(codes, picture.shown_domain, width, **cluster_colours(picture.mode))
+
+
+def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
+    """Private numbers of records below the private centres, where the run has them.
+
+    Where centres are crowded, or at a border, their own numbers alone can be read.
+    """
+    counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
+    if counts is None or len(centers) > _MOST_COUNTED:
+        return []
+    x, y = shown(picture, centers)
+    places = inwards(picture.shown_domain, x, y)
+    _, (low, high) = picture.shown_domain.bounds
+    # Beyond the panel's upper and lower border stand its title and the axis.
+    blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
+    return [
+        scatter(
+            "text",
+            x,
+            y,
+            name="noisy records",
+            # Blanks keep it off the mark.
+            text=[
+                "" if empty else f"\u2007\u2007{count:,.0f}\u2007\u2007"
+                for count, empty in zip(counts, blank, strict=True)
+            ],
+            # On the other side than the number of the centre.
+            textposition=[_OPPOSITE[place] for place in places],
+            textfont=number_font(picture.mode, 10),
+            cliponaxis=False,
+        )
+    ]
+
+
+def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """Whether another centre stands where the text beside a centre would."""
+    near = np.ones((len(x), len(x)), dtype=bool)
+    for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
+        near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)
+    np.fill_diagonal(near, val=False)
+    crowded: NDArray[np.bool_] = near.sum(axis=1) > 0
+    return crowded
