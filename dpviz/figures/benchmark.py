@@ -10,15 +10,16 @@ import numpy as np
 from dpviz.base.numbers import readable
 from dpviz.experiments.benchmark import OTHERS
 from dpviz.families import score_of
-from dpviz.figures.compare import METHODS, Look, nth_look
+from dpviz.figures.looks import METHODS, Look, line_in_words, nth_look
 from dpviz.figures.marks import (
+    BUDGET,
     Floats,
     Trace,
+    area,
     base_layout,
     chart_axis,
-    faded,
     finite,
-    marker,
+    log_axis,
     scatter,
 )
 from dpviz.figures.panels import Panels
@@ -33,19 +34,7 @@ _MOST_BANDS = 7
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A method of the figure.
-
-    Parameters
-    ----------
-    method, title
-        Key, name for people.
-    epsilons, values
-        Points, shape (m,).
-    low, high
-        Ends of the band, shape (m,); None where there is none.
-    reference
-        Whether it reads no data.
-    """
+    """A method of the figure: its points and the ends of its band, each of shape (m,)."""
 
     method: str
     title: str
@@ -53,6 +42,7 @@ class Line:
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
+    #: Whether it reads no data.
     reference: bool = False
 
 
@@ -66,15 +56,23 @@ def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panel
         uirevision=title,
     )
     epsilons = sorted({float(one) for line in shown for one in line.epsilons})
-    layout["xaxis"] = chart_axis(
-        "privacy budget ε (log scale)", type="log", tickvals=epsilons,
-        ticktext=[readable(one) for one in epsilons],
-    )  # fmt: skip
+    layout["xaxis"] = chart_axis(f"{BUDGET} (log scale)", **log_axis(epsilons))
     layout["yaxis"] = chart_axis(known.axis, **(_ratios(shown) if known.log else {"nticks": 7}))
     banded = [line for line in shown if line.low is not None and not line.reference]
     if len(banded) > _MOST_BANDS:
         banded = []
-    data = [_band(line, _look(line, mode)) for line in banded]
+    data = [
+        area(
+            line.epsilons,
+            line.low,
+            line.high,
+            _look(line, mode).colour,
+            0.16,
+            legendgroup=line.method,
+            showlegend=False,
+        )
+        for line in banded
+    ]
     data += [_curve(line, _look(line, mode), known.title) for line in shown]
     return Panels(data=data, layout=layout, alt=_alt(shown, known.title), height=380, share=0.5)
 
@@ -84,12 +82,7 @@ def _ratios(shown: Sequence[Line]) -> dict[str, object]:
     values = [float(one) for line in shown for one in line.values if np.isfinite(one)]
     high = max([1.0, *values]) * 1.08
     ticks = [one for one in _TICKS if one <= high and (one in (1, 1.2) or one >= 1.5 or high < 4)]
-    return {
-        "type": "log",
-        "range": [np.log10(0.99), np.log10(high)],
-        "tickvals": ticks,
-        "ticktext": [readable(one) for one in ticks],
-    }
+    return log_axis(ticks, (0.99, high))
 
 
 def _look(line: Line, mode: Mode) -> Look:
@@ -100,26 +93,7 @@ def _look(line: Line, mode: Mode) -> Look:
     return nth_look(names.index(line.method) if line.method in names else len(names), mode)
 
 
-def _band(line: Line, look: Look) -> Trace:
-    """Area between the ends of the band."""
-    assert line.low is not None and line.high is not None  # noqa: S101, PT018
-    low, high = finite(line.low), finite(line.high)
-    kept = np.isfinite(low) & np.isfinite(high)
-    across = line.epsilons[kept]
-    return scatter(
-        "lines",
-        np.concatenate([across, across[::-1]]),
-        np.concatenate([high[kept], low[kept][::-1]]),
-        fill="toself",
-        fillcolor=faded(look.colour, 0.16),
-        line={"width": 0},
-        legendgroup=line.method,
-        showlegend=False,
-    )
-
-
 def _curve(line: Line, look: Look, score: str) -> Trace:
-    """Line with markers."""
     return scatter(
         "lines" if line.reference else "lines+markers",
         line.epsilons,
@@ -127,19 +101,14 @@ def _curve(line: Line, look: Look, score: str) -> Trace:
         f"<b>{line.title}</b> at ε %{{x:.3~r}}<br>{score}: %{{text}}",
         text=[readable(one, 4) for one in line.values],
         name=line.title,
-        line={"color": look.colour, "width": 2, "dash": look.dash},
-        marker=marker(7, look.colour, look.symbol),
+        **look.traced(7),
         legendgroup=line.method,
         showlegend=True,
     )
 
 
 def _alt(shown: Sequence[Line], score: str) -> str:
-    """The lines in words: where each begins and ends."""
     ends = [
-        f"{line.title} from {readable(line.values[0])} at ε {readable(line.epsilons[0])} to "
-        f"{readable(line.values[-1])} at ε {readable(line.epsilons[-1])}"
-        for line in shown
-        if len(line.values)
+        line_in_words(line.title, line.epsilons, line.values) for line in shown if len(line.values)
     ]
     return f"{score} over the privacy budget. {'; '.join(ends) or 'No figures'}."

@@ -21,6 +21,7 @@ from dpviz.figures.marks import (
     colour_bar,
     finite,
     hovering,
+    lowered,
     outlined,
     scatter,
 )
@@ -31,16 +32,8 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     """Draw a score over two parameters: the first to the right, the second upwards.
 
-    Every cell has its number; marks show the best cell and the setting of the search.
-
-    Parameters
-    ----------
-    found
-        What was found.
-    title
-        Method and data, for the figure's title.
-    mode
-        ``"light"`` or ``"dark"``.
+    Every cell has its number; marks show the best cell and the setting of the search. ``title``
+    names method and data.
     """
     values = finite(found.reached)
     low, high = _ends(values, found.score)
@@ -118,7 +111,9 @@ def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
         ("setting of the search", "circle-open", -0.36, [found.current], 9),
     ]
     if rows:
-        marks.append((f"best {_sign(found.names[1])} at other ε", "diamond-open", 0.36, rows, 7))
+        marks.append(
+            (f"best {PARAMETERS[found.names[1]].sign} at other ε", "diamond-open", 0.36, rows, 7)
+        )
     return [
         scatter(
             "markers",
@@ -134,21 +129,13 @@ def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
 
 
 def _axis(name: str) -> str:
-    """Name of a parameter on an axis."""
-    label = PARAMETERS[name].label
-    return label[0].lower() + label[1:]
-
-
-def _sign(name: str) -> str:
-    """Letter of a parameter."""
-    return PARAMETERS[name].sign
+    return lowered(PARAMETERS[name].label)
 
 
 def _map_alt(found: ParameterMap, title: str, named: str) -> str:
-    """The map in words."""
     best, now = (
         ", ".join(
-            f"{_sign(name)} {readable(values[place])}"
+            f"{PARAMETERS[name].sign} {readable(values[place])}"
             for name, values, place in zip(found.names, found.values, cell, strict=True)
         )
         for cell in (found.best, found.current)
@@ -179,5 +166,4 @@ def map_frame(found: ParameterMap) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
-    """A score in a cell."""
     return f"{value:.2f}" if abs(value) < 100 else readable(value)

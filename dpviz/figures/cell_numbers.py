@@ -31,7 +31,7 @@ _BLANK = "\u2007"
 
 
 def written(band: NDArray[Any]) -> NDArray[np.str_]:
-    """Numbers of an array as texts: whole ones as such, others with as many decimals as fit.
+    """Write whole numbers as such, others with as many decimals as fit.
 
     Values that are multiples of a half or of a quarter, such as true coefficients, keep all
     their decimals.
@@ -48,21 +48,10 @@ def written(band: NDArray[Any]) -> NDArray[np.str_]:
 def cell_numbers(
     band: NDArray[Any], colours: NDArray[np.str_], domain: Domain, width: NDArray[np.float64]
 ) -> list[Trace]:
-    """Write the numbers of a heatmap into its cells; nothing if there are too many cells.
+    """Write the numbers (right, up) of a heatmap into its cells, if they are not too many.
 
-    Parameters
-    ----------
-    band
-        Numbers, shape (right, up).
-    colours
-        Colours "#rrggbb" of the cells, same shape.
-    domain, width
-        Domain, and width of a cell per axis.
-
-    Returns
-    -------
-    list
-        One invisible heatmap with labels for each ink, black and white.
+    ``colours`` are those of the cells, "#rrggbb", in the same shape. The result is one invisible
+    heatmap with labels for each ink, black and white.
     """
     if max(band.shape) > MOST:
         return []

@@ -1,14 +1,11 @@
-"""Figures of the compare page: scores over epsilon with bands, one panel per data set or score.
-
-Like the other figures these are plain dictionaries, each with a table behind it.
-"""
+"""Figure of the compare page: scores over epsilon with bands, one panel per data set or score."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,38 +14,24 @@ from dpviz.base.numbers import readable
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import Score
+from dpviz.figures.looks import line_in_words, look_of
 from dpviz.figures.marks import (
+    ROW,
     Floats,
     Trace,
+    area,
     axis_title,
     base_layout,
     chart_axis,
-    faded,
     literal,
-    marker,
-    note,
+    log_axis,
+    lowered,
     scatter,
     whiskers,
 )
-from dpviz.figures.panels import (
-    Extent,
-    Panels,
-    add_heading,
-    on,
-    place,
-    suffix,
-)
-from dpviz.figures.theme import CLUSTERS, INK, Mode
+from dpviz.figures.panels import Extent, Panels, add_chart_axes, add_heading, on, place
+from dpviz.figures.theme import INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
-
-#: Methods that have curves: those with a budget. Their order gives them their looks.
-METHODS = tuple(name for name, card in CARDS.items() if card.spends)
-
-_SYMBOLS = (
-    "circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "cross",
-    "pentagon", "hourglass", "hexagram", "bowtie", "star-square",
-)  # fmt: skip
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 #: Panels in a row at most, and about how many names a line of the legend holds.
 MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
@@ -56,61 +39,25 @@ MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chart:
-    """One panel: a score of some methods on one data set.
+    """One panel: a score of some methods on one data set."""
 
-    Parameters
-    ----------
-    heading
-        Heading of the panel: the data set, or the score.
-    score
-        Name of the score.
-    table
-        Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
-    true
-        Value of the run without noise, if the score is not a comparison with it.
-    data
-        Name of the data set, for clicks on a point.
-    epsilon
-        Budget of all its runs, if another parameter runs along the axis.
-    bounds
-        What theorems say about the score, if they do: rows of
-        :func:`dpviz.experiments.presets.bounds_table` for this data set.
-    failing
-        Methods that are not private here.
-    """
-
+    #: Heading of the panel: the data set, or the score.
     heading: str
+    #: Name of the score.
     score: str
+    #: Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
     table: pd.DataFrame
+    #: Value of the run without noise, if the score is not a comparison with it.
     true: float | None = None
+    #: Name of the data set, for clicks on a point.
     data: str = ""
+    #: Budget of all its runs, if another parameter runs along the axis.
     epsilon: float | None = None
+    #: What theorems say about the score, if they do: rows of
+    #: :func:`dpviz.experiments.presets.bounds_table` for this data set.
     bounds: pd.DataFrame | None = None
+    #: Methods that are not private here.
     failing: Collection[str] = ()
-
-
-@dataclass(frozen=True)
-class Look:
-    """Colour, symbol and dash of a method: the same whatever else is shown."""
-
-    colour: str
-    symbol: str
-    dash: str
-
-
-def look_of(method: str, mode: Mode) -> Look:
-    """Looks of a method; no two methods share all three."""
-    return nth_look(METHODS.index(method), mode)
-
-
-def nth_look(number: int, mode: Mode) -> Look:
-    """Looks by number."""
-    palette = CLUSTERS[mode]
-    return Look(
-        palette[number % len(palette)],
-        _SYMBOLS[number % len(_SYMBOLS)],
-        _DASHES[number % len(_DASHES)],
-    )
 
 
 def curves(
@@ -125,6 +72,8 @@ def curves(
 ) -> Panels:
     """Draw medians over epsilon, or another parameter, with their bands.
 
+    The legend hides and shows a method in all panels.
+
     Parameters
     ----------
     charts
@@ -137,15 +86,8 @@ def curves(
         What all panels share, in one line.
     shared
         Whether all panels have one vertical axis: they show the same score.
-    mode
-        Light or dark.
     axis
         Parameter that runs along the horizontal axis.
-
-    Returns
-    -------
-    Panels
-        The figure; its legend hides and shows a method in all panels.
     """
     # Four panels look better as two by two than as three and one.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
@@ -159,15 +101,12 @@ def curves(
     layout = base_layout(
         title,
         (62, 14, 46 + 20 * legend_rows, 42),
+        # Below the title; the headings stand right above the panels.
         legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            # Below the title; the headings stand right above the panels.
+            **ROW,
             "y": 1 - 22 / height,
             "yref": "container",
             "yanchor": "top",
-            "font": {"size": 12},
             "tracegroupgap": 0,
         },
         uirevision=f"{title} {[chart.heading for chart in charts]}",
@@ -195,14 +134,12 @@ def curves(
         fails = " · not private" * failing[number]
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
-            axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
-            layout["annotations"].append(
-                note("no runs yet", 0.5, 0.5, *axes, size=13, xanchor="auto", yanchor="auto")
-            )
+            anchors: dict[str, Any] = {"xanchor": "auto", "yanchor": "auto"}
+            add_heading(layout, panel, "no runs yet", (0.5, 0.5), size=13, **anchors)
         for trace in _traces(chart, methods, axis, ends, mode):
-            if "name" in trace and not all(failing) and _fails(trace["legendgroup"], charts):
-                trace = {**trace, "name": f"{trace['name']}, not private"}
             group = trace["legendgroup"]
+            if "name" in trace and not all(failing) and all(group in one.failing for one in charts):
+                trace = {**trace, "name": f"{trace['name']}, not private"}
             first = trace["showlegend"] and group not in named
             if first:
                 named.add(group)
@@ -214,16 +151,6 @@ def curves(
         height=height,
         share=0.57 if rows == 1 else 0.0,
     )
-
-
-def _fails(method: str, charts: Sequence[Chart]) -> bool:
-    """Whether a method is private in no panel."""
-    return all(method in chart.failing for chart in charts)
-
-
-def _named(axis: Parameter) -> str:
-    """Name of a parameter inside a sentence."""
-    return axis.label[:1].lower() + axis.label[1:]
 
 
 def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
@@ -278,12 +205,7 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
     if len(ticks) < 2:
         # A short stretch: its ends, and the middle between.
         ticks = [low, math.sqrt(low * high), high]
-    return {
-        "type": "log",
-        "range": [math.log10(low), math.log10(high)],
-        "tickvals": ticks,
-        "ticktext": [_short(tick) for tick in ticks],
-    }
+    return log_axis(ticks, (low, high), _short)
 
 
 def _short(tick: float) -> str:
@@ -306,26 +228,22 @@ def _add_axes(
 ) -> None:
     """Add the axes of one panel: epsilon or another parameter, linked; the score upwards."""
     across = chart_axis(
-        domain=list(extent[0]),
-        anchor=f"y{suffix(panel)}",
         showticklabels=lowest,
         **(_log_axis(*ends) if axis.log else {"range": list(ends), "nticks": 11}),
     )
     up = chart_axis(
-        domain=list(extent[1]),
-        anchor=f"x{suffix(panel)}",
         showticklabels=leftmost or not shared,
         **(_log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}),
     )
     if lowest:
-        across["title"] = axis_title(_named(axis))
+        across["title"] = axis_title(lowered(axis.label))
     if shared and leftmost:
         up["title"] = axis_title(score.axis, 6)
     if panel > 1:
         across["matches"] = "x"
         if shared:
             up["matches"] = "y"
-    layout[f"xaxis{suffix(panel)}"], layout[f"yaxis{suffix(panel)}"] = across, up
+    add_chart_axes(layout, panel, extent, across, up)
 
 
 def _traces(
@@ -337,31 +255,31 @@ def _traces(
 ) -> list[Trace]:
     """Bands below, lines with markers above, the true value as a dotted line."""
     bands, lines = _theorems(chart, axis, ends, mode), []
+    paleness = 0.2 if len(methods) <= 4 else 0.11
     for method in methods:
-        values = _Values.of(chart, method, axis)
-        look = look_of(method, mode)
+        values = _values(chart, method, axis)
         if len(values.places) > 1:
-            bands.append(_band(method, values, look, len(methods)))
-        lines.append(_line(method, values, look, chart, axis))
+            band, colour = (values.low, values.high), look_of(method, mode).colour
+            shown = {"legendgroup": method, "showlegend": False}
+            bands.append(area(values.places, *band, colour, paleness, **shown))
+        lines.append(_line(method, values, chart, axis, mode))
     if chart.true is not None:
-        bands.append(
-            scatter(
-                "lines",
-                list(ends),
-                [chart.true, chart.true],
-                f"true: {readable(chart.true, 4)}",
-                name="true, without noise",
-                line={"color": INK[mode], "width": 1.5, "dash": "dot"},
-                legendgroup="true",
-                legendrank=2000,
-                showlegend=True,
-            )
+        true = scatter(
+            "lines",
+            list(ends),
+            [chart.true, chart.true],
+            f"true: {readable(chart.true, 4)}",
+            name="true, without noise",
+            line={"color": INK[mode], "width": 1.5, "dash": "dot"},
+            legendgroup="true",
+            legendrank=2000,
+            showlegend=True,
         )
+        bands.append(true)
     return bands + lines
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Values:
+class _Values(NamedTuple):
     """One method's numbers on one data set, along the axis; only those that can be drawn."""
 
     places: Floats
@@ -370,34 +288,15 @@ class _Values:
     high: Floats
     draws: Floats
 
-    @classmethod
-    def of(cls, chart: Chart, method: str, axis: Parameter) -> _Values:
-        """Numbers of the rows of one method."""
-        names = (axis.column, "median", "low", "high", "draws")
-        # A table without rows may have no columns.
-        table = chart.table.reindex(columns=["method", *names])
-        part = table[table["method"] == method]
-        found = part.sort_values(axis.column)[list(names)].to_numpy(dtype=float)
-        # An empty cluster makes some ratios infinite: a gap here, a value in the table.
-        found = found[np.isfinite(found[:, 1])]
-        places, median, low, high, draws = found.T
-        return cls(places=places, median=median, low=low, high=high, draws=draws)
 
-
-def _band(method: str, values: _Values, look: Look, n_methods: int) -> Trace:
-    """Area between the ends of the bands; paler if there are many methods."""
-    finite = np.isfinite(values.low) & np.isfinite(values.high)
-    across, low, high = values.places[finite], values.low[finite], values.high[finite]
-    return scatter(
-        "lines",
-        np.concatenate([across, across[::-1]]),
-        np.concatenate([high, low[::-1]]),
-        fill="toself",
-        fillcolor=faded(look.colour, 0.2 if n_methods <= 4 else 0.11),
-        line={"width": 0},
-        legendgroup=method,
-        showlegend=False,
-    )
+def _values(chart: Chart, method: str, axis: Parameter) -> _Values:
+    names = [axis.column, "median", "low", "high", "draws"]
+    # A table without rows may have no columns.
+    table = chart.table.reindex(columns=["method", *names])
+    part = table[table["method"] == method]
+    rows = part.sort_values(axis.column)[names].to_numpy(dtype=float)
+    # An empty cluster makes some ratios infinite: a gap here, a value in the table.
+    return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 
 def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode) -> list[Trace]:
@@ -411,27 +310,27 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
         if len(across) == 1:
             # A single value has no width of its own.
             across, low, high = np.array(ends), low.repeat(2), high.repeat(2)
-        found.append(
-            scatter(
-                "lines",
-                np.concatenate([across, across[::-1], across[:1]]),
-                np.concatenate([high, low[::-1], high[:1]]),
-                fill="toself",
-                fillcolor=faded(colour, 0.07),
-                line={"color": colour, "width": 1.2, "dash": "dot"},
-                name="dotted edges: theorem's bounds",
-                legendgroup="theorems",
-                legendrank=3000,
-                showlegend=True,
-            )
+        band = area(
+            across,
+            low,
+            high,
+            colour,
+            0.07,
+            line={"color": colour, "width": 1.2, "dash": "dot"},
+            name="dotted edges: theorem's bounds",
+            legendgroup="theorems",
+            legendrank=3000,
+            showlegend=True,
         )
+        # The dots run along both sides.
+        found.append(band | {end: np.append(band[end], band[end][0]) for end in "xy"})
     return found
 
 
-def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Parameter) -> Trace:
+def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode) -> Trace:
     """Medians; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
-    told = f"{title}, not private" if method in chart.failing else title
+    full = f"{title}, not private" if method in chart.failing else title
     # One budget has no area: its band becomes a whisker.
     ends = (values.low, values.median, values.high)
     whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
@@ -439,7 +338,7 @@ def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Paramete
         "lines+markers",
         values.places,
         values.median,
-        f"<b>{told}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
+        f"<b>{full}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
         name=title,
         text=[
             f"median {readable(median, 4)}<br>{band_words(int(draws))}: {readable(low, 4)} to "
@@ -447,8 +346,7 @@ def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Paramete
             for low, median, high, draws in zip(*ends, values.draws, strict=True)
         ],
         meta=[chart.data, method, chart.score, chart.epsilon],
-        line={"color": look.colour, "width": 2, "dash": look.dash},
-        marker=marker(8, look.colour, look.symbol),
+        **look_of(method, mode).traced(),
         legendgroup=method,
         showlegend=True,
         **whisker,
@@ -459,18 +357,16 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
     """The curves in words: where each begins and ends."""
     described = []
     for chart in charts:
-        found = {method: _Values.of(chart, method, axis) for method in methods}
+        numbers = {CARDS[method].title: _values(chart, method, axis) for method in methods}
         ends = [
-            f"{CARDS[method].title} from {readable(values.median[0])} at {axis.sign} "
-            f"{readable(values.places[0])} to {readable(values.median[-1])} at {axis.sign} "
-            f"{readable(values.places[-1])}"
-            for method, values in found.items()
+            line_in_words(title, values.places, values.median, axis.sign)
+            for title, values in numbers.items()
             if len(values.places)
         ]
         true = f"; true {readable(chart.true, 4)}" if chart.true is not None else ""
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
-    over = _named(axis).removesuffix(axis.sign).strip()
+    over = lowered(axis.label).removesuffix(axis.sign).strip()
     return (
         f"Median of {', '.join(names)} over the {over}, with a band of {_held(charts)}. "
         f"{' '.join(described)}"

@@ -6,6 +6,7 @@ cluster's surroundings, with its outline on every panel and a mark on the stage 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,7 @@ from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
 #: Column of the figure that marks a stage; the grid is visible in the counts.
-COLUMNS: dict[Stage, int] = {
-    "grid": 0,
-    "counts": 0,
-    "subband": 1,
-    "threshold": 2,
-    "components": 3,
-}
+COLUMNS: dict[Stage, int] = {"grid": 0, "counts": 0, "subband": 1, "threshold": 2, "components": 3}
 
 STAGE_TITLES: dict[Stage, str] = {
     "grid": "the grid",
@@ -53,24 +48,17 @@ _ACROSS = 4
 
 
 def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panels:
-    """Draw all stages around one true cluster, true above private.
-
-    Parameters
-    ----------
-    picture
-        True and private run.
-    diagnosis
-        Of the cluster, in these runs.
-    """
+    """Draw all stages around one true cluster, true above private."""
     drawn = stage_panels(picture)
     layout = drawn.layout
     inside = picture.true.labels == diagnosis.cluster
-    for axis, (low, high) in zip("xy", _window(picture, inside), strict=True):
+    for name, (low, high) in zip("xy", _window(picture, inside), strict=True):
         for panel in range(1, 2 * _ACROSS + 1):
-            layout[f"{axis}axis{suffix(panel)}"]["range"] = [low, high]
-            if "constrain" in layout[f"{axis}axis{suffix(panel)}"]:
+            axis = layout[f"{name}axis{suffix(panel)}"]
+            axis["range"] = [low, high]
+            if "constrain" in axis:
                 # A long cluster takes its neighbourhood along, not a strip of the panel.
-                layout[f"{axis}axis{suffix(panel)}"]["constrain"] = "range"
+                axis["constrain"] = "range"
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark stands below the tool bar
     width = picture.width(picture.true.level)
@@ -86,14 +74,7 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
         drawn.data.extend({**ring, **on(panel)} for panel in (3, 4, 3 + _ACROSS, 4 + _ACROSS))
     if diagnosis.stage:
         _mark(picture, layout, diagnosis.stage)
-    return Panels(
-        data=drawn.data,
-        layout=layout,
-        pairs=drawn.pairs,
-        alt=_alt(picture, diagnosis),
-        height=505,
-        share=0.68,
-    )
+    return replace(drawn, alt=_alt(picture, diagnosis), height=505, share=0.68)
 
 
 def frame(picture: WaveClusterPicture, diagnosis: Diagnosis) -> pd.DataFrame:
@@ -124,7 +105,6 @@ def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.
 
 
 def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
-    """What the figure shows, in words."""
     text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
     text += f"above {picture.side}: count grid, average subband, significant cells, clusters. "
     if diagnosis.stage is None:

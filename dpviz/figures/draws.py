@@ -29,13 +29,7 @@ from dpviz.figures.marks import (
     scatter,
     shape,
 )
-from dpviz.figures.panels import (
-    Panels,
-    add_heading,
-    add_maps,
-    on,
-    suffix,
-)
+from dpviz.figures.panels import Panels, add_heading, add_maps, on, suffix
 from dpviz.figures.raster import cell_means
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture
@@ -53,15 +47,8 @@ _STRIP = 108
 
 #: Scores of the true run compared with itself; noise stops none of its centres.
 _ITSELF = {
-    "dsg_c": 0.0,
-    "ocm": 0.0,
-    "two_ce": 0.0,
-    "displacement": 0.0,
-    "f_measure": 1.0,
-    "f_cells": 1.0,
-    "ari": 1.0,
-    "ami": 1.0,
-    "kept_centers": 0.0,
+    **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
+    **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
 }
 
 #: Columns of a theorem about a score: its ends, the share of the draws inside, the least share
@@ -77,14 +64,7 @@ def wavecluster_maps(
 ) -> Panels:
     """Probability of each cell of being significant, beside the cells of one draw.
 
-    Parameters
-    ----------
-    picture
-        True run, columns, mode and title.
-    draws
-        All draws.
-    private, name
-        Significant cells of the draw on the right, on the true run's grid, and its name.
+    ``private`` has its significant cells on the true run's grid, ``name`` is its name.
     """
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
     true = picture.true.significant
@@ -125,16 +105,8 @@ def kmeans_maps(
 ) -> Panels:
     """Share of the draws in which records change their cluster, beside the centres of all draws.
 
-    Parameters
-    ----------
-    picture
-        True run, columns, mode and title.
-    draws
-        All draws.
-    shown
-        Position of the draw whose centres are marked.
-    watched
-        Numbers of the records behind ``draws.chance``.
+    ``shown`` is the position of the draw whose centres are marked; ``watched`` has the numbers of
+    the records behind ``draws.chance``.
     """
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
@@ -148,13 +120,8 @@ def kmeans_maps(
     )
     ink, n = INK[mode], len(draws.seeds)
     x, y = picture.truth.centers[:, axes].T
-    true = scatter(
-        "markers",
-        x,
-        y,
-        f"true centre<br>{PLACE}",
-        marker=outlined(9, ink, "x-thin", ink, 2),
-    )
+    cross = outlined(9, ink, "x-thin", ink, 2)
+    true = scatter("markers", x, y, f"true centre<br>{PLACE}", marker=cross)
     centers = draws.centers[:, :, axes]
     palette = [CLUSTERS[mode][k % len(CLUSTERS[mode])] for k in range(centers.shape[1])]
     x, y = centers[shown][np.isfinite(centers[shown]).all(axis=1)].T
@@ -195,14 +162,8 @@ def strips(
 ) -> Panels:
     """Every score as a strip of dots, with its median, its band and one draw marked.
 
-    Parameters
-    ----------
-    current
-        Position of the marked draw.
-    true
-        Values of the true run, where there are any.
-    bounds
-        What a theorem says about a score: a coloured band behind its dots.
+    ``current`` is the position of the marked draw, ``true`` has the values of the true run where
+    there are any, ``bounds`` what a theorem says about a score: a coloured band behind its dots.
     """
     bounds = bounds or {}
     data: list[Trace] = []
@@ -341,15 +302,11 @@ def _strip(
 
 def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list[dict[str, Any]]:
     """Box of the band, line at the median, dashes at the true value."""
-    axes, wide = (f"x{suffix(panel)}", f"y{suffix(panel)}"), (-0.36, 0.36)
-    ink = INK[mode]
-    box: dict[str, Any] = {
-        "line": {"width": 1, "color": ink},
-        "fillcolor": "rgba(128,128,128,0.15)",
-        "layer": "below",
-    }
+    axes, wide, ink = on(panel).values(), (-0.36, 0.36), INK[mode]
+    look: dict[str, Any] = {"fillcolor": "rgba(128,128,128,0.15)", "layer": "below"}
+    edge = {"width": 1, "color": ink}
     shapes = [
-        shape("rect", wide, (band.low, band.high), *axes, **box),
+        shape("rect", wide, (band.low, band.high), *axes, line=edge, **look),
         shape("line", wide, (band.median,) * 2, *axes, line={"width": 2.5, "color": ink}),
     ]
     if true is not None:
@@ -360,24 +317,19 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
 
 def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
     """Band of a theorem, across the whole strip."""
-    axes = (f"x{suffix(panel)}", f"y{suffix(panel)}")
     edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
-    return shape(
-        "rect", (-0.5, 0.5), bounds.ends, *axes, line=edge,
-        fillcolor=faded(BOTH[mode], 0.18), layer="below",
-    )  # fmt: skip
+    look: dict[str, Any] = {"line": edge, "fillcolor": faded(BOTH[mode], 0.18), "layer": "below"}
+    return shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
 
 
-def _range(
-    values: NDArray[np.float64], true: float | None, bounds: KBounds | None = None
-) -> list[float]:
+def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | None) -> list[float]:
     """Ends of a strip: all values, the true one and those of a theorem, with a margin."""
-    finite = values[np.isfinite(values)]
-    shown = np.append(finite, [] if true is None else [true])
-    shown = np.append(shown, [] if bounds is None else bounds.ends)
-    if not shown.size:
+    shown = values[np.isfinite(values)].tolist()
+    shown += [] if true is None else [true]
+    shown += [] if bounds is None else bounds.ends
+    if not shown:
         return [0.0, 1.0]
-    low, high = float(shown.min()), float(shown.max())
+    low, high = float(min(shown)), float(max(shown))
     margin = 0.06 * (high - low) or 0.05 * abs(high) or 0.5
     return [low - margin, high + margin]
 

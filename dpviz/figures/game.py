@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dpviz.base.numbers import readable
-from dpviz.figures.audit import side_look
 from dpviz.figures.marks import (
     LEGEND,
     bar,
@@ -23,6 +22,7 @@ from dpviz.figures.marks import (
     outlined,
     scatter,
     shape,
+    side_look,
     whiskers,
 )
 from dpviz.figures.panels import Panels
@@ -36,9 +36,6 @@ _NUMBERED = 4
 
 #: Noise scales that colours tell apart; beyond, they stay the same.
 _COLOURED = 6
-
-#: Height of the private result in pixels, and its share of the window's.
-_HEIGHT, _SHARE = 310, 0.45
 
 #: Bars of a histogram, and the share of numbers at each end that the last bars take.
 _BARS, _TAIL = 20, 0.01
@@ -58,8 +55,8 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     ends = [(0.0, float(side)) for side in cells.shape]
     reach = 1 + _COLOURED / epsilon
     few = max(cells.shape) <= _NUMBERED
-    person = (int(case.person[0]), int(case.person[1]))
-    here = f"{cells[person]:.1f}"
+    x, y = map(int, case.person)
+    here = f"{cells[x, y]:.1f}"
     texts: dict[str, Any] = {"texttemplate": "%{z:.1f}", "textfont": number_font(mode, 18)}
     trace = heatmap(
         cells,
@@ -73,33 +70,23 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         ygap=1,
         **(texts if few else {}),
     )
-    x, y = person
     # A number near zero has the page's own colour: lines show the squares.
     squares = [((i, i + 1.0), (j, j + 1.0)) for i, j in np.ndindex(*cells.shape)]
-    thin = {"width": 1, "color": NOISE[mode]}
+    squares = squares if few else [(ends[0], ends[1])]
+    thin, thick = {"width": 1, "color": NOISE[mode]}, {"width": 3, "color": INVENTED[mode]}
     shapes = [
-        shape("rect", across, up, "x", "y", line=thin)
-        for across, up in (squares if few else [(ends[0], ends[1])])
+        *(shape("rect", across, up, "x", "y", line=thin) for across, up in squares),
+        shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick),
     ]
-    thick = {"width": 3, "color": INVENTED[mode]}
-    shapes.append(shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick))
     # A square of many has no room for its number: it stands above.
     name = "the person's square" if few else f"the person's square: {here}"
-    right = x > cells.shape[0] / 2
-    up = y > cells.shape[1] / 2
-    label = note(
-        name,
-        x + right,
-        y + 1 if up else y,
-        "x",
-        "y",
-        xanchor="right" if right else "left",
-        yanchor="bottom" if up else "top",
-    )
+    right, above = x > cells.shape[0] / 2, y > cells.shape[1] / 2
+    anchor = ("right" if right else "left", "bottom" if above else "top")
+    label = note(name, x + right, y + above, "x", "y", xanchor=anchor[0], yanchor=anchor[1])
     axis = {"visible": False, "fixedrange": True}
     layout = base_layout(
         title,
-        (10, 10, 56 if up else 38, 10 if up else 26),
+        (10, 10, 56 if above else 38, 10 if above else 26),
         xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
         yaxis={**axis, "range": list(ends[1]), "scaleanchor": "x", "constrain": "domain"},
         shapes=shapes,
@@ -116,8 +103,8 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         data=[trace],
         layout=layout,
         alt=f"Published numbers of persons. The person's square: {here}. {listed}.",
-        height=_HEIGHT,
-        share=_SHARE,
+        height=310,
+        share=0.45,
     )
 
 
@@ -170,8 +157,8 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=f"Published centres: {places}.",
-        height=_HEIGHT + 40,
-        share=_SHARE,
+        height=350,
+        share=0.45,
     )
 
 
@@ -198,10 +185,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             [name for name, _ in played],
             "%{y}: %{x:.1f}% right",
             marker=marker(13, [CLUSTERS[mode][names.index(name)] for name, _ in played]),
-            error_x={
-                **whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode]),
-                "width": 6,
-            },
+            error_x=whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode], width=6),
             cliponaxis=False,
         )
     ]
@@ -238,15 +222,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
 def telling_bars(
     without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
 ) -> Panels:
-    """Draw how often one number of the result took which values, out and in.
-
-    Parameters
-    ----------
-    without, joined
-        That number in all draws without and with the person.
-    name
-        What the number is.
-    """
+    """Draw which values one number took in the draws without and with the person."""
     both = np.array([*without, *joined, 0.0])
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)

@@ -20,20 +20,13 @@ EARTH, OWN = "coastlines and borders", "own background"
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What a person chose to draw maps on.
+    """What a person chose to draw maps on."""
 
-    Parameters
-    ----------
-    axes
-        What the two axes are.
-    earth
-        Whether maps of longitude and latitude have coastlines and borders.
-    own
-        Lines of an own file.
-    """
-
+    #: What the two axes are.
     axes: Axes = "auto"
+    #: Whether maps of longitude and latitude have coastlines and borders.
     earth: bool = True
+    #: Lines of an own file.
     own: Background | None = None
 
     def scale(self, columns: Sequence[str], domain: Domain) -> Scale:

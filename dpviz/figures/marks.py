@@ -33,17 +33,12 @@ OVERLAY = "true points, not released"
 #: Hover text of a place: its values on both axes.
 PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
-#: Legend above a chart, its entries in a row; at the left or at the right end.
-LEGEND = {
-    "orientation": "h",
-    "x": 0,
-    "xanchor": "left",
-    "y": 1.0,
-    "yanchor": "bottom",
-    "font": {"size": 12},
-    # It would cover the feet of the title's letters.
-    "bgcolor": "rgba(0,0,0,0)",
-}
+#: Legend with its entries in a row.
+ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
+
+#: The same right above a chart, at the left or at the right end; the page's colour would cover the
+#: feet of the title's letters.
+LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
@@ -56,6 +51,11 @@ def literal(text: str) -> str:
     File names and column names are external, and Plotly would turn their tags into links.
     """
     return html.escape(text, quote=False).replace("$", "&#36;")
+
+
+def lowered(label: str) -> str:
+    """Label as it stands inside a sentence."""
+    return label[:1].lower() + label[1:]
 
 
 def bold_numbers(numbers: Sequence[int] | NDArray[np.integer]) -> list[str]:
@@ -262,8 +262,9 @@ def faded(colour: str, opacity: float) -> str:
 
 
 def area(x: Any, low: Any, high: Any, colour: str, opacity: float, **more: Any) -> Trace:
-    """Area between two curves."""
+    """Area between two curves, where both are finite."""
     look = {"fill": "toself", "fillcolor": faded(colour, opacity), "line": {"width": 0}}
+    x, low, high = (one[np.isfinite(low) & np.isfinite(high)] for one in (x, low, high))
     across, up = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
     return scatter("lines", across, up, **look | more)
 

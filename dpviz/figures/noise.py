@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from dpviz.base.numbers import readable
-from dpviz.figures.marks import (
-    BUDGET,
-    base_layout,
-    chart_axis,
-    faded,
-    marker,
-    scatter,
-)
+from dpviz.figures.marks import BUDGET, ROW, area, base_layout, chart_axis, marker, scatter
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words
@@ -22,14 +14,7 @@ from dpviz.metrics.bands import band_words
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
     """Draw means of absolute noise with their bands, and the law's expected value.
 
-    Parameters
-    ----------
-    table
-        As :meth:`dpviz.experiments.illustrations.NoiseFigure.table` returns it.
-    title
-        One line.
-    mode
-        Light or dark.
+    ``table`` is that of :class:`dpviz.experiments.illustrations.NoiseFigure`.
     """
     epsilons, mean, low, high, law = (
         table[name].to_numpy(dtype=float) for name in ("epsilon", "mean", "low", "high", "law")
@@ -37,15 +22,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
     draws, colour = int(table["draws"].iloc[0]), CLUSTERS[mode][0]
     held = band_words(draws)
     data = [
-        scatter(
-            "lines",
-            np.concatenate([epsilons, epsilons[::-1]]),
-            np.concatenate([high, low[::-1]]),
-            fill="toself",
-            fillcolor=faded(colour, 0.18),
-            line={"width": 0},
-            name=f"band of {held}",
-        ),
+        area(epsilons, low, high, colour, 0.18, name=f"band of {held}"),
         scatter(
             "lines",
             epsilons,
@@ -69,14 +46,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
     layout = base_layout(
         title,
         (62, 14, 66, 42),
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 12},
-        },
+        legend={**ROW, "y": 1.02, "yanchor": "bottom"},
         uirevision=title,
         xaxis=chart_axis(BUDGET, nticks=11, rangemode="tozero"),
         yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),

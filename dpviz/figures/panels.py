@@ -135,10 +135,12 @@ def add_axes(
     add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])
 
 
-def add_heading(layout: dict[str, Any], panel: int, text: str, **more: Any) -> None:
-    """Add the heading above a panel, with tags: pass external text through ``literal``."""
+def add_heading(
+    layout: dict[str, Any], panel: int, text: str, at: tuple[float, float] = (0, 1), **more: Any
+) -> None:
+    """Add a text to a panel, by default above it, with tags: pass external text by ``literal``."""
     axes = (f"{axis} domain" for axis in on(panel).values())
-    layout["annotations"].append(note(text, 0, 1, *axes, **more))
+    layout["annotations"].append(note(text, *at, *axes, **more))
 
 
 def add_maps(
@@ -149,21 +151,9 @@ def add_maps(
     across: int = 2,
     ground: Ground = PLAIN,
 ) -> list[Trace]:
-    """Put maps beside each other on linked axes.
+    """Put maps, each a heading with tags and traces, beside each other on linked axes.
 
-    Parameters
-    ----------
-    layout
-        Gets their axes and headings.
-    maps
-        Heading, with tags, and traces of each.
-    across
-        Panels in the row.
-
-    Returns
-    -------
-    list
-        All traces, on their axes.
+    The layout gets their axes and headings; all traces are returned on their axes.
     """
     data = []
     lines = ground.lines(columns, domain)

@@ -26,14 +26,9 @@ class Refinable(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Raster:
-    """Records as counts on a lattice over two columns.
+    """Records as counts on a lattice over two columns."""
 
-    Parameters
-    ----------
-    counts
-        Records per lattice cell, shape (right, up).
-    """
-
+    #: Records per lattice cell, shape (right, up).
     counts: NDArray[np.int64]
 
     @classmethod
@@ -51,20 +46,13 @@ class Raster:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordRaster(Raster):
-    """A raster that also stores one record of each lattice cell that has any.
+    """A raster that also stores one record of each lattice cell that has any."""
 
-    Parameters
-    ----------
-    axes
-        The two columns shown, by position.
-    filled
-        Lattice cells with records, row-major, shape (m,).
-    examples
-        One record of each of them with all its columns, shape (m, d).
-    """
-
+    #: The two columns shown, by position.
     axes: tuple[int, int]
+    #: Lattice cells with records, row-major, shape (m,).
     filled: NDArray[np.intp]
+    #: One record of each of them with all its columns, shape (m, d).
     examples: NDArray[np.float64]
 
     @classmethod
@@ -83,15 +71,7 @@ class RecordRaster(Raster):
         )
 
     def painted(self, labels: NDArray[np.int32], empty: int) -> NDArray[np.int32]:
-        """Lattice with the label of one record of each cell.
-
-        Parameters
-        ----------
-        labels
-            Label of every example, shape (m,).
-        empty
-            Label of cells without any record.
-        """
+        """Lattice with the label of one record of each cell, from the labels (m,) of examples."""
         painted = np.full(self.counts.size, empty, dtype=np.int32)
         painted[self.filled] = labels
         return painted.reshape(self.counts.shape)
@@ -100,26 +80,11 @@ class RecordRaster(Raster):
 def cell_means(
     points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
 ) -> NDArray[np.float64]:
-    """Mean of a value over the records of each cell of a lattice; NaN in empty cells.
+    """Mean of values (n,) over the records (n, 2) of each cell of a lattice (side, side).
 
-    Parameters
-    ----------
-    points
-        Shape (n, 2).
-    values
-        One number for each record, shape (n,).
-    domain
-        Bounds of the two columns.
-    side
-        Cells per axis.
-
-    Returns
-    -------
-    means
-        Shape (side, side).
+    Empty cells have NaN.
     """
     cells = flat_cells(points, domain, (side, side))
-    records = np.bincount(cells, minlength=side**2)
-    sums = np.bincount(cells, weights=values, minlength=side**2)
+    records, sums = (np.bincount(cells, one, minlength=side**2) for one in (None, values))
     means = np.where(records > 0, sums / np.maximum(records, 1), np.nan)
     return means.reshape(side, side)

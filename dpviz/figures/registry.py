@@ -16,8 +16,8 @@ from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import CARDS
-from dpviz.figures import audit, best_parameters, draws, kmeans, null_set, smallest_epsilon
-from dpviz.figures import wavecluster as grids
+from dpviz.figures import best_parameters, draws, kmeans, null_set, smallest_epsilon, wavecluster
+from dpviz.figures.audit import membership, score
 from dpviz.figures.panels import Panels
 
 
@@ -48,32 +48,27 @@ _register(
     ),
 )
 _register(NullSet, null_set.null_frame, null_set.null_bars)
-_register(AuditResult, audit.score_frame, audit.score_bars)
-_register(MembershipExperiment, audit.membership_frame, audit.membership_bars)
+_register(AuditResult, score.score_frame, score.score_bars)
+_register(MembershipExperiment, membership.membership_frame, membership.membership_bars)
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures of the true run beside a private one.
+    """Pictures of the true run beside a private one."""
 
-    Parameters
-    ----------
-    views
-        Views by name, with their titles.
-    build
-        ``build(trial, run, columns, title, mode)``: what all views are drawn from.
-    panels, frame
-        ``panels(picture, view)`` and the table behind it.
-    """
-
+    #: Names.
     views: Sequence[str]
+    #: ``build(trial, run, columns, title, mode)``: what all views are drawn from.
     build: Callable[..., Any]
+    #: ``panels(picture, view)`` and the table behind it.
     panels: Callable[[Any, Any], Panels]
     frame: Callable[[Any, Any], pd.DataFrame]
 
 
 #: Pictures of each family.
 PICTURES = {
-    "wavecluster": Pictures(tuple(grids.VIEWS), grids.picture_of, grids.panels, grids.frame),
+    "wavecluster": Pictures(
+        tuple(wavecluster.VIEWS), wavecluster.picture_of, wavecluster.panels, wavecluster.frame
+    ),
     "kmeans": Pictures(tuple(kmeans.VIEWS), kmeans.picture_of, kmeans.panels, kmeans.frame),
 }

@@ -16,6 +16,7 @@ from dpviz.figures.marks import (
     coded,
     heatmap,
     middles,
+    note,
     outline,
     outlined,
     scatter,
@@ -54,14 +55,18 @@ def small_maps(
         Where the true clusters are, shape (clusters, d).
     columns, domain
         Of all axes; the first two are drawn.
-    title
-        The plan and the public data.
-    mode
-        Light or dark.
     """
     flat = domain.select((0, 1))
     # The names of the axes are those of the page: small maps have no room for them.
     layout = base_layout(title, (8, 8, 64, 8))
+    x, y = places[:, :2].T
+    rings = scatter(
+        "markers",
+        x,
+        y,
+        f"true cluster of the public data<br>{PLACE}",
+        marker=outlined(12, INK[mode], "circle-open", INK[mode], 1.2),
+    )
     data: list[Trace] = []
     words = []
     for number in range(_ACROSS * _ROWS - 1):
@@ -78,23 +83,14 @@ def small_maps(
             continue
         result, real = draws[number]
         of_cells = result["kind"] == "cells"
-        said = (
-            f"{real.sum()} true, {(~real).sum()} invented"
-            if of_cells
-            else f"{real.sum()} of {len(places)} found"
-        )
-        words.append(said)
-        add_heading(layout, panel, said, size=11)
-        drawn = _cells if of_cells else _centres
-        rings = scatter(
-            "markers",
-            places[:, 0],
-            places[:, 1],
-            f"true cluster of the public data<br>{PLACE}",
-            marker=outlined(12, INK[mode], "circle-open", INK[mode], 1.2),
-        )
-        traces = [*drawn(result, real, flat, mode), rings]
-        data += [{**trace, **on(panel)} for trace in traces]
+        if of_cells:
+            words.append(f"{real.sum()} true, {(~real).sum()} invented")
+            traces = _cells(result, real, flat, mode)
+        else:
+            words.append(f"{real.sum()} of {len(places)} found")
+            traces = _centres(result, real, mode)
+        add_heading(layout, panel, words[-1], size=11)
+        data += [{**trace, **on(panel)} for trace in (*traces, rings)]
     of_cells = draws[0][0]["kind"] == "cells"
     _key(layout, *(_OF_CELLS if of_cells else _OF_CENTRES), mode)
     names = " and ".join(columns[:2])
@@ -116,36 +112,34 @@ def _cells(
     width = (domain.highs - domain.lows) / labels.shape
     kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
     colours = coded([BACKGROUND[mode], BOTH[mode], INVENTED[mode]])
-    invented = (np.flatnonzero(~real) + 1)[:_MOST_MARKS]
+    invented, ink = (np.flatnonzero(~real) + 1)[:_MOST_MARKS], INK[mode]
+    cross = outlined(4, ink, "x-thin", ink, 1)
     order = np.argsort(labels, axis=None, kind="stable")
     first = order[np.searchsorted(labels.ravel()[order], invented)]
     x, y = middles(np.unravel_index(first, labels.shape), domain, width)
     return [
         heatmap(kinds, domain, width, **colours),
         outline(kinds == 2, domain, width, {"color": INVENTED[mode], "width": 1}),
-        scatter(
-            "markers", x, y, f"invented<br>{PLACE}", marker=outlined(4, INK[mode], "x-thin",
-            INK[mode], 1),
-        ),
-    ]  # fmt: skip
+        scatter("markers", x, y, f"invented<br>{PLACE}", marker=cross),
+    ]
 
 
-def _centres(
-    result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
-) -> list[Trace]:
+def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> list[Trace]:
     """Centres; those that find no cluster as crosses of another colour."""
     x, y = np.asarray(result["centers"])[:, :2].T
-    ends = (BACKGROUND[mode], 1.0)
     return [
         scatter(
-            "markers", x[real], y[real], f"centre<br>{PLACE}",
-            marker=outlined(8, BOTH[mode], "circle", *ends),
-        ),
-        scatter(
-            "markers", x[~real], y[~real], f"centre that finds no cluster<br>{PLACE}",
-            marker=outlined(9, INVENTED[mode], "x", *ends),
-        ),
-    ]  # fmt: skip
+            "markers",
+            x[chosen],
+            y[chosen],
+            f"{name}<br>{PLACE}",
+            marker=outlined(*look, BACKGROUND[mode], 1.0),
+        )
+        for chosen, name, look in (
+            (real, "centre", (8, BOTH[mode], "circle")),
+            (~real, "centre that finds no cluster", (9, INVENTED[mode], "x")),
+        )
+    ]
 
 
 def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
@@ -157,10 +151,5 @@ def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
         "○ where one truly is",
         f'<span style="color:{NOISE[mode]}">public data, none of yours</span>',
     )
-    layout["annotations"].append(
-        {
-            "text": "<br>".join(lines), "x": left, "y": bottom, "xref": "paper", "yref": "paper",
-            "xanchor": "left", "yanchor": "top", "align": "left", "showarrow": False,
-            "font": {"size": 11},
-        }
-    )  # fmt: skip
+    key = note("<br>".join(lines), left, bottom, yanchor="top", align="left", size=11)
+    layout["annotations"].append(key)

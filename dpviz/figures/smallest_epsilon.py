@@ -20,6 +20,7 @@ from dpviz.figures.marks import (
     chart_axis,
     finite,
     line_at,
+    log_axis,
     note,
     scatter,
     shape,
@@ -38,14 +39,7 @@ _HEADROOM = 6
 def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     """Draw the share of draws that meet the target, and the score's band, over the budget.
 
-    Parameters
-    ----------
-    goal
-        What was found.
-    title
-        Method and data, for the figure's title.
-    mode
-        ``"light"`` or ``"dark"``.
+    ``title`` names method and data.
     """
     score, n = score_of(goal.target.score).title, len(goal.seeds)
     left, right = _SIDES
@@ -94,7 +88,6 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
 
 
 def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
-    """Share of draws at each budget that was tried."""
     return scatter(
         "lines+markers",
         np.array(goal.epsilons)[goal.tried],
@@ -108,7 +101,6 @@ def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
 
 
 def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
-    """Median and band of the score."""
     colour, budgets = CLUSTERS[mode][0], list(goal.bands)
     low, median, high = finite([(b.low, b.median, b.high) for b in goal.bands.values()]).T
     edge: dict[str, Any] = {"line": {"width": 0}, **on(2)}
@@ -144,19 +136,12 @@ def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
 
 
 def _budgets(epsilons: Sequence[float], **more: Any) -> dict[str, Any]:
-    """Logarithmic axis of budgets."""
     low, high = min(epsilons), max(epsilons)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**decade for decade in decades for step in (1, 3)]
     room = 0.04 * max(math.log10(high / low), 1)
-    return chart_axis(
-        BUDGET,
-        type="log",
-        tickvals=ticks,
-        ticktext=[readable(tick) for tick in ticks],
-        range=[math.log10(low) - room, math.log10(high) + room],
-        **more,
-    )
+    ends = [math.log10(low) - room, math.log10(high) + room]
+    return chart_axis(BUDGET, **log_axis(ticks), range=ends, **more)
 
 
 def goal_frame(goal: SmallestEpsilon) -> pd.DataFrame:

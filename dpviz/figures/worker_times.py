@@ -22,15 +22,17 @@ from dpviz.experiments.worker_times import (
     records_text,
 )
 from dpviz.families import CARDS
-from dpviz.figures.compare import look_of
+from dpviz.figures.looks import look_of
 from dpviz.figures.marks import (
     BUDGET,
     LEGEND,
     Trace,
     base_layout,
     chart_axis,
+    log_axis,
     marker,
     note,
+    outlined,
     scatter,
 )
 from dpviz.figures.panels import Panels
@@ -41,18 +43,14 @@ _STEPS = 8
 
 _MODEL = "extrapolated by the model"
 
+#: End of the hover texts of times.
+_HOVER = "<br>%{x:.2~s} records: %{y:,.3~r} s"
+
 
 def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
-    """Draw the time of a run over its records, for 1 to 64 workers.
+    """Draw the time of a method's run over its records, for 1 to 64 workers.
 
-    Parameters
-    ----------
-    times
-        What was measured.
-    method
-        The method of the curves; of the others what was measured on one worker is shown.
-    mode
-        Light or dark.
+    Of other methods what was measured on one worker is shown.
     """
     title = CARDS[method].title
     fewest, most = (times.over_records(method, 1)[end] for end in (0, -1))
@@ -60,25 +58,11 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     for number, workers in enumerate(WORKERS):
         colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
         # What was measured needs no model.
-        begin, end = (
-            math.log10(one) for one in ((most if found else fewest).records, MOST_RECORDS)
-        )
+        begin, end = math.log10((most if found else fewest).records), math.log10(MOST_RECORDS)
         places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
         seconds = [times.seconds(method, one, workers) for one in places]
-        data.append(
-            scatter(
-                "lines",
-                places,
-                seconds,
-                f"{title} on {counted(workers, 'worker')}, extrapolated"
-                "<br>%{x:.2~s} records: %{y:,.3~r} s",
-                name=_MODEL,
-                line={"color": colour, "width": 2, "dash": "dash"},
-                legendgroup="model",
-                legendrank=2000,
-                showlegend=number == 0,
-            )
-        )
+        hover = f"{title} on {counted(workers, 'worker')}, extrapolated{_HOVER}"
+        data.append(_modelled(places, seconds, hover, colour, number, legendrank=2000))
         annotations.append(_label(f"{workers}", math.log10(seconds[-1]), yanchor="middle"))
         if found:
             data.append(_measured(found, "measured", colour, "circle"))
@@ -125,8 +109,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
                 customdata=[one.passes for one in found],
                 name=title,
                 cliponaxis=False,
-                line={"color": look.colour, "width": 2, "dash": look.dash},
-                marker=marker(8, look.colour, look.symbol),
+                **look.traced(),
             )
         )
     one = times.over_epsilon(times.methods[0])[0]
@@ -139,12 +122,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
             (62, 14, 66, 42),
             legend=LEGEND,
             uirevision="time over epsilon",
-            xaxis=chart_axis(
-                f"{BUDGET} (log scale)",
-                type="log",
-                tickvals=epsilons,
-                ticktext=[readable(one) for one in epsilons],
-            ),
+            xaxis=chart_axis(f"{BUDGET} (log scale)", **log_axis(epsilons)),
             yaxis=chart_axis("seconds of a run", nticks=7, rangemode="tozero"),
         ),
         alt=f"Time of a run over the privacy budget, {where}: {', '.join(texts)}.",
@@ -167,15 +145,12 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
         colour, name = CLUSTERS[mode][number], records_text(points)
         ratios = [model.speedup(points, int(one)) for one in every]
         data.append(
-            scatter(
-                "lines",
+            _modelled(
                 every,
                 ratios,
                 f"{name} records on %{{x}} workers<br>S = %{{y:.3~r}} by the model",
-                name=_MODEL,
-                line={"color": colour, "width": 2, "dash": "dash"},
-                showlegend=number == 0,
-                legendgroup="model",
+                colour,
+                number,
             )
         )
         annotations.append(_label(name, math.log10(ratios[-1]), yanchor="middle"))
@@ -200,12 +175,11 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             [2],
             [times.ceiling],
             "two plain loops on this machine<br>S(2) = %{y:.3~r}",
-            marker=marker(17, INK[mode], "line-ew-open", line={"width": 2, "color": INK[mode]}),
+            marker=outlined(17, INK[mode], "line-ew-open", INK[mode], 2),
             name="two plain loops: the ceiling",
         ),
     ]
-    axis = {"type": "log", "tickvals": [*WORKERS], "ticktext": [str(one) for one in WORKERS]}
-    ends = [math.log10(0.9), math.log10(WORKERS[-1] * 1.06)]
+    axis = log_axis(WORKERS, (0.9, WORKERS[-1] * 1.06), str)
     return Panels(
         data=data,
         layout=base_layout(
@@ -214,8 +188,8 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             legend=LEGEND,
             annotations=annotations,
             uirevision=f"S(m) {method}",
-            xaxis=chart_axis("workers m", **axis, range=ends),
-            yaxis=chart_axis("acceleration ratio S(m)", **axis, range=ends),
+            xaxis=chart_axis("workers m", **axis),
+            yaxis=chart_axis("acceleration ratio S(m)", **axis),
         ),
         alt=f"{title}: acceleration ratio over workers. On {WORKERS[-1]} workers the model has "
         f"{', '.join(texts)} records. Measured with 2: "
@@ -224,6 +198,13 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
         f"{readable(times.ceiling)}.",
         height=520,
     )
+
+
+def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> Trace:
+    """Curve of the model; the legend has the first one."""
+    line = {"color": colour, "width": 2, "dash": "dash"}
+    named = {"name": _MODEL, "legendgroup": "model", "showlegend": number == 0}
+    return scatter("lines", x, y, hover, line=line, **named, **more)
 
 
 def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
@@ -241,7 +222,7 @@ def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
             f"{records_text(size)} records bend at {counted(workers, 'worker')}:<br>{TERMS[term]}"
             for size, workers, term in shown
         ],
-        marker=marker(11, INK[mode], "diamond-open", line={"width": 1.5, "color": INK[mode]}),
+        marker=outlined(11, INK[mode], "diamond-open", INK[mode], 1.5),
         name="bends",
     )
 
@@ -249,14 +230,12 @@ def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
 def _measured(
     found: Sequence[Timing], name: str, colour: str, symbol: str, width: float = 2
 ) -> Trace:
-    """Line and marks of measured runs."""
     workers = found[0].workers
     return scatter(
         "lines+markers",
         [one.records for one in found],
         [one.seconds for one in found],
-        f"{CARDS[found[0].method].title} on {counted(workers, 'worker')}, measured"
-        "<br>%{x:.2~s} records: %{y:,.3~r} s",
+        f"{CARDS[found[0].method].title} on {counted(workers, 'worker')}, measured{_HOVER}",
         name=name,
         line={"color": colour, "width": width},
         marker=marker(8, colour, symbol),
@@ -271,12 +250,6 @@ def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, ob
 
 
 def _powers(title: str, low: float, high: float) -> dict[str, object]:
-    """Log axis of powers of ten."""
     powers = range(round(low), round(high) + 1)
-    return chart_axis(
-        title,
-        type="log",
-        tickvals=[10.0**one for one in powers],
-        ticktext=[power_of_ten(one) for one in powers],
-        range=[low - 0.1, high],
-    )
+    ticks = log_axis(powers, write=power_of_ten) | {"tickvals": [10.0**one for one in powers]}
+    return chart_axis(title, **ticks, range=[low - 0.1, high])

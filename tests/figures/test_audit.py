@@ -9,17 +9,10 @@ import pytest
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import MembershipExperiment, membership_experiment
-from dpviz.figures.audit import (
-    bounds_bars,
-    bounds_frame,
-    floored,
-    joining_frame,
-    joining_maps,
-    membership_bars,
-    membership_frame,
-    score_bars,
-    score_frame,
-)
+from dpviz.figures.audit.bounds import bounds_bars, bounds_frame, floored
+from dpviz.figures.audit.joining import joining_frame, joining_maps
+from dpviz.figures.audit.membership import membership_bars, membership_frame
+from dpviz.figures.audit.score import score_bars, score_frame
 from dpviz.ui.audit.person import person_joining
 from tests.support.travelling import travels_plainly
 

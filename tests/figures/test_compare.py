@@ -10,14 +10,8 @@ import pytest
 
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, score_of
-from dpviz.figures.compare import (
-    METHODS,
-    Chart,
-    _log_axis,
-    curves,
-    look_of,
-    summary_frame,
-)
+from dpviz.figures.compare import Chart, _log_axis, curves, summary_frame
+from dpviz.figures.looks import METHODS, look_of
 from dpviz.ui.widgets.live_figure import encode
 from tests.test_numbers import number_of
 

@@ -24,7 +24,13 @@ VIEWS: dict[View, str] = {
     "chain": "Before and after",
 }
 
-_MODULES = {"regions": regions, "noise": noise, "grid": grid, "chain": chain}
+_DRAWN = {"regions": regions.draw, "noise": noise.draw, "grid": grid.draw, "chain": chain.draw}
+_FRAMES = {
+    "regions": regions.frame,
+    "noise": noise.frame,
+    "grid": grid.frame,
+    "chain": chain.frame,
+}
 
 
 def views_of(run: KMeansRun) -> dict[View, str]:
@@ -41,9 +47,9 @@ def panels(picture: KMeansPicture, view: View) -> Panels:
     InputError
         If the run has no noisy grid, or one of more columns than two, and the view is the grid.
     """
-    return _MODULES[view].draw(picture)
+    return _DRAWN[view](picture)
 
 
 def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
     """Table behind a view: a row per cluster, per iteration and cluster, per cell, or per step."""
-    return _MODULES[view].frame(picture)
+    return _FRAMES[view](picture)

@@ -23,43 +23,29 @@ from dpviz.kmeans.truth import KMeansTruth
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansPicture:
-    """Data behind all panels.
+    """Data behind all panels."""
 
-    Parameters
-    ----------
-    truth
-        Noise-free clustering and its records.
-    left
-        Run on the left panel: the true run, or the method itself without noise.
-    private
-        The private run. Clusters of both have the numbers of their matched true clusters.
-    raster
-        Records on the screen's lattice.
-    columns
-        Names of all columns.
-    step
-        Iteration shown: 0 the start, the last one the result; None the result.
-    title
-        Parameters of the run, in the figure's title.
-    left_title, private_title
-        Headings of the two panels.
-    ground
-        What the maps stand on.
-    with_points
-        Whether records and true centres lie over the private panel; a release has none.
-    """
-
+    #: Noise-free clustering and its records.
     truth: KMeansTruth
+    #: Run on the left panel: the true run, or the method itself without noise.
     left: KMeansRun
+    #: The private run. Clusters of both have the numbers of their matched true clusters.
     private: KMeansRun
+    #: Records on the screen's lattice.
     raster: RecordRaster
+    #: Names of all columns.
     columns: Sequence[str]
+    #: Iteration shown: 0 the start, the last one the result; None the result.
     step: int | None = None
     mode: Mode = "light"
+    #: Parameters of the run, in the figure's title.
     title: str = ""
+    #: Headings of the two panels.
     left_title: str = "true"
     private_title: str = "private"
+    #: What the maps stand on.
     ground: Ground = PLAIN
+    #: Whether records and true centres lie over the private panel; a release has none.
     with_points: bool = False
 
     @property

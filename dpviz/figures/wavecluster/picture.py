@@ -28,41 +28,28 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WaveClusterPicture:
-    """Data behind all panels.
+    """Data behind all panels."""
 
-    Parameters
-    ----------
-    truth
-        True run and its source, two-dimensional.
-    private
-        Stages of the private run.
-    raster
-        Points on the screen's lattice.
-    columns
-        Names of the two axes.
-    title
-        Parameters of the run, in the figure's title.
-    private_title, side
-        Heading of the private panels, and their word beside "true": another one where the run is
-        not private.
-    run
-        The run with the private stages: how its threshold was drawn. None: not drawn.
-    ground
-        What the maps stand on.
-    with_points
-        Whether the true points lie over the private clusters; a release has none.
-    """
-
+    #: True run and its source, two-dimensional.
     truth: Truth
+    #: Stages of the private run.
     private: Stages
+    #: Points on the screen's lattice.
     raster: Raster
+    #: Names of the two axes.
     columns: Sequence[str]
     mode: Mode = "light"
+    #: Parameters of the run, in the figure's title.
     title: str = ""
+    #: Heading of the private panels, and their word beside "true": another one where the run is
+    #: not private.
     private_title: str = "private"
     side: str = "private"
+    #: The run with the private stages: how its threshold was drawn. None: not drawn.
     run: Run | None = None
+    #: What the maps stand on.
     ground: Ground = PLAIN
+    #: Whether the true points lie over the private clusters; a release has none.
     with_points: bool = False
 
     def __post_init__(self) -> None:

@@ -271,7 +271,9 @@ def _add_upright(
 ) -> None:
     """Add an upright line over a panel, and its name at a height, left or right of it."""
     colour, line = _line(mode, private)
-    side = {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
+    side: dict[str, Any] = (
+        {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
+    )
     layout["shapes"].append(shape("line", (at, at), (0, 1), *axes, line=line))
     named = note(text, at, height, *axes, colour=colour, **{**side, "yanchor": "top"})
     layout["annotations"].append(named)

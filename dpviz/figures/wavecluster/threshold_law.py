@@ -49,21 +49,15 @@ class Law:
 
     The weights are those of the mechanism itself. Intervals without a length have the probability
     0 and are left out.
-
-    Parameters
-    ----------
-    low, high
-        Interval i is (low[i], high[i]]; ascending, shape (m,).
-    first, last
-        Lowest and highest rank of a threshold in it, in the true L, shape (m,).
-    probability
-        Shape (m,), of sum 1.
     """
 
+    #: Interval i is (low[i], high[i]]; ascending, shape (m,).
     low: Floats
     high: Floats
+    #: Lowest and highest rank of a threshold in it, in the true L, shape (m,).
     first: Floats
     last: Floats
+    #: Shape (m,), of sum 1.
     probability: Floats
 
     @classmethod

@@ -7,7 +7,7 @@ import streamlit as st
 from dpviz.audit.scenarios import Scenario, scenarios
 from dpviz.base.numbers import readable
 from dpviz.base.work import IsCancelled, Progress, Work
-from dpviz.figures.audit import Row, bounds_bars, bounds_frame
+from dpviz.figures.audit.bounds import Row, bounds_bars, bounds_frame
 from dpviz.ui.audit.common import METHODS, AuditRequest, Results, current_job, results, run_audit
 from dpviz.ui.session.job import follow, job_of, show_progress, start
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode

@@ -12,7 +12,8 @@ from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS
-from dpviz.figures.audit import floored, score_bars, score_frame
+from dpviz.figures.audit.bounds import floored
+from dpviz.figures.audit.score import score_bars, score_frame
 from dpviz.ui.audit.all_audits import all_audits
 from dpviz.ui.audit.common import (
     METHODS,

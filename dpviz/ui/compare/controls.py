@@ -21,7 +21,7 @@ from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
-from dpviz.figures.compare import METHODS
+from dpviz.figures.looks import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.compare.paper_sets import given_subject, paper_sets_panel
 from dpviz.ui.compare.runs import (

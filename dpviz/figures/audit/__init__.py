@@ -1,0 +1,1 @@
+"""Figures of the audit page, each with a table behind it: a view is a file."""

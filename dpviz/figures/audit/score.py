@@ -1,0 +1,180 @@
+"""Bars of the score that tells two data sets apart, the event's side of the threshold shaded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.audit.histogram import MOST_VALUES, Histogram
+from dpviz.audit.runs import AuditResult
+from dpviz.base.numbers import readable
+from dpviz.families import CARDS
+from dpviz.figures.marks import (
+    LEGEND,
+    Floats,
+    bar,
+    base_layout,
+    chart_axis,
+    line_at,
+    note,
+    shape,
+    side_look,
+)
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import BACKGROUND, INK, NOISE, Mode, blend
+
+#: Minimum number of bars of each data set that fit.
+_FEWEST_PLACES = 6
+
+
+def score_bars(result: AuditResult, mode: Mode) -> Panels:
+    """Draw the telling score on both data sets, the event's bars shaded."""
+    histogram, sides = result.histogram, result.sides
+    bins = _Bins.of(histogram)
+    # The last bar is for runs without the number; it exists only if there are such runs.
+    n = len(bins.middles)
+    data = [
+        bar(
+            bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
+            [100 * count / sum(counts) for count in counts[:n]],
+            f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
+            name=side,
+            width=0.45 * bins.width,
+            marker=side_look(number, mode),
+            text=[*[""] * (len(counts) - 1), "none"][:n],
+            textposition="outside",
+            customdata=bins.labels,
+        )
+        for number, (counts, side) in enumerate(zip(_counts(histogram), sides, strict=True))
+    ]
+    most = max(max(trace["y"]) for trace in data)
+    layout = base_layout(
+        f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
+        f"{readable(result.claim, 4)} · {result.runs:,} runs on each data set",
+        (58, 14, 62, 46),
+        barmode="overlay",
+        xaxis=chart_axis(histogram.score, **bins.ticks),
+        yaxis=chart_axis("share of deciding runs, %", range=[0, 1.18 * most]),
+        legend=LEGEND,
+        shapes=_shade(bins, _show_event(bins, result.sign, result.threshold), mode),
+        annotations=[_event_name(result.sign, result.threshold)],
+        uirevision=result.event,
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=(
+            f"How often {histogram.score} takes which values {sides[0]} and {sides[1]}; the event "
+            f"that tells them apart is shaded. {result.event}."
+        ),
+        height=330,
+        share=0.0,
+    )
+
+
+def score_frame(result: AuditResult) -> pd.DataFrame:
+    """Table behind the telling score: runs per bin; the last row counts runs without a number."""
+    edges, counts = result.histogram.edges, _counts(result.histogram)
+    table: dict[str, Any] = {"from": [*edges[:-1], math.nan], "to": [*edges[1:], math.nan]}
+    table |= {f"runs {side}": part for side, part in zip(result.sides, counts, strict=True)}
+    return pd.DataFrame(table)
+
+
+def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
+    """Runs per bin on both data sets, and at the end those without such a number."""
+    without, joined = histogram.missing
+    return [*histogram.without, without], [*histogram.joined, joined]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Bins:
+    """Positions of bars: few different values side by side, many values on a true scale.
+
+    ``values`` are compared with the event's threshold. If runs lack the number, there is one more
+    bar at the end, with the value infinity.
+    """
+
+    middles: Floats
+    values: Floats
+    width: float
+    labels: list[str]
+    ticks: dict[str, Any]
+
+    @classmethod
+    def of(cls, histogram: Histogram) -> _Bins:
+        edges = np.array(histogram.edges)
+        n = len(edges) - 1
+        few = n <= MOST_VALUES
+        values = _different(edges) if few else (edges[:-1] + edges[1:]) / 2
+        middles = np.arange(n, dtype=float) if few else values
+        width = 1.0 if few else float(edges[1] - edges[0])
+        labels = [readable(value, 6) for value in values]
+        if not few:
+            labels = [f"{readable(a, 4)} to {readable(b, 4)}" for a, b in pairwise(edges)]
+        if any(histogram.missing):
+            middles = np.append(middles, middles[-1] + 2 * width)
+            values = np.append(values, math.inf)
+            labels.append("no such number")
+        # Two or three bars are in the middle and do not fill the figure.
+        beside = 0.6 + max(0, _FEWEST_PLACES - len(middles)) / 2
+        reach = [float(middles[0] - beside * width), float(middles[-1] + beside * width)]
+        ticks: dict[str, Any] = {"range": reach}
+        if few:
+            step = -(-n // 14)
+            ticks |= {"tickvals": list(range(0, n, step)), "ticktext": labels[:n:step]}
+        return cls(middles=middles, values=values, width=width, labels=labels, ticks=ticks)
+
+
+def _different(edges: Floats) -> Floats:
+    """Values whose midpoints are the edges."""
+    values = [(edges[0] + edges[1]) / 2]
+    for edge in edges[1:-1]:
+        values.append(2 * edge - values[-1])
+    return np.round(values, 6)
+
+
+def _show_event(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
+    """Bars whose runs show the event."""
+    if sign == ">=":
+        return np.asarray(bins.values >= value - 1e-9)
+    if sign == "<=":
+        return np.asarray(bins.values <= value + 1e-9)
+    if math.isinf(value):
+        same = np.isinf(bins.values)
+    else:
+        same = np.arange(len(bins.values)) == np.argmin(np.abs(bins.values - value))
+    return same if sign == "==" else ~same
+
+
+def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, Any]]:
+    """Ground behind each stretch of the event's bars, with a dashed line at its border."""
+    shapes: list[dict[str, Any]] = []
+    fill = blend(NOISE[mode], BACKGROUND[mode], 0.25)
+    look: dict[str, Any] = {"layer": "below", "line": {"width": 0}, "fillcolor": fill}
+    change = np.diff(np.concatenate([[False], event, [False]]).astype(int))
+    starts, ends = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
+    for first, end in zip(starts, ends, strict=True):
+        left, right = bins.ticks["range"]
+        inner = []
+        if first:
+            inner.append(left := float(bins.middles[first] - bins.width / 2))
+        if end < len(event):
+            inner.append(right := float(bins.middles[end - 1] + bins.width / 2))
+        shapes.append(shape("rect", (left, right), (0, 1), "x", **look))
+        shapes += [line_at(border, "x", INK[mode], 1.5, dash="dash") for border in inner]
+    return shapes
+
+
+def _event_name(sign: str, value: float) -> dict[str, Any]:
+    """Name of the shaded event, above the right end of the axes."""
+    signs = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
+    what = f"{signs[sign]} {readable(value, 6)}"
+    if math.isinf(value):
+        what = "no such number" if sign == "==" else "there is such a number"
+    return note(f"shaded: the event, {what}", 1, 1, xanchor="right", yshift=5)
