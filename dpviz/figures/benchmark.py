@@ -101,7 +101,7 @@ def _curve(line: Line, look: Look, score: str) -> Trace:
         f"<b>{line.title}</b> at ε %{{x:.3~r}}<br>{score}: %{{text}}",
         text=[readable(one, 4) for one in line.values],
         name=line.title,
-        **look.traced(7),
+        **look.trace_look(7),
         legendgroup=line.method,
         showlegend=True,
     )

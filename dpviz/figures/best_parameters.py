@@ -21,7 +21,7 @@ from dpviz.figures.marks import (
     colour_bar,
     finite,
     hovering,
-    lowered,
+    lower_first,
     outlined,
     scatter,
 )
@@ -129,7 +129,7 @@ def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
 
 
 def _axis(name: str) -> str:
-    return lowered(PARAMETERS[name].label)
+    return lower_first(PARAMETERS[name].label)
 
 
 def _map_alt(found: ParameterMap, title: str, named: str) -> str:

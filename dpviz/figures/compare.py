@@ -13,7 +13,6 @@ import pandas as pd
 from dpviz.base.numbers import readable
 from dpviz.families import CARDS, score_of
 from dpviz.family.parameter import EPSILON, Parameter
-from dpviz.family.score import Score
 from dpviz.figures.looks import line_in_words, look_of
 from dpviz.figures.marks import (
     ROW,
@@ -25,11 +24,11 @@ from dpviz.figures.marks import (
     chart_axis,
     literal,
     log_axis,
-    lowered,
+    lower_first,
     scatter,
     whiskers,
 )
-from dpviz.figures.panels import Extent, Panels, add_chart_axes, add_heading, on, place
+from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
 from dpviz.figures.theme import INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
 
@@ -118,18 +117,16 @@ def curves(
     for number, chart in enumerate(charts):
         panel = number + 1
         row, column = divmod(number, columns)
-        _add_axes(
-            layout,
-            panel,
-            place((row, rows), (column, columns)),
-            score_of(chart.score),
-            axis,
-            ends,
-            _reach(charts if shared else [chart]),
-            lowest=number + columns >= len(charts),
-            shared=shared,
-            leftmost=column == 0,
-        )
+        lowest, leftmost = number + columns >= len(charts), column == 0
+        score, reach = score_of(chart.score), _reach(charts if shared else [chart])
+        across = _scale(axis.log, ends, 11, shown=lowest) | ({"matches": "x"} if number else {})
+        up = _scale(score.log, reach, 7, shown=leftmost or not shared)
+        if lowest:
+            across["title"] = axis_title(lower_first(axis.label))
+        if shared:
+            up |= {"matches": "y"} if number else {}
+            up |= {"title": axis_title(score.axis, 6)} if leftmost else {}
+        add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
         # What fails everywhere in a panel is said once, in its heading.
         fails = " · not private" * failing[number]
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
@@ -213,37 +210,10 @@ def _short(tick: float) -> str:
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 
-def _add_axes(
-    layout: dict[str, Any],
-    panel: int,
-    extent: Extent,
-    score: Score,
-    axis: Parameter,
-    ends: tuple[float, float],
-    reach: tuple[float, float],
-    *,
-    lowest: bool,
-    shared: bool,
-    leftmost: bool,
-) -> None:
-    """Add the axes of one panel: epsilon or another parameter, linked; the score upwards."""
-    across = chart_axis(
-        showticklabels=lowest,
-        **(_log_axis(*ends) if axis.log else {"range": list(ends), "nticks": 11}),
-    )
-    up = chart_axis(
-        showticklabels=leftmost or not shared,
-        **(_log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}),
-    )
-    if lowest:
-        across["title"] = axis_title(lowered(axis.label))
-    if shared and leftmost:
-        up["title"] = axis_title(score.axis, 6)
-    if panel > 1:
-        across["matches"] = "x"
-        if shared:
-            up["matches"] = "y"
-    add_chart_axes(layout, panel, extent, across, up)
+def _scale(log: bool, ends: tuple[float, float], ticks: int, *, shown: bool) -> dict[str, Any]:
+    """Axis between two ends, linear with so many ticks, or logarithmic."""
+    scale = _log_axis(*ends) if log else {"range": list(ends), "nticks": ticks}
+    return chart_axis(showticklabels=shown, **scale)
 
 
 def _traces(
@@ -346,7 +316,7 @@ def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mod
             for low, median, high, draws in zip(*ends, values.draws, strict=True)
         ],
         meta=[chart.data, method, chart.score, chart.epsilon],
-        **look_of(method, mode).traced(),
+        **look_of(method, mode).trace_look(),
         legendgroup=method,
         showlegend=True,
         **whisker,
@@ -366,7 +336,7 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
         true = f"; true {readable(chart.true, 4)}" if chart.true is not None else ""
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
-    over = lowered(axis.label).removesuffix(axis.sign).strip()
+    over = lower_first(axis.label).removesuffix(axis.sign).strip()
     return (
         f"Median of {', '.join(names)} over the {over}, with a band of {_held(charts)}. "
         f"{' '.join(described)}"

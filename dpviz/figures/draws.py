@@ -225,7 +225,8 @@ def frame(
 ) -> pd.DataFrame:
     """Table behind the strips: one row a score; with columns of a theorem, where there is one."""
     low, high = end_names(len(draws.seeds))
-    table = pd.DataFrame(
+    bounds = bounds or {}
+    return pd.DataFrame(
         [
             {
                 "score": score_of(name).title,
@@ -237,25 +238,21 @@ def frame(
                 "mean": band.mean,
                 "true": true.get(name, _ITSELF.get(name, np.nan)),
                 "draws": len(draws.seeds),
+                **(_theorem(bounds[name], draws.scores[name]) if name in bounds else {}),
             }
             for name, band in draws.bands.items()
         ]
     )
-    for row, name in enumerate(draws.bands):
-        if bounds and name in bounds:
-            one = bounds[name]
-            share = one.inside(draws.scores[name])
-            for column, value in zip(BOUND_COLUMNS, (*one.ends, share, one.promise), strict=True):
-                table.loc[row, column] = value
-    return table
+
+
+def _theorem(bounds: KBounds, values: NDArray[np.float64]) -> dict[str, float]:
+    numbers = (*bounds.ends, bounds.inside(values), bounds.promise)
+    return dict(zip(BOUND_COLUMNS, numbers, strict=True))
 
 
 def draws_frame(draws: Draws) -> pd.DataFrame:
     """Every draw: its seed and its scores."""
     return pd.DataFrame({"seed": draws.seeds, **draws.scores})
-
-
-# -- traces ------------------------------------------------------------------------------
 
 
 def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Look(NamedTuple):
     symbol: str
     dash: str
 
-    def traced(self, size: float = 8) -> dict[str, Any]:
+    def trace_look(self, size: float = 8) -> dict[str, Any]:
         """Line, and markers of a size in pixels, of a trace."""
         line = {"color": self.colour, "width": 2, "dash": self.dash}
         return {"line": line, "marker": marker(size, self.colour, self.symbol)}

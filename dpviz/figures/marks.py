@@ -53,7 +53,7 @@ def literal(text: str) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
-def lowered(label: str) -> str:
+def lower_first(label: str) -> str:
     """Label as it stands inside a sentence."""
     return label[:1].lower() + label[1:]
 
@@ -164,6 +164,12 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
         "automargin": True,
         "showgrid": False,
     }
+
+
+def colour_axis(low: float, high: float, scale: list[list[Any]], unit: str) -> dict[str, Any]:
+    """Colour axis with a bar that names the unit."""
+    bar = colour_bar(unit, outlinewidth=0, len=0.9)
+    return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
 
 
 def colour_bar(title: str, side: str = "top", **more: Any) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
     return (left, left + wide), (bottom, bottom + high)
 
 
-def at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]:
+def is_at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]:
     """Whether a panel is in the lowest row, and in the leftmost column."""
     return row[0] == row[1] - 1, slot[0] == 0
 
@@ -129,7 +129,7 @@ def add_axes(
             **axis_looks(scale, panel)[axis],
         }
         for axis, name, bounds, titled in zip(
-            "xy", columns, domain.bounds, at_edge(row, slot), strict=True
+            "xy", columns, domain.bounds, is_at_edge(row, slot), strict=True
         )
     ]
     add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])

@@ -109,7 +109,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
                 customdata=[one.passes for one in found],
                 name=title,
                 cliponaxis=False,
-                **look.traced(),
+                **look.trace_look(),
             )
         )
     one = times.over_epsilon(times.methods[0])[0]

@@ -37,7 +37,7 @@ def centres(
     picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None = None
 ) -> Trace:
     """Centres with their numbers; a square marks a centre that noise stopped."""
-    x, y = shown(picture, centers)
+    x, y = places_of(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
     symbols = np.where(stayed, "square", "circle").tolist()
     return numbered_centres(
@@ -45,7 +45,7 @@ def centres(
         y,
         picture.mode,
         "%{customdata}",
-        textposition=inwards(picture.shown_domain, x, y),
+        textposition=text_places(picture.shown_domain, x, y),
         textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
         marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
         customdata=np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
@@ -67,19 +67,19 @@ def numbered_centres(x: Floats, y: Floats, mode: Mode, hover: str = "", **more: 
 
 def true_centres(picture: KMeansPicture) -> Trace:
     """True centres in the private panel, to show the errors of the private ones."""
-    x, y = shown(picture, picture.truth.centers)
+    x, y = places_of(picture, picture.truth.centers)
     cross = marker(9, None, "cross-thin", line={"color": INK[picture.mode], "width": 1.6})
     hover = f"true centre %{{text}}<br>{PLACE}"
     return scatter("markers", x, y, hover, text=_numbers(x), marker=cross)
 
 
-def shown(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]:
+def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]:
     """Coordinates of centres on the two shown columns."""
     first, second = picture.raster.axes
     return centers[..., first], centers[..., second]
 
 
-def inwards(domain: Domain, x: Floats, y: Floats) -> list[str]:
+def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
     """Position of a centre's number: above to the right, but at a border inside the panel."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
@@ -91,7 +91,7 @@ def inwards(domain: Domain, x: Floats, y: Floats) -> list[str]:
 
 def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
     """Line from each centre's start to its position, with the start as a ring."""
-    x, y = shown(picture, np.array(path))
+    x, y = places_of(picture, np.array(path))
     # A NaN between two paths interrupts the line.
     gap = np.full((1, x.shape[1]), np.nan)
     across, up = (np.vstack([one, gap]).T.ravel() for one in (x, y))

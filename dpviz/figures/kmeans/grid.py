@@ -9,7 +9,7 @@ from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.figures.kmeans.centres import centres, true_centres
 from dpviz.figures.kmeans.picture import KMeansPicture
-from dpviz.figures.marks import PLACE, Floats, cell_columns, colour_bar, heatmap
+from dpviz.figures.marks import PLACE, Floats, cell_columns, colour_axis, heatmap
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import above_zero
 from dpviz.grid.counts import cell_width
@@ -29,14 +29,7 @@ def draw(picture: KMeansPicture) -> Panels:
     occupied = true[true > 0]
     # Nearly the largest count, so that one peak doesn't hide the rest.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
-    layout = picture.layout(
-        coloraxis={
-            "cmin": 0,
-            "cmax": top,
-            "colorscale": above_zero(picture.mode),
-            "colorbar": colour_bar("records", outlinewidth=0, len=0.9),
-        },
-    )
+    layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
     first, second = (
         heatmap(
             one,

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.base.numbers import counted
-from dpviz.figures.kmeans.centres import inwards, shown, true_centres, walk
+from dpviz.figures.kmeans.centres import places_of, text_places, true_centres, walk
 from dpviz.figures.kmeans.picture import KMeansPicture
 from dpviz.figures.marks import (
     Floats,
@@ -155,8 +155,8 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:
         return []
-    x, y = shown(picture, centers)
-    places = inwards(picture.shown_domain, x, y)
+    x, y = places_of(picture, centers)
+    places = text_places(picture.shown_domain, x, y)
     _, (low, high) = picture.shown_domain.bounds
     # Beyond the panel's upper and lower border stand its title and the axis.
     blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)

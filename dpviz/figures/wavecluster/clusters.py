@@ -18,7 +18,7 @@ from dpviz.figures.marks import (
     true_points,
 )
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.stage import HOVERED, StagePair, cells, ghost
+from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
 
 #: Clusters up to which all have their number on a panel, and up to which in large type; of more,
@@ -44,7 +44,7 @@ def draw(picture: WaveClusterPicture) -> StagePair:
             picture.labels,
             picture.stages,
             picture.numbers,
-            HOVERED,
+            VALUE_KEYS,
             strict=True,
         )
     )

@@ -30,7 +30,7 @@ from dpviz.figures.marks import (
     number_font,
     scatter,
 )
-from dpviz.figures.panels import FRAME, add_chart_axes, at_edge, place, suffix
+from dpviz.figures.panels import FRAME, add_chart_axes, is_at_edge, place, suffix
 from dpviz.figures.theme import INK, Mode, zero_centred
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
@@ -177,7 +177,7 @@ def add_axes(
             **({"title": axis_title(title, 8)} if titled else {}),
             **({"matches": axis + suffix(first)} if panel > first else {}),
         }
-        for axis, title, titled in zip("xy", titles, at_edge(row, slot), strict=True)
+        for axis, title, titled in zip("xy", titles, is_at_edge(row, slot), strict=True)
     ]
     add_chart_axes(layout, panel, place(row, slot), looks[0], looks[1])
 

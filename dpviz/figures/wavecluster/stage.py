@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dpviz.base.numbers import readable
 from dpviz.figures.cell_numbers import MOST, cell_numbers, colours_at
-from dpviz.figures.marks import PLACE, Trace, colour_bar, heatmap
+from dpviz.figures.marks import PLACE, Trace, colour_axis, heatmap
 from dpviz.figures.raster import MOST_CELLS
 from dpviz.figures.theme import zero_centred
 from dpviz.figures.wavecluster.picture import Pair, WaveClusterPicture
 
 #: Where the hover texts of the true and of the private panel find the true and private values.
-HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
+VALUE_KEYS = (("z", "customdata[0]"), ("customdata[0]", "z"))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,12 +44,7 @@ def draw_values(
     drawn = [array.astype(np.float32) for array in pair]
     true = drawn[0]
     low, high = -0.4 * scale_end(true), scale_end(true)
-    axis: dict[str, Any] = {
-        "cmin": low,
-        "cmax": high,
-        "colorscale": zero_centred(low, high, picture.mode),
-        "colorbar": colour_bar(unit, outlinewidth=0, len=0.9),
-    }
+    scale = zero_centred(low, high, picture.mode)
     few = max(true.shape) <= MOST
     first, second = (
         [
@@ -59,7 +54,7 @@ def draw_values(
                     picture,
                     pair[side],
                     level,
-                    colours_at(axis["colorscale"], (pair[side] - low) / (high - low)),
+                    colours_at(scale, (pair[side] - low) / (high - low)),
                 )
                 if few
                 else ()
@@ -73,13 +68,13 @@ def draw_values(
         notes=(title.lower(), title.lower()),
         alt=f"{title}, true and {picture.side}, on one colour scale from {readable(low)} to "
         f"{readable(high)}",
-        coloraxis=axis,
+        coloraxis=colour_axis(low, high, scale, unit),
     )
 
 
 def errors(picture: WaveClusterPicture, side: int, between: str = "<br>") -> str:
     """Hover text of the true (0) or private (1) panel: both values and their difference."""
-    true, private = HOVERED[side]
+    true, private = VALUE_KEYS[side]
     return between.join(
         (
             f"true %{{{true}:,.4~r}}",

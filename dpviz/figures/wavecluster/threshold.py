@@ -29,7 +29,7 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
-from dpviz.figures.wavecluster.threshold_law import Law, SortedList, explain, signed
+from dpviz.figures.wavecluster.threshold_law import Law, SortedList, explain, write_signed
 from dpviz.wavecluster.threshold import Threshold
 
 #: Up to this many values, each is written under its bar.
@@ -168,7 +168,7 @@ def _sizes(threshold: Threshold, *, private: bool) -> str:
     if threshold.estimate is None:
         return text
     # A line of its own: half of a phone's screen has no room for both.
-    return f"{text}<br>Z′ {signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
+    return f"{text}<br>Z′ {write_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
 
 
 def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room) -> None:

@@ -117,10 +117,10 @@ def explain(picture: WaveClusterPicture) -> str:
     name = "Run with noise" if name != NO_NOISE else f"Run with {name}"
     begin = f"{name}: {_positive(private.positive)}. "
     if private.estimate is not None:
+        half = write_signed(round(private.estimate / 2), ",")
         begin += (
-            f"Z′ = {signed(private.estimate, '.4g')} is the noisy number of cells that are not "
-            f"positive. Half of it, rounded, is {signed(round(private.estimate / 2), ',')}; of "
-            "the smallest values, "
+            f"Z′ = {write_signed(private.estimate, '.4g')} is the noisy number of cells that are "
+            f"not positive. Half of it, rounded, is {half}; of the smallest values, "
             f"{private.pruned:,} are pruned. "
         )
     law = Law.of(picture.true, picture.run)
@@ -139,7 +139,7 @@ def explain(picture: WaveClusterPicture) -> str:
     )
 
 
-def signed(value: float, form: str) -> str:
+def write_signed(value: float, form: str) -> str:
     """Write a number that may be negative, with a minus sign."""
     return format(value, form).replace("-", "−")
 
