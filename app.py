@@ -7,10 +7,10 @@ from dpviz.server.web import in_browser, ready, shield
 
 def _first_by_name() -> None:
     """Show the first page under its own name, too: its address has none, but people type one."""
-    from dpviz.ui.explorer.wavecluster import build, page_state
+    from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
     from dpviz.ui.page import run_page
 
-    run_page("wavecluster", page_state, build)
+    run_page("wavecluster", WaveClusterExplorer.page_state, WaveClusterExplorer.build)
 
 
 def show() -> None:

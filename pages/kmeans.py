@@ -1,6 +1,6 @@
 """k-means explorer: controls -> configuration -> run -> figures, true beside private."""
 
-from dpviz.ui.explorer.kmeans import build, page_state
+from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.page import run_page
 
-run_page("kmeans", page_state, build)
+run_page("kmeans", KMeansExplorer.page_state, KMeansExplorer.build)

@@ -193,15 +193,15 @@ def page() -> None:
     import streamlit as st
 
     from dpviz.figures.wavecluster import WaveClusterPicture
-    from dpviz.ui.explorer.common import run_settings
     from dpviz.ui.explorer.diagnosis import diagnosis_panel
-    from dpviz.ui.explorer.wavecluster import page_state, run_both, sidebar
+    from dpviz.ui.explorer.settings import run_settings
+    from dpviz.ui.explorer.wavecluster import WaveClusterExplorer as Explorer
     from dpviz.wavecluster.family import FAMILY
 
-    state = page_state()
-    active = sidebar(state)
+    state = Explorer.page_state()
+    active = Explorer.sidebar(state)
     settings, _ = run_settings(state, active, FAMILY)
-    runs = run_both(settings)
+    runs = Explorer.run_both(settings)
     st.session_state["told"] = runs
     scene = WaveClusterPicture(
         truth=runs.truth,

@@ -139,7 +139,7 @@ def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> N
     """While a slider is held nothing new is drawn: old draws under a new title would be a lie."""
     test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
     before = specs(test)
-    monkeypatch.setattr("dpviz.ui.explorer.common.slider", lambda *given, **looks: False)
+    monkeypatch.setattr("dpviz.ui.explorer.settings.slider", lambda *given, **looks: False)
     test.session_state["wavecluster:g"] = 24
     checked(test.run())
     assert any("settings before" in one.value for one in test.caption)

@@ -190,7 +190,7 @@ def test_places_around_180_are_together_unless_typed_bounds_end_there() -> None:
 
 def test_the_code_repeats_how_the_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    monkeypatch.setattr("dpviz.ui.explorer.common.command", lambda run: found.append(run) or "")
+    monkeypatch.setattr("dpviz.ui.explorer.explorer.command", lambda run: found.append(run) or "")
     test = load(opened("kmeans", data="own", skip=3, format="data"), "trees.csv", COMMENTS)
     fill(test, "missing", "zz, y")
     test.session_state["kmeans:behind"] = True

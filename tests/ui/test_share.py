@@ -114,8 +114,8 @@ def test_every_page_shares_its_link(page):
 def framed(monkeypatch):
     """Open pages as in a frame."""
     for module in (
-        "explorer.common", "widgets.share", "widgets.show", "widgets.readouts", "compare.view",
-        "release.view",
+        "explorer.explorer", "explorer.settings", "widgets.share", "widgets.show",
+        "widgets.readouts", "compare.view", "release.view",
     ):  # fmt: skip
         monkeypatch.setattr(f"dpviz.ui.{module}.embedded", lambda: True)
     return lambda page, **link: opened(page, link)

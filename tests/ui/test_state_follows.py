@@ -22,7 +22,7 @@ from dpviz.ui.compare.controls import OF_OWN_DATA
 from dpviz.ui.data.domain_panel import DRAWN, DRAWN_KEY
 from dpviz.ui.data.not_taken import NOT_USED, OF_THEIR_OWN
 from dpviz.ui.data.state import UPLOAD
-from dpviz.ui.explorer import common as explorer
+from dpviz.ui.explorer.explorer import Explorer
 from dpviz.ui.game import page as game
 from dpviz.ui.learn import page as learn_page
 from dpviz.ui.reference import about, benchmark, docs, glossary, papers
@@ -106,7 +106,7 @@ DAILY = {
 
 
 #: The part of an explorer that draws.
-EXPLORE = explorer._explore
+EXPLORE = Explorer.__dict__["explore"]
 
 
 def settle(state: UrlState, *given: object) -> bool:
@@ -117,7 +117,7 @@ def settle(state: UrlState, *given: object) -> bool:
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages show their controls and draw nothing: many visits take little time."""
-    monkeypatch.setattr(explorer, "_explore", settle)
+    monkeypatch.setattr(Explorer, "explore", settle)
     monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
     monkeypatch.setattr(compare_view, "begin_if_new", lambda request: None)
     monkeypatch.setattr(release_view, "rehearsal_panel", lambda *given, **more: None)
@@ -360,7 +360,7 @@ def test_bounds_belong_to_columns_and_not_to_positions() -> None:
 def test_the_link_to_a_release_has_the_bounds_in_the_order_of_its_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(explorer, "_explore", EXPLORE)
+    monkeypatch.setattr(Explorer, "explore", EXPLORE)
     test = many_columns(columns="d,b,a,c,e", method="dplloyd")
     (link,) = (one.proto for one in test.get("page_link") if "Release once" in one.proto.label)
     found = dict(parse_qsl(link.query_string))

@@ -94,14 +94,11 @@ def _own_lines(domain: Domain) -> Background | None:
     return lines
 
 
-def cell_caption(
-    ground: Ground, columns: Sequence[str], domain: Domain, shape: Sequence[int]
-) -> None:
-    """Say how large a cell is, where the unit of the axes is a length."""
+def cell_words(ground: Ground, columns: Sequence[str], domain: Domain, shape: Sequence[int]) -> str:
+    """How large a cell is, where the unit of the axes is a length; "" otherwise."""
     sides = [(hi - lo) / side for (lo, hi), side in zip(domain.bounds, shape, strict=True)]
     words = ground.scale(columns, domain).lengths((sides[0], sides[1]))
-    if words:
-        show_caption(f"A cell of the grid is about {words}.")
+    return f"A cell of the grid is about {words}." if words else ""
 
 
 def can_draw_box(active: ActiveData) -> bool:

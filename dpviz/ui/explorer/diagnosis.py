@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
 from dpviz.figures.wavecluster import WaveClusterPicture
-from dpviz.ui.explorer.common import RunSettings
+from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.cache import truth_of
 from dpviz.ui.session.state import following

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,10 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.teaching.lessons.condition import DIGITS
 from dpviz.teaching.lessons.parser import Step
-from dpviz.ui.explorer import kmeans, wavecluster
-from dpviz.ui.explorer.common import RunSettings
+from dpviz.ui.explorer.explorer import Explorer
+from dpviz.ui.explorer.kmeans import KMeansExplorer
+from dpviz.ui.explorer.settings import RunSettings
+from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from dpviz.ui.session.cache import grid_of
 from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
 from dpviz.wavecluster.fates import fates
@@ -30,8 +31,10 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.theorems import k_bounds
 from dpviz.wavecluster.truth import run
 
-#: Explorers that a step may show, by name: the modules of their pages.
-EXPLORERS: dict[str, ModuleType] = {WAVECLUSTER.name: wavecluster, KMEANS.name: kmeans}
+#: Explorers that a step may show, by name.
+EXPLORERS: dict[str, type[Explorer]] = {
+    one.family.name: one for one in (WaveClusterExplorer, KMeansExplorer)
+}
 
 #: Draws behind facts on many draws.
 DRAWS = 50
@@ -55,8 +58,7 @@ class Look:
     @cached_property
     def runs(self) -> Any:
         """True and private run, as the explorer draws them."""
-        arguments = ("true",) if self.explorer == KMEANS.name else ()
-        return EXPLORERS[self.explorer].run_both(self.settings, *arguments)
+        return EXPLORERS[self.explorer].run_both(self.settings)
 
     @property
     def ledger(self) -> Ledger:

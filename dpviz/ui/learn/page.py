@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import parse_qsl
@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.base.errors import InputError, shown
 from dpviz.teaching.lessons.parser import Known, Lesson, Step
 from dpviz.teaching.lessons.shelf import shelf
-from dpviz.ui.explorer.common import RunSettings, build_explorer, draw_again
+from dpviz.ui.explorer.settings import RunSettings, draw_again
 from dpviz.ui.learn.bars import BARS
 from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
 from dpviz.ui.learn.sheets import sheet
@@ -114,19 +114,12 @@ def build(state: UrlState) -> None:
             slots.again.button(
                 "Throw again", icon=":material/casino:", on_click=lambda: draw_again(beside)
             )
-
-        def draw(
-            controls: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]
-        ) -> bool:
-            _follow(slots, step, here, settings, answer)
-            return bool(explorer.draw(controls, settings, places))
-
-        build_explorer(beside, explorer.FAMILY, explorer.sidebar, draw, place)
+        explorer.build(beside, place, partial(_follow, slots, step, here, answer))
     state.write()
 
 
 def _follow(
-    slots: _Slots, step: Step, here: tuple[str, int], settings: RunSettings, answer: str | None
+    slots: _Slots, step: Step, here: tuple[str, int], answer: str | None, settings: RunSettings
 ) -> None:
     """Fill the texts with the facts of the run on the screen."""
     done: set[tuple[str, int]] = st.session_state.setdefault(_DONE, set())

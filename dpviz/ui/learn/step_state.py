@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from dpviz.data.samples import sample
 from dpviz.family.run_domain import run_domain
@@ -11,7 +10,7 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.teaching.lessons.parser import Step
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.state import DataState, take_sample
-from dpviz.ui.explorer.common import RunSettings
+from dpviz.ui.explorer.settings import RunSettings
 from dpviz.ui.learn.facts import EXPLORERS
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import Control, opened
@@ -60,15 +59,8 @@ def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> Data
     name = f"{prefix} {step.explorer}"
     if anew:
         opened(name)
-    make = partial(_made, name, step.query)
-    state: DataState = EXPLORERS[step.explorer].page_state(make)
-    return state
-
-
-def _made(
-    name: str, query: Mapping[str, str], page: str, controls: Mapping[str, Control]
-) -> StepState:
-    return StepState(name, controls, query)
+    explorer = EXPLORERS[step.explorer]
+    return explorer.page_state(lambda _, controls: StepState(name, controls, step.query))
 
 
 def start_of(step: Step) -> RunSettings:
@@ -87,7 +79,7 @@ def start_of(step: Step) -> RunSettings:
         complete=dataset,
         sample=facts,
     )
-    family = EXPLORERS[step.explorer].FAMILY
+    family = EXPLORERS[step.explorer].family
     return RunSettings(
         active=active,
         config=config_of(state, family, neighbours),

@@ -26,19 +26,17 @@ def gaussians():
 
 def explorer(page: str, own: bool) -> None:
     """An explorer that has nothing but the panel."""
-    import importlib
-
     import streamlit as st
 
     from dpviz.data.samples import load_sample, sample
     from dpviz.families import FAMILIES
     from dpviz.privacy.ledger import Neighbours
     from dpviz.ui.data.panel import ActiveData
+    from dpviz.ui.learn.facts import EXPLORERS
     from dpviz.ui.tuning.panel import tuning_panel
     from dpviz.ui.widgets.parameters import config_of
 
-    explorer = importlib.import_module(f"dpviz.ui.explorer.{page}")
-    state = explorer.page_state()
+    state = EXPLORERS[page].page_state()
     facts = sample("gaussians")
     data = load_sample("gaussians")
     active = ActiveData(

@@ -1,0 +1,498 @@
+"""The page of an explorer: one renderer, and what a family has to give it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, final
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.commands.reproduce import Reproduction, command, python_lines
+from dpviz.data.samples import sample
+from dpviz.experiments.draws import Draws
+from dpviz.families import CARDS
+from dpviz.family.card import Card
+from dpviz.family.family import Family
+from dpviz.family.headline import Headline
+from dpviz.family.parameter import EPSILON
+from dpviz.family.trial import Trial
+from dpviz.figures.panels import Panels
+from dpviz.grid.domain import Domain
+from dpviz.privacy.ledger import Ledger
+from dpviz.ui.data.map_panel import can_draw_box, map_controls, map_panel, take_box
+from dpviz.ui.data.not_taken import show_not_taken
+from dpviz.ui.data.panel import ActiveData, data_panel
+from dpviz.ui.data.rows import offer_box
+from dpviz.ui.data.run_title import stamp_of
+from dpviz.ui.data.state import FIRST, DataState, data_controls, take_followed
+from dpviz.ui.explorer.draws import Setting, draws_panel
+from dpviz.ui.explorer.settings import (
+    RunSettings,
+    draw_controls,
+    points_switch,
+    run_settings,
+)
+from dpviz.ui.messages import errors_shown, show_caption
+from dpviz.ui.page import live_part
+from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.tuning.panel import tuning_panel
+from dpviz.ui.widgets.card_panel import card_panel
+from dpviz.ui.widgets.embed import embedded
+from dpviz.ui.widgets.epsilon_panel import epsilon_panel
+from dpviz.ui.widgets.exports import exports
+from dpviz.ui.widgets.headline import show_headline
+from dpviz.ui.widgets.parameters import method_box, method_controls, take_defaults
+from dpviz.ui.widgets.prices_panel import prices_panel
+from dpviz.ui.widgets.readouts import (
+    Promise,
+    Readout,
+    show_ledger,
+    show_readouts,
+    show_reason,
+)
+from dpviz.ui.widgets.settings import MAX_SEED
+from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
+from dpviz.ui.widgets.stamp import Stamp
+
+#: Epsilon of a first visit without a link: some clusters break, and most are found.
+FIRST_EPSILON = 0.02
+
+#: Controls of an explorer that a release does not use.
+_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateChoice:
+    """A parameter that a run chose privately, beside what true data say.
+
+    Parameters
+    ----------
+    sentence
+        What was chosen, and how good that is; Markdown.
+    table
+        A row for each value that was tried.
+    caption
+        What the choice reads.
+    """
+
+    sentence: str
+    table: pd.DataFrame
+    caption: str
+
+
+class Explorer(ABC):
+    """A family's page, and the run on its screen.
+
+    Parameters
+    ----------
+    state
+        Controls of the page.
+    settings
+        Data and settings of the run.
+
+    Attributes
+    ----------
+    family
+        The methods.
+    views, views_title
+        All pictures of a run, the first one at the start; and what they are called.
+    pointed
+        Views over which the true points can lie.
+    hint
+        What to try first.
+    choice_title, choice_sign
+        Title of the panel of a private choice, and the sign of its parameter.
+    own_controls
+        Controls that no other family has.
+    resets_by_variant
+        Whether another variant of a method resets its parameters.
+    """
+
+    family: ClassVar[Family]
+    views: ClassVar[Mapping[Any, str]]
+    views_title: ClassVar[str]
+    pointed: ClassVar[Collection[str]]
+    hint: ClassVar[str]
+    choice_title: ClassVar[str]
+    choice_sign: ClassVar[str]
+    own_controls: ClassVar[Mapping[str, Control]] = {}
+    resets_by_variant: ClassVar[bool] = False
+
+    def __init__(self, state: UrlState, settings: RunSettings) -> None:
+        self.state, self.settings = state, settings
+        #: Session entries and files begin with it.
+        self.name = self.family.name
+        self.card: Card = CARDS[settings.config.method]
+        #: The view that was asked for: not all runs have it.
+        self.asked = state.get("view")
+
+    # -- controls, before there is a run
+
+    @classmethod
+    def page_state(
+        cls, make: Callable[[str, dict[str, Control]], DataState] = DataState
+    ) -> DataState:
+        """All controls of the page, from the link or the session; ``make`` makes them."""
+        views = tuple(cls.views)
+        methods = method_controls(cls.family, sample(FIRST))
+        methods[EPSILON.link] = replace(methods[EPSILON.link], first=FIRST_EPSILON)
+        state = make(
+            cls.family.name,
+            {
+                **data_controls(FIRST, many=cls.family.many_columns),
+                **map_controls(),
+                **methods,
+                "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
+                "view": Control(views[0], choice("view", views)),
+                "points": Control("hidden", choice("points", ("hidden", "shown")), shared=True),
+                **cls.own_controls,
+            },
+        )
+        take_followed(state, cls.family)
+        if state.fresh:
+            cls.choose_defaults(state, but=state.chosen)
+        return state
+
+    @classmethod
+    def choose_defaults(cls, state: UrlState, but: Collection[str] = ()) -> None:
+        """Set the choices of a method to its defaults; ``but`` names those that stay."""
+        take_defaults(state, cls.family, but)
+
+    @classmethod
+    def sidebar(cls, state: DataState) -> ActiveData:
+        """Show the controls that have no slider; return the data on the screen."""
+        active = data_panel(state, many=cls.family.many_columns)
+        active = replace(active, ground=map_panel(state, active))
+        reset = partial(cls.choose_defaults, state)
+        card = method_box(state, cls.family, reset)
+        cls.show_choices(state, card, active)
+        draw_controls(state, card, reset if cls.resets_by_variant else None)
+        return active
+
+    @classmethod
+    @abstractmethod
+    def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
+        """Show the parameters of a method that are chosen from a list."""
+
+    @classmethod
+    @final
+    def build(
+        cls,
+        state: DataState,
+        place: DeltaGenerator | None = None,
+        follow: Callable[[RunSettings], None] = lambda _: None,
+    ) -> None:
+        """Draw the page: settings in the sidebar, and beside it everything that follows a slider.
+
+        Parameters
+        ----------
+        state
+            Controls of the page.
+        place
+            Takes the settings instead of the sidebar.
+        follow
+            Called with the settings of each run before it is shown.
+        """
+        with place or st.sidebar:
+            active = cls.sidebar(state)
+        offer_box(state, active.dataset, active.far)
+        if place is None:
+            show_not_taken(state)
+        live_part(cls.explore, state, active, follow)
+
+    @classmethod
+    @final
+    def explore(
+        cls, state: UrlState, active: ActiveData, follow: Callable[[RunSettings], None]
+    ) -> bool:
+        """Show the sliders and the run; return True if the user holds no slider."""
+        settings, places = run_settings(state, active, cls.family)
+        settled = settings.settled
+        with errors_shown():
+            follow(settings)
+            settled = cls(state, settings).show(places)
+        return settled
+
+    # -- what a family says of a run
+
+    @staticmethod
+    @abstractmethod
+    def run_both(settings: RunSettings) -> Any:
+        """True and private run."""
+
+    @property
+    @abstractmethod
+    def trial(self) -> Trial:
+        """Method, parameters and data, to be drawn many times."""
+
+    @property
+    @abstractmethod
+    def ledger(self) -> Ledger:
+        """Spends of the private run."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> Headline:
+        """What broke."""
+
+    @abstractmethod
+    def readouts(self) -> list[Readout]:
+        """Key figures: the private value in large type, the true value beside it."""
+
+    @abstractmethod
+    def panels(self) -> Panels:
+        """The picture."""
+
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """Table behind the picture."""
+
+    @abstractmethod
+    def captions(self) -> Iterable[str]:
+        """Sentences below the picture; empty ones are not shown."""
+
+    @abstractmethod
+    def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
+        """Maps of many draws; ``position`` is that of the draw in the player."""
+
+    @abstractmethod
+    def show_tables(self) -> None:
+        """Show the numbers behind the picture."""
+
+    @property
+    @abstractmethod
+    def boxable(self) -> bool:
+        """Whether a box on the picture is a part of the domain."""
+
+    def choice(self) -> PrivateChoice | None:
+        """What the run chose privately; None where noise left nothing to choose from."""
+        raise NotImplementedError
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the run chose a parameter privately."""
+        return False
+
+    # -- what few families have
+
+    def play(self, places: Sequence[DeltaGenerator]) -> bool:
+        """Show a player beside the sliders; return True if the user does not hold it."""
+        return True
+
+    @property
+    def shown_views(self) -> Mapping[Any, str]:
+        """Views of this run, with their titles."""
+        return self.views
+
+    def show_view_controls(self, row: DeltaGenerator) -> None:  # noqa: B027 - few have any
+        """Show further controls beside the choice of the view."""
+
+    @property
+    def stamp(self) -> Stamp:
+        """What the picture says of itself."""
+        return self.settings.stamp
+
+    @property
+    def figure_key(self) -> str:
+        """Key of the picture."""
+        return f"{self.name}:figure"
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether the run is one on a part of the records, until that on all is there."""
+        return False
+
+    def show_panels_below(self) -> None:  # noqa: B027 - few have any
+        """Show panels of methods that spend a budget, below those of all families."""
+
+    def draws_setting(self, setting: Setting) -> Setting:
+        """Add what a family knows to the setting that is drawn many times."""
+        return setting
+
+    def wait(self) -> list[Readout]:
+        """Follow what is computed beside the page; return new key figures, if there are any."""
+        return []
+
+    # -- the renderer
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Domain of the run."""
+        domain: Domain = self.trial.material.domain
+        return domain
+
+    @cached_property
+    def promise(self) -> Promise:
+        """What the run promises, and to whom."""
+        return self.settings.promise(self.domain)
+
+    @property
+    def view(self) -> Any:
+        """The view on the screen: the one that was asked for, where the run has it."""
+        shown = self.shown_views
+        return self.asked if self.asked in shown else next(iter(shown))
+
+    @property
+    def side(self) -> str:
+        """What the side with noise is called in tables."""
+        return "private" if self.promise.claim.private else "not private"
+
+    @property
+    def with_points(self) -> bool:
+        """Whether the true points lie over the side with noise."""
+        return bool(self.state.get("points") == "shown")
+
+    def show(self, places: Sequence[DeltaGenerator]) -> bool:
+        """Show the run; return True if the user holds no slider.
+
+        Parameters
+        ----------
+        places
+            Free places beside the sliders.
+        """
+        settled = self.play(places) and self.settings.settled
+        show_headline(self.headline, self.promise, self.hint)
+        readouts = self.readouts()
+        cards = show_readouts(readouts, self.promise)
+        self._show_views()
+        self._show_picture()
+        for caption in filter(None, self.captions()):
+            show_caption(caption)
+        if not embedded():
+            self._show_below(readouts, settled=settled)
+        if late := self.wait():
+            show_readouts(late, self.promise, cards)
+        return settled
+
+    def _show_views(self) -> None:
+        """Show the choice of the view and what goes with it; what has no room goes below."""
+        row = st.container(horizontal=True, vertical_alignment="center")
+        if self.asked != self.view:
+            self.state.set("view", self.view)
+        views = self.shown_views
+        segments(self.state, "view", self.views_title, views, row, label_visibility="collapsed")
+        if self.view in self.pointed:
+            points_switch(self.state, row)
+        self.show_view_controls(row)
+
+    def _show_picture(self) -> None:
+        stamp, active = self.stamp, self.settings.active
+        box = show_panels(
+            self.panels(),
+            stamp,
+            key=self.figure_key,
+            base_name=f"{stamp.name} {self.card.name} {self.view}",
+            about=self.view,
+            boxable=self.boxable and can_draw_box(active),
+        )
+        take_box(self.state, active, box)
+
+    def _show_below(self, readouts: Sequence[Readout], *, settled: bool) -> None:
+        """Show everything below the picture: ledger, privacy claim, panels, underlying numbers."""
+        config, spends = self.settings.config, self.card.spends
+        if spends:
+            show_ledger(self.ledger, config.epsilon)
+        show_reason(self.promise)
+        if spends:
+            epsilon_panel(config.epsilon, config.neighbours, persons=self.promise.persons)
+            self._release_link()
+            if self.chooses:
+                lazy_expander(
+                    self.choice_title, key=f"{self.state.page}:choice", draw=self._show_choice
+                )
+            self._many_draws(settled=settled and not self.is_sketch)
+            self.show_panels_below()
+        tuning_panel(self.state, self.settings.active, config)
+        lazy_expander(
+            "Numbers behind the picture, downloads, code",
+            key=f"{self.state.page}:behind",
+            draw=partial(self.show_behind, readouts),
+        )
+
+    def _release_link(self) -> None:
+        """Link to the release page with the choices of the explorer."""
+        link = self.state.link()
+        st.page_link(
+            "pages/release.py",
+            label="Release once with these settings …",
+            icon=":material/verified_user:",
+            query_params={name: text for name, text in link.items() if name not in _EXPLORING},
+        )
+
+    def _show_choice(self) -> None:
+        """Show what a run chose privately, and what the best choice would have been."""
+        choice = self.choice()
+        if choice is None:
+            show_caption("Noise left no two places to choose from.")
+            return
+        st.markdown(choice.sentence)
+        st.dataframe(
+            choice.table, hide_index=True, height=248, key=f"{self.state.page}:choice rows"
+        )
+        show_caption(choice.caption)
+        stamp, sign = self.settings.stamp, self.choice_sign
+        csv_button(
+            f"{stamp.file}-choice-of-{sign}",
+            choice.table,
+            f"Table of all {sign} (CSV)",
+            stamp=stamp,
+        )
+        prices_panel(self.name)
+
+    def _many_draws(self, *, settled: bool) -> None:
+        """Show the panel of many draws."""
+        settings, trial = self.settings, self.trial
+        stamp = stamp_of(settings.active, settings.config)
+        setting = Setting(
+            self.state,
+            trial,
+            trial.material,
+            settings.seed,
+            stamp,
+            partial(self.draw_maps, stamp.title),
+        )
+        draws_panel(self.draws_setting(setting), settled=settled)
+
+    def show_behind(self, readouts: Sequence[Readout]) -> None:
+        """Show tables, downloads and the code that reproduces the run."""
+        self.show_tables()
+        exports(
+            self.name,
+            self.card.name,
+            self.view,
+            figure=self.figure_key,
+            stamp=self.settings.stamp,
+            table=self.frame,
+            readouts=readouts,
+        )
+        self._show_code()
+
+    def _show_code(self) -> None:
+        """Show the code that repeats the run, and the method's card and cost."""
+        active = self.settings.active
+        classes = active.dataset.classes
+        again = Reproduction(
+            data=active.dataset.name,
+            columns=None if active.is_sample else active.dataset.columns,
+            counts=active.dataset.counts is not None,
+            # The range of the data leaves out what is far: bounds say so, "data" does not.
+            domain=self.domain if active.far is None else Domain(self.domain.bounds),
+            outside=active.outside,
+            config=self.settings.config,
+            unit=active.unit,
+            classes=None if classes is None else classes.column,
+            sheet=active.how.part,
+            skip=active.how.skip,
+            encoding=active.how.encoding,
+            missing=active.how.missing,
+            leave_out=active.dataset.unread is not None,
+            seed=self.settings.seed,
+        )
+        st.code(python_lines(again), language="python")
+        st.code(command(again), language="shell", wrap_lines=True)
+        card_panel(self.card.name)

@@ -1,0 +1,156 @@
+"""Settings of the run that an explorer shows, and the controls that all families have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.families import CARDS
+from dpviz.family.card import Card
+from dpviz.family.claim import claim
+from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON
+from dpviz.grid.domain import Domain
+from dpviz.ui.data.panel import ActiveData
+from dpviz.ui.data.run_title import stamp_of
+from dpviz.ui.session.state import UrlState, following
+from dpviz.ui.widgets.embed import embedded
+from dpviz.ui.widgets.first_method import show_first
+from dpviz.ui.widgets.parameters import config_of, dragged, left_to_method, slider, sliders_of
+from dpviz.ui.widgets.readouts import Promise
+from dpviz.ui.widgets.settings import MAX_SEED
+from dpviz.ui.widgets.stamp import Stamp
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSettings:
+    """Data and settings of the run on the screen.
+
+    Parameters
+    ----------
+    active, config, seed
+        The run; the configuration is of the family's class.
+    settled
+        True if the user holds no slider.
+    """
+
+    active: ActiveData
+    config: Any
+    seed: int
+    settled: bool
+
+    @property
+    def stamp(self) -> Stamp:
+        """What pictures and tables of the run say of themselves."""
+        return stamp_of(self.active, self.config, seed=self.seed)
+
+    def promise(self, domain: Domain) -> Promise:
+        """What the run promises on its domain, and to whom."""
+        card, active = CARDS[self.config.method], self.active
+        return Promise(
+            claim=claim(card, self.config, domain),
+            epsilon=self.config.epsilon if card.spends else None,
+            neighbours=self.config.neighbours,
+            persons=active.unit is not None,
+            public=active.public is not None,
+        )
+
+
+def run_settings(
+    state: UrlState, active: ActiveData, family: Family
+) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
+    """Show the sliders in a row; return the settings of all controls and the free places."""
+    card = family.methods[state.get("method")].card
+    shown, free = dragged(card, family), left_to_method(state, card, family)
+    if embedded():
+        shown = [one for one in shown if one.name == EPSILON.name]
+        places = iter(st.columns([2, 3]))
+    else:
+        places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
+    # A data set of counts has its own grid.
+    counts, columns = active.dataset.counts is not None, active.dataset.columns
+    settled = [
+        slider(
+            state,
+            one,
+            places,
+            columns,
+            disabled=(counts and one.kind == "sides") or one.name in free,
+        )
+        for one in shown
+    ]
+    settings = RunSettings(
+        active=active,
+        config=config_of(state, family, active.neighbours),
+        seed=int(state.get("seed")),
+        settled=all(settled),
+    )
+    return settings, list(places)
+
+
+def points_switch(state: UrlState, place: DeltaGenerator) -> None:
+    """Show the switch that lays the true points over the private panel."""
+    place.toggle(
+        "True points",
+        **following(
+            state.key("points:switch"),
+            state.get("points") == "shown",
+            lambda shown: state.set("points", "shown" if shown else "hidden"),
+        ),
+        help="Lays them in grey over the noisy side, where a release has none: only who may see "
+        "the records may see these.",
+    )
+
+
+def draw_again(state: UrlState) -> None:
+    """Take the next seed."""
+    state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1))
+
+
+def draw_controls(
+    state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
+) -> None:
+    """Show seed, redraw, variant and reset, and why the default method is the default.
+
+    Parameters
+    ----------
+    state
+        Has the controls "seed" and "variant".
+    card
+        Card of the chosen method; a method without a budget has no random draw.
+    on_variant
+        Called after a change of the variant.
+    """
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.number_input(
+        "Seed",
+        0,
+        MAX_SEED,
+        **state.widget("seed"),
+        help="One seed: one frozen draw of the noise.",
+        disabled=not card.spends,
+    )
+    right.button(
+        "Redraw",
+        help="Next seed: another draw of the noise.",
+        on_click=lambda: draw_again(state),
+        icon=":material/casino:",
+        width="stretch",
+        disabled=not card.spends,
+    )
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.selectbox(
+        "Variant",
+        **state.choice("variant", ("sound", "published")),
+        on_change=on_variant,
+        disabled=not card.spends or len(card.variants) == 1,
+        help="As printed in the paper, or the same idea with a proof that holds. A method of our "
+        "own has the sound one alone.",
+    )
+    right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+    # Last: the controls stay where they are when another method is chosen.
+    show_first(card)
