@@ -114,15 +114,7 @@ def show_corrections(notes: Iterable[object]) -> None:
 
 
 class NothingLoadedError(InputError):
-    """Own data is chosen, but there is none on the screen yet.
-
-    Parameters
-    ----------
-    sentence
-        Why, and the way out.
-    below
-        Shows the way out below the sentence.
-    """
+    """Own data is chosen, but there is none on the screen yet: why, and the way out."""
 
     def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
         super().__init__(sentence)

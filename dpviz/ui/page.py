@@ -13,34 +13,24 @@ import streamlit as st
 from dpviz.base.errors import InputError
 from dpviz.ui import FRONTEND
 from dpviz.ui.data.not_taken import OF_THEIR_OWN, show_not_taken
-from dpviz.ui.messages import (
-    NothingLoadedError,
-    errors_shown,
-    show_corrections,
-    show_error,
-)
+from dpviz.ui.messages import NothingLoadedError, errors_shown, show_corrections, show_error
 from dpviz.ui.session.address import ask_no_host, check_settings
 from dpviz.ui.session.job import CROWD, PAGES, PLACES
 from dpviz.ui.session.leave import forget_when_left, sessions
 from dpviz.ui.session.state import UrlState, opened
-from dpviz.ui.widgets.assets import plotly_url
+from dpviz.ui.widgets.assets import component, plotly_url, style
 from dpviz.ui.widgets.share import share_panel
 
 State = TypeVar("State", bound=UrlState)
 
-_mount_frame, _mount_keyboard = (
-    st.components.v2.component(
-        f"dpviz_{name}", js=(FRONTEND / f"{name}.js").read_text(encoding="utf-8")
-    )
-    for name in ("frame", "keyboard")
-)
+_mount_frame, _mount_keyboard = component("frame"), component("keyboard")
 
 #: Local files, because Streamlit loads its named icons from an outside host.
 ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
 #: Spacing, and the style of the readouts.
-STYLE = f"<style>{(FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
+STYLE = style("page")
 
 
 _ENTERED, _SHOWN = "app:entered", "app:shown"
@@ -49,14 +39,7 @@ _ENTERED, _SHOWN = "app:entered", "app:shown"
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
     """Run a page: read its controls from the link, show errors of the link, draw the content.
 
-    Parameters
-    ----------
-    name
-        Name of the page's file in ``pages/``, without the ending.
-    page_state
-        Returns the page's controls.
-    build
-        Draws the page. InputError becomes a sentence on the screen.
+    ``name`` is that of its file in ``pages/``, without the ending.
     """
     _start_by_app(name)
     state = page_state()
@@ -78,15 +61,8 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page that its own controls redraw while the rest of the page stays.
 
-    Parameters
-    ----------
-    draw
-        Called with `state` and `given`; returns True when the user holds no slider. Only then
-        are the values written to the link.
-    state
-        Controls of the page.
-    given
-        Further arguments of `draw`.
+    ``draw`` returns True when the user holds no slider. Only then are the values written to the
+    link.
     """
     crowd = sessions() > CROWD
     with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():

@@ -291,7 +291,7 @@ MISTAKES: dict[str, Mistake] = {
         a_plane_has_no_order=("rest[0] is not None and", "False and"),
     ),
     **_of(
-        "ui/data/own_data.py",
+        "ui/data/own_columns.py",
         "ui/test_axes.py",
         bounds_stay_with_the_place=(".select((1, 0))", ""),
     ),

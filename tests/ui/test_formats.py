@@ -75,7 +75,7 @@ def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(a
     (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
     assert button is not None
     # Its values, loaded in its place.
-    saved = test.session_state["own"].table.csv(2**20)
+    saved = test.session_state["own"].loaded.data.csv(2**20)
     assert saved == b"x,y\n1,2\n3,5\n4,4\n"
     test.file_uploader(key="own:file").set_value(("survey-read.csv", saved, "text/csv"))
     checked(test.run())

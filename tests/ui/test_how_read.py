@@ -131,7 +131,7 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     assert visit(test, "release")["skip"] == "2"
     (said,) = (one.value for one in test.info)
     assert said.startswith("A release knows no lines to skip, as for trees.csv here: save as CSV")
-    content = test.session_state["own"].table.csv(2**20)
+    content = test.session_state["own"].loaded.data.csv(2**20)
     load(test, "trees-read.csv", content)
     assert not saved(test)
     assert "skip" not in link_of(test)
@@ -178,12 +178,12 @@ def test_places_around_180_are_together_unless_typed_bounds_end_there() -> None:
     )
     test = load(opened("kmeans", data="own"), "fiji.csv", content)
     assert any("both sides of the 180th meridian" in one for one in says(test))
-    points = test.session_state["own"].shown.points
+    points = test.session_state["own"].shown.current.points
     assert (points[:, 0].min(), points[:, 0].max()) == (179.01, 181.0)
     assert not test.warning
     # A link from before has the picture that it had.
     old = load(opened("kmeans", data="own", domain="-180,180;-20,-15"), "fiji.csv", content)
-    points = old.session_state["own"].shown.points
+    points = old.session_state["own"].shown.current.points
     assert points[:, 0].min() < -179
     assert not any("180th meridian" in one for one in says(old))
 

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.base.errors import InputError
-from dpviz.ui.data import own_data
+from dpviz.ui.data import own_file
 from dpviz.ui.data.local_file import LocalFile, local_file
 from tests.ui.test_wavecluster import checked
 from tests.ui.test_working_state import link_of, load, opened, visit
@@ -22,7 +22,7 @@ from tests.ui.test_working_state import link_of, load, opened, visit
 @pytest.fixture(autouse=True)
 def nothing_shared() -> Iterator[None]:
     yield
-    own_data._shared.clear()
+    own_file.shared.clear()
 
 
 @pytest.fixture
@@ -83,21 +83,21 @@ def test_a_changed_file_is_read_again(places: Path) -> None:
 
 def test_all_sessions_share_what_was_read(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    before = own_data.read_table
+    before = own_file.read_table
     monkeypatch.setattr(
-        own_data, "read_table", lambda *some, **more: read.append(some) or before(*some, **more)
+        own_file, "read_table", lambda *some, **more: read.append(some) or before(*some, **more)
     )
     first = name_path(opened("kmeans", data="own"), places)
     second = name_path(opened("wavecluster", data="own"), places)
     assert len(read) == 1
     owns = [test.session_state["own"] for test in (first, second)]
-    assert owns[0].current.points is owns[1].current.points
+    assert owns[0].shown.current.points is owns[1].shown.current.points
 
 
 def test_nobody_types_paths_on_a_server_for_others(
     places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_data, "on_this_machine", lambda: False)
+    monkeypatch.setattr(own_file, "on_this_machine", lambda: False)
     test = opened("kmeans", data="own")
     with pytest.raises(KeyError):
         test.text_input(key="own:path")
@@ -110,15 +110,15 @@ def test_nobody_types_paths_on_a_server_for_others(
 def test_a_large_file_is_read_beside_the_page_and_can_be_stopped(
     places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, before = threading.Event(), own_data.read_table
+    go, before = threading.Event(), own_file.read_table
 
     def slow(*some: object, **more: object) -> object:
         assert go.wait(60)
         return before(*some, **more)
 
-    monkeypatch.setattr(own_data, "_LARGE", 10)
-    monkeypatch.setattr(own_data, "_PATIENCE", 0.01)
-    monkeypatch.setattr(own_data, "read_table", slow)
+    monkeypatch.setattr(own_file, "_LARGE", 10)
+    monkeypatch.setattr(own_file, "_PATIENCE", 0.01)
+    monkeypatch.setattr(own_file, "read_table", slow)
     test = name_path(opened("kmeans", data="own"), places)
     assert "places.csv is on its way" in told(test)
     test.button(key="own:stop").click()
@@ -139,7 +139,7 @@ def test_a_large_file_is_read_beside_the_page_and_can_be_stopped(
 def test_what_is_wrong_with_a_large_file_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_data, "_LARGE", 10)
+    monkeypatch.setattr(own_file, "_LARGE", 10)
     path = tmp_path / "bad.csv"
     path.write_text("a,b\n1,2\n3\n4,5\n")
     test = name_path(opened("kmeans", data="own"), path)

@@ -366,7 +366,7 @@ def test_the_link_to_a_release_has_the_bounds_in_the_order_of_its_columns(
     found = dict(parse_qsl(link.query_string))
     assert found["columns"] == "d,b,a,c,e"
     assert visit(test, "release", **found)["domain"] == domain_of(*"abcde")
-    assert test.session_state["own:released"].shown.columns == tuple("abcde")
+    assert test.session_state["own:released"].shown.current.columns == tuple("abcde")
 
 
 def test_columns_that_a_page_has_no_room_for_come_back_on_the_same_page() -> None:

@@ -14,7 +14,7 @@ from dpviz.base.errors import InputError
 from dpviz.data.reading import apart
 from dpviz.data.reading.watch import watching
 from dpviz.server.web import Shield
-from dpviz.ui.data import own_data
+from dpviz.ui.data import own_file
 from dpviz.ui.session import job, uploads
 from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # noqa: F401
 
@@ -25,21 +25,21 @@ def uploaded(name: str) -> SimpleNamespace:
 
 def test_a_second_upload_ends_the_reading_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     session = SimpleNamespace(session_state={})
-    for module in (own_data, job):
+    for module in (own_file, job):
         monkeypatch.setattr(module, "st", session)
     apart.dismiss()
     with monkeypatch.context() as patch:
         planted(patch, SLOW)
-        first, begun = own_data.reader_of(uploaded("first.csv")), Event()
+        first, begun = own_file.reader_of(uploaded("first.csv")), Event()
         assert first is not None
 
         def read(**_: object) -> object:
             with watching(lambda *_: begun.set(), lambda: False):
                 return first.table()
 
-        reading = job.start(own_data._READING, read, heavy=False)
+        reading = job.start(own_file._READING, read, heavy=False)
         assert begun.wait(30)
-        second = own_data.reader_of(uploaded("second.csv"))
+        second = own_file.reader_of(uploaded("second.csv"))
         assert reading.wait(10)
         assert reading.cancelled
         assert (reading.result, reading.error) == (None, "")

@@ -85,7 +85,6 @@ def _all_audits(claim: float, seed: int) -> None:
 
 
 def _all_label(wanted: int, rows: int) -> str:
-    """Label of the button: its action and the expected duration."""
     minutes = max(1, round(wanted * _SECONDS / 60))
     what = f"all {rows}" if wanted == rows else f"the other {wanted}"
     return f"Run {what} (about {minutes} minute{'' if minutes == 1 else 's'})"
@@ -102,7 +101,6 @@ def table_rows(found: Results, claim: float) -> list[Row]:
 
 
 def _start(wanted: list[Scenario], claim: float, seed: int) -> None:
-    """Start several audits, one after the other."""
     found = results()
     requests = [
         AuditRequest(one.method, one.variant, one.name, claim, one.runs, seed) for one in wanted

@@ -118,7 +118,6 @@ def claims(state: UrlState) -> bool:
 
 
 def _audit_controls(state: UrlState) -> bool:
-    """Show the controls of an audit; return True if the user holds none."""
     first, second = st.columns([3, 2])
     first.selectbox(
         "Method",
@@ -167,18 +166,15 @@ def _audit_controls(state: UrlState) -> bool:
 
 
 def _scenario_title(scenario: Scenario | None, name: str) -> str:
-    """Name of a scenario on the screen."""
     title = name.replace("-", " ").capitalize()
     return f"Planted mistake: {title.lower()}" if scenario and scenario.planted else title
 
 
 def _request(state: UrlState) -> AuditRequest:
-    """The audit that the controls describe."""
     return AuditRequest(*map(state.get, AuditRequest._fields))
 
 
 def _progress(state: UrlState) -> None:
-    """Show button and progress bar of one audit."""
     request = _request(state)
     job = current_job(_JOB, request)
     job_button(

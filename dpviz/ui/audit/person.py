@@ -102,7 +102,6 @@ def person_joining() -> Joining:
 
 
 def _technique(state: UrlState) -> bool:
-    """Show controls, draws and their meaning; return True if the user does not hold the slider."""
     first, second, third = st.columns([5, 6, 4], vertical_alignment="bottom")
     first.selectbox(
         "Under a technique",
@@ -156,7 +155,6 @@ def _technique(state: UrlState) -> bool:
 
 
 def _technique_title(technique: str) -> str:
-    """Name of a technique and variant on the screen."""
     name, variant = technique.split("-")
     return f"{CARDS[name].title}, {variant}"
 

@@ -34,7 +34,8 @@ from dpviz.ui.compare.runs import (
 )
 from dpviz.ui.compare.worker_times import MOST_PRICE
 from dpviz.ui.data.domain_panel import domain_panel
-from dpviz.ui.data.own_data import OwnData, loaded, own_data
+from dpviz.ui.data.own_data import loaded, own_data
+from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.panel import protection, public_switch
 from dpviz.ui.data.rows import offer_box, show_notes
 from dpviz.ui.data.state import (
@@ -189,13 +190,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
 
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
-    """Read budgets separated by commas; return them in ascending order, none for an empty text.
-
-    Raises
-    ------
-    InputError
-        If one is not a number or is out of range, or there are too many.
-    """
+    """Read budgets separated by commas, in ascending order; InputError for what is no budget."""
     return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
 
 
@@ -348,13 +343,7 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
 
 
 def sidebar(state: CompareState) -> SweepRequest | None:
-    """Show the controls in the sidebar; return the runs to show, None if a figure has none.
-
-    Raises
-    ------
-    InputError
-        If nothing is chosen, or a budget is invalid.
-    """
+    """Show the controls; return the runs to show, None for a figure without runs."""
     st.selectbox(
         "Figure of a paper",
         **state.choice("preset", (NO_PRESET, *FIGURES)),
@@ -421,17 +410,14 @@ def sidebar(state: CompareState) -> SweepRequest | None:
 
 
 def _reset_button(state: CompareState) -> None:
-    """Show the button that sets all controls back."""
     st.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
 
 
 def _titles(family: Family) -> str:
-    """Names of a family's methods on the screen."""
     return ", ".join(CARDS[name].title for name in METHODS if name in family.methods)
 
 
 def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
-    """Show boxes for a range and for a list of budgets; return the budgets."""
     typed = state.get("epsilons").strip()
     low, high, points = st.columns(3)
     shared: dict[str, Any] = {"disabled": bool(typed)}
@@ -480,13 +466,7 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def spread(low: float, high: float, points: int) -> tuple[float, ...]:
-    """Budgets from low to high, evenly spaced on a log scale, rounded to three significant digits.
-
-    Raises
-    ------
-    InputError
-        If the range is empty.
-    """
+    """Budgets from low to high, evenly spaced on a log scale, with three significant digits."""
     if low > high:
         raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
     if points == 1 or low == high:
@@ -515,7 +495,6 @@ def _subject(preset: Preset | None, name: str) -> Subject:
 
 
 def _own_data(state: CompareState) -> OwnData | None:
-    """Load own data; return None if it is not chosen or no file is uploaded yet."""
     if not state.has_own_data:
         return None
     many = all(family.many_columns for family in families_of(state.get("methods")))
@@ -528,7 +507,6 @@ def _own_data(state: CompareState) -> OwnData | None:
 
 
 def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
-    """Show bounds and parameters of own data; return the data with them."""
     if own is None:
         return None
     dataset = own.current
@@ -567,7 +545,6 @@ def _request(
     epsilons: tuple[float, ...],
     values: tuple[float, ...],
 ) -> SweepRequest:
-    """Build the request from all controls."""
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
     methods = tuple(name for name in METHODS if name in state.get("methods"))
     if not data:

@@ -47,7 +47,6 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
 
 
 def _shown(panels: Panels, one: NoiseFigure | Picture, *, about: str) -> None:
-    """Draw a figure of made-up data."""
     stamp = replace(MADE_UP, fails=one.fails if isinstance(one, Picture) else "")
     show_panels(
         panels,

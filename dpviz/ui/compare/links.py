@@ -22,16 +22,9 @@ def explorer_link(
     seed: int,
     step: Mapping[str, float] | None = None,
 ) -> dict[str, str]:
-    """Parameters of the link that shows a run of a plan in its explorer.
+    """Parameters of the link that shows a run of a plan of one data set in its explorer.
 
-    Parameters
-    ----------
-    plan
-        Plan of one data set.
-    data
-        Name of that data set in links.
-    method, epsilon, seed, step
-        The run; step is one of those of the plan.
+    ``data`` is the data set's name in links, ``step`` one of the plan's.
     """
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method, step)
@@ -78,7 +71,6 @@ def _own_options(plan: Plan, method: str) -> dict[str, Any]:
 
 
 def _command(request: SweepRequest, name: str, methods: Sequence[str], number: int) -> list[str]:
-    """Words of one command line."""
     plan, subject = request.plans[name], request.subjects[name]
     lists = {
         "methods": methods,

@@ -17,7 +17,8 @@ from dpviz.experiments.paper_sets import PaperSet
 from dpviz.experiments.presets import Preset
 from dpviz.experiments.sweep import Subject
 from dpviz.ui.data.local_file import LocalFile, local_file
-from dpviz.ui.data.own_data import AnyTable, hand_over
+from dpviz.ui.data.own_data import hand_over
+from dpviz.ui.data.own_states import AnyTable
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, check_size, keep, show_room
@@ -105,7 +106,6 @@ def paper_sets_panel(preset: Preset) -> bool:
 
 
 def _status(name: str, theirs: PaperSet) -> str:
-    """Whether a paper's set is there, and where to have it."""
     found = given_sets().get(theirs.name)
     if found:
         return f"✓ {theirs.title}: {shown(found.file.name)}, {found.subject.dataset.n:,} records."
@@ -113,7 +113,6 @@ def _status(name: str, theirs: PaperSet) -> str:
 
 
 def _give_back() -> None:
-    """Drop all sets that were given."""
     given_sets().clear()
     st.session_state[_EPOCH] = st.session_state.get(_EPOCH, 0) + 1
 

@@ -46,16 +46,10 @@ _MOST_ROWS = 200_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepRequest:
-    """Runs to show on the page.
+    """Runs to show on the page: a plan for each data set, by its name in the link.
 
-    Parameters
-    ----------
-    plans
-        One per data set, by its name in the link; they differ only in the data.
-    unit
-        Column that identifies persons in own data, or None.
-    public
-        Whether the owner of own data declares them public.
+    The plans differ only in the data. ``unit`` is the column of persons of own data, and ``public``
+    whether their owner declares them public.
     """
 
     plans: dict[str, Plan]

@@ -113,7 +113,6 @@ def _of_figure(request: SweepRequest | None) -> str:
 
 
 def _score_title(name: str, families: Sequence[Family]) -> str:
-    """Name of a score, with a note if it is slow to compute."""
     slow = any(name not in family.quick for family in families)
     return f"{score_of(name).label}{' (slower)' if slow else ''}"
 
@@ -222,7 +221,6 @@ def _progress(request: SweepRequest) -> None:
 
 
 def _run_label(pieces: Sequence[Plan]) -> str:
-    """Label of the button: its action and the expected duration."""
     runs = sum(plan.settings * len(plan.seeds) for plan in pieces)
     needed = seconds(pieces)
     time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
@@ -338,7 +336,6 @@ def _follow_click(
 def _runs(
     table: pd.DataFrame, method: str, epsilon: float, step: Mapping[str, float] | None
 ) -> pd.DataFrame:
-    """Rows of a method, a budget and a step of the axis."""
     rows = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
     for name, value in (step or {}).items():
         rows = rows[rows[PARAMETERS[name].column] == value]
@@ -499,13 +496,11 @@ def _printed(preset: Preset, score: str) -> None:
 
 
 def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
-    """Compare k' with the true k, the theorems, and what the paper prints."""
     truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
     return rank_table(runs, truths, request.any.axis)
 
 
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
-    """Show k' beside the true k and the value printed in the paper."""
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(

@@ -45,7 +45,6 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
 
 
 def _shown(panels: Panels, one: TimeFigure, times: WorkerTimes, *, about: str) -> None:
-    """Draw a figure of times, which says where they come from."""
     facts = (f"measured on {times.machine['cores']} cores, beyond 2 workers calculated",)
     stamp = Stamp(allowed=True, shows="times on made-up data", facts=facts)
     show_panels(
@@ -58,7 +57,6 @@ def _shown(panels: Panels, one: TimeFigure, times: WorkerTimes, *, about: str) -
 
 
 def _costs(times: WorkerTimes, method: str, state: UrlState) -> None:
-    """Show what numbers of workers take and cost, at a price that the reader gives."""
     over = f"{CARDS[method].title} over {records_text(MOST_RECORDS)} records, by the model"
     st.markdown(f"**{plain_text(over)}**")
     st.number_input(

@@ -115,7 +115,6 @@ def _is_drawn(setting: str, dataset: Dataset) -> bool:
 
 
 def _is_typed(setting: str) -> bool:
-    """Whether a setting of the domain is bounds."""
     return setting not in ("", "data", "declared")
 
 
@@ -127,7 +126,6 @@ def _of_variant(dataset: Dataset, variant: VariantName) -> str:
 
 
 def _kind(state: UrlState, identity: str, setting: str) -> None:
-    """Show the choice between declared bounds and the range of the data."""
     st.radio(
         "Bounds of the grid",
         **following(
@@ -274,7 +272,6 @@ def _check_box(name: str, text: str) -> None:
 
 
 def _declared(dataset: Dataset, setting: str) -> Domain | None:
-    """Return the bounds that somebody declared, or None."""
     if setting == "data":
         return None
     if setting == "declared":

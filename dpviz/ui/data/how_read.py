@@ -34,14 +34,9 @@ _FOUND = "found"
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How a file is read; what is None or empty, the reader finds by itself.
+    """How a file is read, as in :func:`~dpviz.data.reading.read.read_table`.
 
-    Parameters
-    ----------
-    counts
-        Whether it is a grid of counts.
-    header, part, skip, missing, encoding
-        As of :func:`~dpviz.data.reading.read.read_table`.
+    What is None or empty, the reader finds by itself.
     """
 
     counts: bool = False
@@ -114,16 +109,7 @@ def how_panel(
 ) -> None:
     """Show fields and notes in an expander, open where something was guessed or left out.
 
-    Parameters
-    ----------
-    state
-        Has the controls of how a file is read.
-    name
-        Name of the file.
-    table, data
-        What was read of it, and what is on the screen; None where nothing was.
-    failed
-        Whether it can't be read so.
+    ``table`` and ``data`` are what was read of the file, and what is on the screen.
     """
     kind = format_of(name)
     notes = data.notes if data else table.notes if table else ()
@@ -141,7 +127,6 @@ def how_panel(
 
 
 def _fields(state: DataState, *, is_text: bool) -> None:
-    """Show what a person may say."""
     first_line(state)
     left, right = st.columns(2)
     left.number_input(
@@ -195,14 +180,7 @@ def offer_csv(
 ) -> None:
     """Show the button that saves what exploring shows: as a download, or beside a local file.
 
-    Parameters
-    ----------
-    file
-        The upload, or the file of this computer.
-    table
-        What was read of it.
-    use
-        Called with the new file beside a file of this computer.
+    ``use`` is called with the new file beside a local one.
     """
     icon, key = ":material/save_as:", "own:save"
     if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):
@@ -229,7 +207,6 @@ def offer_csv(
 
 
 def _save_beside(file: LocalFile, table: Table | Dataset, use: Callable[[LocalFile], None]) -> None:
-    """Write a new file beside one of this computer, and use it."""
     folder = Path(file).parent
     try:
         path = folder / free_name(file.name, set(os.listdir(folder)))

@@ -11,15 +11,7 @@ from dpviz.data.reading.files import MAX_BYTES
 
 
 class LocalFile(os.PathLike[str]):
-    """A file of this computer, with what uploads have.
-
-    Attributes
-    ----------
-    name, size
-        Its name, and its size in bytes.
-    file_id
-        Another one for each file and for each change of it.
-    """
+    """A file of this computer, with what uploads have; each change gives it another ``file_id``."""
 
     def __init__(self, path: Path) -> None:
         known = path.stat()
@@ -34,17 +26,7 @@ class LocalFile(os.PathLike[str]):
 def local_file(text: str, title: str = "") -> LocalFile | None:
     """Return the file at a path that a person typed; None where the text is empty.
 
-    Parameters
-    ----------
-    text
-        The path; ``~`` is the user's folder.
-    title
-        Where a sentence on a wrong path begins.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it can't be read or is too large.
+    A sentence on a wrong path begins with ``title``.
     """
     if not text.strip():
         return None

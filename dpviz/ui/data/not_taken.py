@@ -153,7 +153,6 @@ def _reason_of_parameter(state: DataState, name: str, value: Any) -> str:
 
 
 def _words(name: str, value: Any) -> str:
-    """A choice in words."""
     if name == METHODS_CHOSEN:
         return joined([CARDS[one].title for one in value])
     if name == "columns":

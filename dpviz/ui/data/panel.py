@@ -17,7 +17,8 @@ from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.data.domain_panel import domain_panel
 from dpviz.ui.data.how_read import FOUND, How
-from dpviz.ui.data.own_data import AnyTable, OwnData, check_unit, own_data
+from dpviz.ui.data.own_data import check_unit, own_data
+from dpviz.ui.data.own_states import OwnData
 from dpviz.ui.data.protection_panel import protection_panel
 from dpviz.ui.data.rows import show_notes
 from dpviz.ui.data.state import UPLOAD, DataState, take_sample
@@ -30,34 +31,10 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ActiveData:
-    """The data on the screen.
+    """The data on the screen: a grid of counts, or the columns to cluster.
 
-    Parameters
-    ----------
-    dataset
-        The columns to cluster, two or more; or a grid of counts.
-    domain
-        Current bounds.
-    outside
-        Treatment of points outside the bounds.
-    neighbours
-        Current neighbour relation and cap.
-    complete
-        Own data with all records of each person, if the privacy unit is a person.
-    unit
-        Column that identifies persons, or None.
-    sample
-        Description of the sample set, or None for own data.
-    axes
-        Positions of the two columns that are shown.
-    how
-        How the file of own data was read.
-    ground
-        What maps of these two stand on.
-    far
-        Rows far from all others where the bounds span the data, and a box around those.
-    declared_public
-        Whether the owner of own data says that nothing of them needs protection.
+    ``complete`` has all records of each person, ``axes`` the positions of the two columns that are
+    shown, ``far`` rows far from all others and a box around those, where the bounds span the data.
     """
 
     dataset: Dataset
@@ -92,19 +69,7 @@ class ActiveData:
 def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
     """Show the panel; return the data on the screen.
 
-    Parameters
-    ----------
-    state
-        Has the controls of :func:`data_controls`; those of :func:`take_sample` follow the data.
-    many
-        Whether more than two columns may be clustered; the screen shows two in any case.
-    named
-        As for :func:`own_data`.
-
-    Raises
-    ------
-    InputError
-        If own data can't be read: one sentence for the screen.
+    ``many`` and ``named`` as for :func:`own_data`. InputError if own data can't be read.
     """
 
     def changed() -> None:
@@ -150,7 +115,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         complete=own.complete if own else dataset,
         unit=own.unit if own else None,
         sample=facts,
-        how=own.how if own else FOUND,
+        how=own.loaded.token[1] if own else FOUND,
         axes=shown_axes,
         far=own.far if own and not domain.declared else None,
         declared_public=declared,
@@ -194,12 +159,11 @@ def public_switch(state: UrlState, own: OwnData) -> bool:
 
 def _persons(own: OwnData, but: Collection[str]) -> list[str]:
     """Columns of an own table that could tell persons apart."""
-    columns = own.table.columns if isinstance(own.table, AnyTable) else ()
-    return [one for one in columns if one not in but]
+    return [one for one in own.loaded.columns if one not in but]
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
     """Show who is protected; only an own table has a column of persons, none of those in `but`."""
-    if own and isinstance(own.table, AnyTable):
+    if own and own.loaded.columns:
         return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

@@ -19,12 +19,7 @@ RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchang
 def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:
     """Show the panel; return the current relation and cap.
 
-    Parameters
-    ----------
-    state
-        Has the controls "neighbours", and for own data "unit" and "cap".
-    columns
-        Candidates for the column that identifies persons; None for data without one.
+    ``columns`` could tell persons apart; None for data without such columns.
     """
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(

@@ -67,7 +67,6 @@ def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | No
 
 
 def _show(rows: NamedRows, title: str = "") -> None:
-    """Show the first rows of some below a title."""
     with st.popover("Show them" if rows.rows > 1 else "Show it", icon=":material/list:"):
         if title:
             show_caption(title)

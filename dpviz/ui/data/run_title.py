@@ -25,16 +25,9 @@ def run_title(
     seed: int | None = None,
     without: Collection[str] = (),
 ) -> str:
-    """Title of a run: data, method, parameters.
+    """Title of a run: data, method, parameters, and the seed unless there are many draws.
 
-    Parameters
-    ----------
-    active, config
-        The run.
-    seed
-        Seed of the noise; None for many draws.
-    without
-        Parameters that a search varies.
+    ``without`` names parameters that a search varies.
     """
     card, counts = CARDS[config.method], active.dataset.counts
     family = family_of(config.method)
@@ -74,17 +67,7 @@ def stamp_of(
     seed: int | None = None,
     title: str = "",
 ) -> Stamp:
-    """Stamp of an explorer's pictures and tables; only those of public data may be published.
-
-    Parameters
-    ----------
-    active, config
-        The run.
-    seed
-        Seed of the draw; None for many draws.
-    title
-        Data, method and parameters; those of the run unless given.
-    """
+    """Stamp of an explorer's pictures and tables; only those of public data may be published."""
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
     card = CARDS[config.method]

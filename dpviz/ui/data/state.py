@@ -170,15 +170,7 @@ def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 
 def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
-    """Controls of the panel, as in the link: those of a :class:`DataState`.
-
-    Parameters
-    ----------
-    default
-        Initial sample set.
-    many
-        Whether more than two columns may be clustered.
-    """
+    """Controls of the panel, as in the link: those of a :class:`DataState`."""
     names = (*sample_names(), UPLOAD)
     controls = {
         "data": Control(default, choice("data", names)),
@@ -209,7 +201,6 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
 
 
 def _parse_digest(text: str) -> str:
-    """Check a digest in a link."""
     if text.strip("0123456789abcdef") or len(text) > 32:
         raise InputError(
             f'unprotected = "{shown(text)}" is no digest: declare the data public again.'

@@ -44,7 +44,6 @@ def diagnosis_panel(
 def _show(
     settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
-    """Show the choice of the cluster, its story, its figure and its tables."""
     if not truth.stages.n_clusters:
         show_caption("Without noise there is no cluster here: lower p, or take another grid.")
         return

@@ -36,24 +36,9 @@ _FEW = 50
 class Setting:
     """The setting on the screen, which the panel draws many times.
 
-    Parameters
-    ----------
-    state
-        Controls of the explorer.
-    trial
-        Method, parameters and data.
-    data
-        Everything else that the draws depend on besides the parameters and the seed.
-    seed
-        Seed of the draw on the screen, which is one of the draws.
-    stamp
-        What pictures and tables of the draws say of themselves; its title has the parameters.
-    maps
-        Makes the maps from the draws and the position of the draw in the player.
-    also
-        Further scores to draw, with their values in the true run.
-    bounds
-        What a theorem says about a score.
+    ``data`` is everything else that the draws depend on besides the parameters and the seed, which
+    is one of the draws. ``maps`` draws the maps, with a position in the player. ``also`` has more
+    scores with their values in the true run, ``bounds`` what a theorem says of a score.
     """
 
     state: UrlState
@@ -82,7 +67,6 @@ def draws_panel(setting: Setting, *, settled: bool) -> None:
 
 
 def _draws(setting: Setting, *, settled: bool) -> None:
-    """Show controls, progress and draws."""
     left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
     number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
     family = family_of(setting.trial.config.method)
@@ -124,7 +108,6 @@ def _draws(setting: Setting, *, settled: bool) -> None:
 
 
 def _progress(setting: Setting) -> None:
-    """Show the progress of the draws, and a button that stops or restarts them."""
     job = job_of(setting.key("job"))
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:
@@ -141,7 +124,6 @@ def _progress(setting: Setting) -> None:
 
 
 def _show(setting: Setting, draws: Draws) -> None:
-    """Show maps, player, strips and tables of finished draws."""
     name = f"{setting.stamp.name} {setting.trial.config.method}"
     position = _player(setting, draws)
     true = {**setting.trial.true(), **setting.also}
@@ -190,7 +172,6 @@ def _show(setting: Setting, draws: Draws) -> None:
 
 
 def _seeds(draws: Draws) -> str:
-    """Seeds of the draws, which follow each other."""
     return f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
 
 

@@ -68,17 +68,7 @@ _EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points",
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateChoice:
-    """A parameter that a run chose privately, beside what true data say.
-
-    Parameters
-    ----------
-    sentence
-        What was chosen, and how good that is; Markdown.
-    table
-        A row for each value that was tried.
-    caption
-        What the choice reads.
-    """
+    """A parameter that a run chose privately, beside what true data say; a row for each value."""
 
     sentence: str
     table: pd.DataFrame
@@ -187,16 +177,9 @@ class Explorer(ABC):
         place: DeltaGenerator | None = None,
         follow: Callable[[RunSettings], None] = lambda _: None,
     ) -> None:
-        """Draw the page: settings in the sidebar, and beside it everything that follows a slider.
+        """Draw the page: settings in the sidebar, or in a place, and all that follows a slider.
 
-        Parameters
-        ----------
-        state
-            Controls of the page.
-        place
-            Takes the settings instead of the sidebar.
-        follow
-            Called with the settings of each run before it is shown.
+        ``follow`` is called with the settings of each run before it is shown.
         """
         with place or st.sidebar:
             active = cls.sidebar(state)
@@ -348,13 +331,7 @@ class Explorer(ABC):
         return bool(self.state.get("points") == "shown")
 
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show the run; return True if the user holds no slider.
-
-        Parameters
-        ----------
-        places
-            Free places beside the sliders.
-        """
+        """Show the run, with free places beside the sliders; return True if the user holds none."""
         settled = self.play(places) and self.settings.settled
         show_headline(self.headline, self.promise, self.hint)
         readouts = self.readouts()
@@ -415,7 +392,6 @@ class Explorer(ABC):
         )
 
     def _release_link(self) -> None:
-        """Link to the release page with the choices of the explorer."""
         link = self.state.link()
         st.page_link(
             "pages/release.py",
@@ -445,7 +421,6 @@ class Explorer(ABC):
         prices_panel(self.name)
 
     def _many_draws(self, *, settled: bool) -> None:
-        """Show the panel of many draws."""
         settings, trial = self.settings, self.trial
         stamp = stamp_of(settings.active, settings.config)
         setting = Setting(
@@ -473,7 +448,6 @@ class Explorer(ABC):
         self._show_code()
 
     def _show_code(self) -> None:
-        """Show the code that repeats the run, and the method's card and cost."""
         active = self.settings.active
         classes = active.dataset.classes
         again = Reproduction(

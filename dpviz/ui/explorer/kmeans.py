@@ -72,16 +72,9 @@ LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
-    """Noise-free and private run on the same records.
+    """Noise-free and private run, and what stands on the left, with all records on the lattice.
 
-    Parameters
-    ----------
-    truth, private, left
-        True run, private run, and what stands on the left.
-    raster
-        All records on the screen's lattice.
-    sketch_of
-        Number of records that the runs stand for, where a sketch took their place.
+    ``sketch_of`` is the number of records that the runs stand for, where a sketch took their place.
     """
 
     truth: KMeansTruth
@@ -268,7 +261,6 @@ class KMeansExplorer(Explorer):
         yield " ".join(self._notices())
 
     def _key(self) -> str:
-        """Legend of the marks on the map."""
         private = self.runs.private
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
@@ -433,7 +425,6 @@ class KMeansExplorer(Explorer):
         st.dataframe(self._all_scores(), hide_index=True, height="content")
 
     def _all_scores(self) -> pd.DataFrame:
-        """All scores of the private run."""
         runs = self.runs
         classed = OF_CLASSES if runs.truth.records.classes is not None else ()
         scores = runs.truth.scores(runs.private, (*OF_CENTERS, *classed))
@@ -469,7 +460,6 @@ def _correct(state: DataState) -> None:
 
 
 def _request(settings: RunSettings, left: Left) -> Request:
-    """The run that is asked for."""
     silent = left == "silent" and FAMILY.methods[settings.config.method].card.spends
     return _truth_of(settings), settings.config, settings.seed, silent
 
@@ -569,7 +559,6 @@ def _known(request: Request) -> Found | None:
 
 
 def _latest_run(settings: RunSettings, request: Request) -> Found:
-    """Return the run that the session stores, or run the method and store that."""
     found = _known(request)
     if found is None:
         truth, config, seed, silent = request

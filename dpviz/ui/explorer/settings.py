@@ -28,15 +28,7 @@ from dpviz.ui.widgets.stamp import Stamp
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSettings:
-    """Data and settings of the run on the screen.
-
-    Parameters
-    ----------
-    active, config, seed
-        The run; the configuration is of the family's class.
-    settled
-        True if the user holds no slider.
-    """
+    """Data and settings of the run on the screen; ``settled`` if the user holds no slider."""
 
     active: ActiveData
     config: Any
@@ -114,17 +106,7 @@ def draw_again(state: UrlState) -> None:
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset, and why the default method is the default.
-
-    Parameters
-    ----------
-    state
-        Has the controls "seed" and "variant".
-    card
-        Card of the chosen method; a method without a budget has no random draw.
-    on_variant
-        Called after a change of the variant.
-    """
+    """Show seed, redraw, variant and reset, and why the default method is the default."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed",

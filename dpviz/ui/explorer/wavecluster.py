@@ -301,7 +301,6 @@ class WaveClusterExplorer(Explorer):
 
     @property
     def _wanted(self) -> tuple[object, ...]:
-        """What a job draws."""
         return self.runs.truth, self.closer.config, self.settings.seed
 
     def wait(self) -> list[Readout]:
@@ -433,7 +432,6 @@ class WaveClusterExplorer(Explorer):
         )
 
     def _sizes(self) -> pd.DataFrame:
-        """Cells per cluster, with the cluster numbers of the picture."""
         true, private = (
             pd.Series(stages.cluster_sizes, index=numbers[1:])
             for stages, numbers in zip(
@@ -472,7 +470,6 @@ def _timed_agreement(
 
 
 def _promised_words(bounds: KBounds) -> str:
-    """What a theorem says about k'."""
     return f"{bounds.text}. {bounds.promised}".strip()
 
 

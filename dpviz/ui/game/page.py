@@ -124,7 +124,6 @@ def _controls(state: UrlState, *, narrow: bool = False) -> None:
 
 
 def _solo(state: UrlState) -> Game:
-    """The session's game of this mechanism and level."""
     games: dict[tuple[str, str], Game] = st.session_state.setdefault(_SOLO, {})
     chosen = (state.get("case"), state.get("level"))
     if chosen not in games:
@@ -134,7 +133,6 @@ def _solo(state: UrlState) -> Game:
 
 
 def _restart(state: UrlState) -> None:
-    """Forget the score of this mechanism and level."""
     st.session_state[_SOLO].pop((state.get("case"), state.get("level")), None)
 
 
@@ -142,7 +140,6 @@ def _restart(state: UrlState) -> None:
 
 
 def _class_panel(state: UrlState) -> None:
-    """Offer to open a room, and to join one."""
     st.header("Play with a class", anchor="class")
     st.markdown(
         "Open a room, and show the class its code. Everybody plays on their own device, without "
@@ -176,7 +173,6 @@ def _join(state: UrlState, typed: str) -> None:
 
 
 def _leave(state: UrlState) -> None:
-    """Go back to playing alone."""
     state.set("room", "")
     state.set("key", "")
 

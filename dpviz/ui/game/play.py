@@ -11,13 +11,12 @@ import streamlit as st
 from dpviz.figures.game import result_picture, score_figure
 from dpviz.privacy.explain import percent_at_most, surest, times_at_most
 from dpviz.teaching.game.rules import CONFIDENCE, Answer, Case, Game, Tally
-from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text
+from dpviz.ui.widgets.assets import style
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-_CSS = FRONTEND / "game.css"
-STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+STYLE = style("game")
 
 _SIDES = ("out", "in")
 
@@ -25,12 +24,8 @@ _SIDES = ("out", "in")
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
     """Show the open draw with its two buttons, and what came out of the last one.
 
-    Parameters
-    ----------
-    game
-        Whose draw it is. Of the draw only what is published goes to the browser.
-    guess
-        Takes the draw's number and whether the player says that the person is in.
+    Of the draw only what is published goes to the browser. ``guess`` takes its number, and whether
+    the player says that the person is in.
     """
     now = game.round
     st.markdown(plain_text(game.case.story))
@@ -72,17 +67,7 @@ def answered(last: Answer | None) -> None:
 
 
 def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key: str) -> None:
-    """Show the shares of right guesses beside the limit, and what they mean.
-
-    Parameters
-    ----------
-    rows
-        Name and tally of each player, the first one on top.
-    case, epsilon
-        What they play against.
-    key
-        Name of the figure.
-    """
+    """Show the shares of right guesses of each player beside the limit, and what they mean."""
     limit = surest(epsilon)
     show_panels(
         score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),

@@ -54,13 +54,7 @@ def rooms() -> Rooms:
 
 
 def open_room(case: Case, epsilon: float) -> Room:
-    """Open a room; the one that this session opened before ends.
-
-    Raises
-    ------
-    InputError
-        If too many are open.
-    """
+    """Open a room; this session's earlier one ends. InputError if too many are open."""
     before = opened_room()
     room = rooms().open(case, epsilon, instead=before, client=client())
     st.session_state[_OPENED] = room.code
@@ -91,17 +85,7 @@ def teacher(
     controls: Callable[[UrlState], None],
     leave: Callable[[UrlState], None],
 ) -> None:
-    """Show the teacher's screen.
-
-    Parameters
-    ----------
-    state, room
-        Controls of the page, and the room; InputError where the link has another key.
-    controls
-        Draws the choice of mechanism and level.
-    leave
-        Goes back to playing alone.
-    """
+    """Show the teacher's screen; InputError where the link has another key."""
     if state.get("key") != room.key:
         raise InputError(
             f"This is not the link of the teacher who opened room {room.code}: take the link "
@@ -160,7 +144,6 @@ def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], N
 
 
 def _end(state: UrlState, room: Room, leave: Callable[[UrlState], None]) -> None:
-    """End the room for everybody."""
     rooms().end(room)
     leave(state)
 

@@ -33,18 +33,9 @@ _ROWS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """A row of bars for each label.
+    """A row of bars for each label; ``title`` says what their lengths are.
 
-    Parameters
-    ----------
-    title
-        What their lengths are.
-    names
-        Name of each bar of a row; none where a row has a single bar.
-    rows
-        Label, and length of each bar.
-    here
-        Label of the row that the run on the screen belongs to.
+    Bars of a row have ``names`` if there are several; the run on the screen is in the row ``here``.
     """
 
     title: str

@@ -42,15 +42,7 @@ DRAWS = 50
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The run on the screen, with what facts need of it.
-
-    Parameters
-    ----------
-    settings
-        Data and settings of the run.
-    explorer
-        Name of its explorer.
-    """
+    """The run on the screen of an explorer, with what facts need of it."""
 
     settings: RunSettings
     explorer: str
@@ -208,28 +200,18 @@ def _odds(epsilon: float) -> float:
 
 
 def _before(one: Look) -> Any:
-    """Centres before post-processing."""
     if one.runs.private.before is None:
         raise TypeError
     return one.runs.private.before
 
 
 def _claim(one: Look) -> Any:
-    """Whether the run is private."""
     config = one.settings.config
     return claim(CARDS[config.method], config, one.settings.active.domain)
 
 
 def facts_of(step: Step, look: Look) -> dict[str, float]:
-    """Facts that a step speaks of; NaN for one that this run lacks.
-
-    Parameters
-    ----------
-    step
-        Of a lesson.
-    look
-        The run beside it.
-    """
+    """Facts that a step speaks of; NaN for one that this run lacks."""
     known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
     found = {"goal": _goal(step)}
     for name in sorted(step.names - {"goal"}):
@@ -248,7 +230,6 @@ def _value(fact: Callable[[Look], float], look: Look) -> float:
 
 
 def _goal(step: Step) -> float:
-    """Number in a step's task."""
     parts = step.wanted.parts if step.wanted else ()
     return next((side for one in parts for side in one if isinstance(side, float)), math.nan)
 

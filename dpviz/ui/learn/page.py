@@ -138,7 +138,6 @@ def _follow(
 
 
 def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
-    """Show the choice of the lesson, and what it is for."""
     titles = {
         name: shown(f"{number}. {one.title} ({one.minutes} min)", 80)
         for number, (name, one) in enumerate(lessons.items(), 1)
@@ -152,7 +151,6 @@ def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
 
 
 def _go(state: UrlState, lesson: str, step: int) -> None:
-    """Open a step."""
     state.set("lesson", lesson)
     state.set("step", step)
 
@@ -234,8 +232,6 @@ def _page_link(step: Step) -> None:
 
 
 def _for_class(lesson: Lesson) -> None:
-    """Show both sheets to save and print."""
-
     def draw() -> None:
         looks = [Look(start_of(step), step.explorer) for step in lesson.steps]
         facts, bars = [], []

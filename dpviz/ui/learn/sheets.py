@@ -32,14 +32,8 @@ def sheet(
 ) -> str:
     """A whole HTML page to print; it asks no host.
 
-    Parameters
-    ----------
-    lesson
-        The lesson.
-    facts, bars, links
-        Values by name, HTML of the bars, and the address, of each step at its beginning.
-    teacher
-        Whether it has answers, minutes and notes for the teacher.
+    For each step it takes facts by name, HTML of the bars, and the address. The teacher's has
+    answers, minutes and notes.
     """
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))
@@ -65,7 +59,6 @@ def sheet(
 
 
 def _student(step: Step, facts: Mapping[str, str], bars: str) -> list[str]:
-    """Texts, question and space; no answer."""
     parts = [*(f"<p>{said(one, facts)}</p>" for one in step.text), bars]
     if step.look:
         parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")

@@ -18,15 +18,7 @@ from dpviz.ui.widgets.parameters import config_of
 
 
 class StepState(DataState):
-    """Controls of an explorer that reads a step's link, writes none, and tells no other page.
-
-    Parameters
-    ----------
-    page, controls
-        As for :class:`dpviz.ui.session.state.UrlState`.
-    query
-        Controls that the step sets, as in a link.
-    """
+    """Controls of an explorer that reads a step's link, writes none, and tells no other page."""
 
     def __init__(
         self, page: str, controls: Mapping[str, Control], query: Mapping[str, str]
@@ -45,17 +37,7 @@ class StepState(DataState):
 
 
 def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> DataState:
-    """Controls of a step's explorer.
-
-    Parameters
-    ----------
-    step
-        The step.
-    prefix
-        Before the names of the session's entries.
-    anew
-        Whether to begin with the step's link again.
-    """
+    """Controls of a step's explorer; ``anew`` begins with the step's link again."""
     name = f"{prefix} {step.explorer}"
     if anew:
         opened(name)

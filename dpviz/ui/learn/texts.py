@@ -17,19 +17,7 @@ def said(text: str, facts: Mapping[str, str]) -> str:
 
 
 def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: bool) -> str:
-    """HTML of a step without its question's answers.
-
-    Parameters
-    ----------
-    step
-        The step.
-    facts
-        Values by name.
-    bars
-        HTML of its bars.
-    done
-        Whether its task is done.
-    """
+    """HTML of a step without its question's answers."""
     parts = [f"<h2>{html.escape(step.title)}</h2>"]
     parts += [f"<p>{said(one, facts)}</p>" for one in step.text]
     parts.append(bars)

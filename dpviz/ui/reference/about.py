@@ -52,7 +52,6 @@ def build(state: UrlState) -> None:
 
 
 def _private() -> None:
-    """Say what is private and what isn't."""
     spending = [card for card in CARDS.values() if card.spends]
     proven = sum(any(one.private for one in card.variants) for card in spending)
     failing = [
@@ -76,7 +75,6 @@ def _private() -> None:
 
 
 def _cite() -> None:
-    """Show what to cite, and the entries to save."""
     st.header("Cite", anchor="cite")
     st.markdown("Cite dpviz, and the paper of the method that you used:")
     st.code(our_bibtex(), language="latex", wrap_lines=True)
@@ -101,7 +99,6 @@ def _listed(one: Reference) -> str:
 
 
 def _licences() -> None:
-    """Show the licences of all parts."""
     st.header("Licences", anchor="licences")
     st.markdown(
         f"dpviz: {LICENCE}. Coastlines, borders and cities of maps: "
@@ -131,7 +128,6 @@ def _licences() -> None:
 
 
 def _version(package: str) -> str:
-    """Installed version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:

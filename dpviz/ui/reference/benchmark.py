@@ -26,9 +26,9 @@ from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
 from dpviz.metrics.bands import ENOUGH, band_words
-from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.session.state import Control, UrlState, choice
+from dpviz.ui.widgets.assets import style
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import PUBLIC
 
@@ -50,8 +50,7 @@ KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample
 #: What figures and tables say of themselves: every box is the range of its set.
 _STAMP = replace(PUBLIC, fails="the boxes span the data")
 
-_CSS = FRONTEND / "benchmark.css"
-STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+STYLE = style("benchmark")
 
 
 def page_state() -> UrlState:
@@ -100,7 +99,6 @@ def build(state: UrlState) -> None:
 
 
 def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
-    """Draw the controls; returns the chosen sets."""
     left, right = st.columns([1, 2])
     titles = {name: family.title for name, family in FAMILIES.items()}
     segments(state, "family", "Family", titles, left)
@@ -233,12 +231,10 @@ def _real(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _methods(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """Methods and variants of a table, in its order."""
     return list(dict.fromkeys(zip(table["method"], table["variant"], strict=True)))
 
 
 def _lines(table: pd.DataFrame, value: str) -> list[Line]:
-    """Lines of the figure, references last."""
     found = []
     for method, variant in sorted(_methods(table), key=lambda key: is_reference(key[0])):
         part = table[(table["method"] == method) & (table["variant"] == variant)]
@@ -336,7 +332,6 @@ def _lost(
 
 
 def _promises(cells: pd.DataFrame) -> None:
-    """Who made which method, and what it promises."""
     st.markdown("**Who promises what**")
     rows = promises(sorted(_methods(cells), key=lambda key: title_of(*key).casefold()))
     heads = ["Method", "Made by", "Guarantee", "To know"]
@@ -346,7 +341,6 @@ def _promises(cells: pd.DataFrame) -> None:
 
 
 def _rows(rows: pd.DataFrame, heads: Sequence[str]) -> str:
-    """Rows of text as an HTML table."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in heads)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(str(one))}</td>" for one in row) + "</tr>"
@@ -405,7 +399,6 @@ def _facts_table(found: Benchmark, sets: Sequence[SetFacts]) -> None:
 
 
 def _choices(one: SetFacts) -> str:
-    """Public choices for a set."""
     signs = {"g": one.grid, "p": one.density, "K": one.clusters}
     return ", ".join(f"{sign} {value:g}" for sign, value in signs.items() if value is not None)
 
@@ -431,6 +424,5 @@ def _made(found: Benchmark) -> None:
 
 
 def _listed(lines: Sequence[str]) -> None:
-    """Sentences as a list."""
     items = "".join(f"<li>{html.escape(one)}</li>" for one in lines)
     st.html(f'<ul class="dpv-list">{items}</ul>')

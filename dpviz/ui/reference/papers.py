@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dpviz.papers import PAPERS, ROWS, STATES, Paper, Row, State, frame, headline
-from dpviz.ui import FRONTEND
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.session.state import Control, UrlState, choice
+from dpviz.ui.widgets.assets import style
 from dpviz.ui.widgets.show import csv_button, segments
 
 ALL = "all"
@@ -19,8 +19,7 @@ ALL = "all"
 #: Papers on the screen.
 PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
 
-_CSS = FRONTEND / "papers.css"
-STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+STYLE = style("papers")
 
 #: Sign, title and style of each state.
 _STATES: dict[State, tuple[str, str, str]] = {
@@ -69,7 +68,6 @@ def _cite(paper: Paper) -> None:
 
 
 def _filters(rows: Sequence[Row]) -> dict[str, str]:
-    """States to choose from, with their numbers of rows."""
     numbers = Counter(row.state for row in rows)
     found = {ALL: f"All {len(rows)}"}
     for name, (sign, title, _) in _STATES.items():
@@ -85,7 +83,6 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _row(row: Row) -> str:
-    """One row as HTML."""
     sign, title, style = _STATES[row.state]
     how = row.measured.how if row.measured else ""
     cells = (

@@ -121,15 +121,7 @@ def _family(state: UrlState) -> Family:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseDraft:
-    """The release that the page would make: its data and its public choices.
-
-    Parameters
-    ----------
-    active
-        Data on the page.
-    request
-        Public choices.
-    """
+    """The release that the page would make: its data and its public choices."""
 
     active: ActiveData
     request: Request
@@ -156,13 +148,7 @@ def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
 
 
 def method_panel(state: UrlState, columns: Sequence[str]) -> None:
-    """Show method and parameters, with number boxes instead of sliders.
-
-    Parameters
-    ----------
-    columns
-        Names of the data's columns.
-    """
+    """Show method and parameters, with number boxes instead of sliders."""
     left, right = st.columns([2, 3])
     left.selectbox(
         "Method",

@@ -51,16 +51,8 @@ _SIZES = {
 class Plan:
     """All that a rehearsal depends on: public choices alone.
 
-    Parameters
-    ----------
-    request
-        The planned release, without its title.
-    records
-        Public number of records.
-    expected
-        Size of the clusters, or a sample set that looks like the data.
-    counted
-        Whether the data come as a grid of counts.
+    Clusters are ``expected`` to have a size, or to be like those of a sample set; ``counted`` data
+    come as a grid of counts.
     """
 
     request: Request
@@ -72,14 +64,8 @@ class Plan:
 def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
     """Show the rehearsal, and the one plan that it recommends.
 
-    Parameters
-    ----------
-    state
-        Has the controls "nhat" and "standin".
-    draft
-        The planned release; nothing of its data is read but its columns' names.
-    needed
-        Whether to begin without being asked: a review wants the result.
+    Nothing of the draft's data is read but its columns' names. A review needs the result: then the
+    rehearsal begins without being asked.
     """
     columns = draft.active.dataset.columns
     show_caption(
@@ -153,7 +139,6 @@ def _known() -> dict[Plan, Rehearsal]:
 
 
 def _complete(plan: Plan) -> bool:
-    """Whether a plan was rehearsed to the end."""
     found = _known().get(plan)
     return found is not None and found.best is not None
 
@@ -253,7 +238,6 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
 
 
 def _offer(state: UrlState, plan: Plan) -> None:
-    """Offer the recommended plan as one button that takes it."""
     found = _known().get(plan)
     if found is None or found.best is None or found.best is found.plan:
         return
@@ -302,15 +286,7 @@ def _settings(draft: ReleaseDraft) -> None:
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size of a cell on the ground where it is known, and of the blocks that clusters are made of.
-
-    Parameters
-    ----------
-    side
-        Cells per axis.
-    level
-        A block has 2^level cells per axis.
-    """
+    """Size on the ground, where it is known, of a cell and of the blocks of clusters."""
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""

@@ -118,17 +118,7 @@ def introduction() -> None:
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
-    """Show why the draft can't be released and how to fix it; return the reason or "".
-
-    Parameters
-    ----------
-    state
-        Controls of the page.
-    draft
-        The planned release.
-    stop
-        Place of the reason.
-    """
+    """Show why the draft can't be released and how to fix it; return the reason or ""."""
     config = draft.request.config
     reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
         draft.active.dataset.columns, draft.request.domain
@@ -215,7 +205,6 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
 
 
 def _account(source: str) -> Account | None:
-    """Return the account of a source, or None if it does not exist yet."""
     return _budget().find(source) if source else None
 
 
@@ -272,7 +261,6 @@ def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
 
 
 def _entries(account: Account) -> None:
-    """Show previous releases in one table."""
     many = len(account.entries)
     title = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
     with st.expander(plain_text(title)):
@@ -344,7 +332,6 @@ def _forget(entry: str) -> None:
 
 
 def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Describe the effects of the release before it happens."""
     request = draft.request
     config, card = request.config, request.card
     parameters = ", ".join(
@@ -546,7 +533,6 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:
-    """Return a ZIP archive of all files, without times."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -60,12 +60,7 @@ def allowed_host(host: str) -> bool:
 def allowed_origin(origin: str, host: str) -> bool:
     """Whether a page may open a socket: the server's own, one of its list, or both are local.
 
-    Parameters
-    ----------
-    origin
-        Header ``Origin``: where the page comes from.
-    host
-        Header ``Host``: how the page has reached the server.
+    ``origin`` is the header of that name, ``host`` how the page has reached the server.
     """
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
@@ -90,12 +85,8 @@ def ask_no_host() -> None:
 def check_settings(script: Path | None = None) -> None:
     """Raise InputError where a file of settings can't be read.
 
-    Streamlit would start without it: with other limits, and steered by other pages.
-
-    Parameters
-    ----------
-    script
-        ``app.py``; None where Streamlit runs it already.
+    Streamlit would start without it: with other limits, and steered by other pages. ``script`` is
+    ``app.py``; None where Streamlit runs it already.
     """
     names = get_config_files("config.toml")
     if script is not None:

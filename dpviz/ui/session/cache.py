@@ -52,14 +52,8 @@ def _shared_runs() -> LRUCache:
 def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
     """Return a seeded run; sessions share those of a sample set, and wait for who draws it first.
 
-    Parameters
-    ----------
-    request
-        All that the run follows from.
-    draw
-        Draws it.
-    size
-        Number of cells or records: large runs are not kept.
+    The run follows from the request. Its size is the number of cells or records: large runs are not
+    kept.
     """
     if not is_sample or size > _MOST:
         return draw()

@@ -73,29 +73,25 @@ _FAILED = (
 
 
 class Job:
-    """A computation in its own thread, which starts at once.
+    """A computation in its own thread, which starts ``after`` some seconds.
 
     Parameters
     ----------
     task
-        The computation. It should call ``cancelled`` often, and end (with
-        :class:`dpviz.base.work.Cancelled`) when that returns true.
+        Calls ``cancelled`` often, and ends (with :class:`dpviz.base.work.Cancelled`) when that
+        returns true.
     request
-        Description of the computation: equal for two jobs with the same result.
+        Equal for two jobs with the same result.
     abandoned
         Returns whether nobody waits for the result any longer; checked with ``cancelled``.
-    after
-        Seconds that it waits before it begins.
     turns
         Places that it shares with other jobs; None for a place of its own. It gives its place
         on when the task calls ``cancelled`` in the thread of the job.
 
     Attributes
     ----------
-    done, total
-        Number of finished steps and of all steps; 0 of 0 until the first report.
     result
-        Result of the task; None before its end, and if it was cancelled or failed.
+        None before the end, and if the job was cancelled or failed.
     error
         Reason for a failure in one sentence, else empty.
     """
@@ -179,7 +175,6 @@ class Job:
                 self._turns.leave(self)
 
     def _report(self, done: int, total: int) -> None:
-        """Store the progress."""
         self._progress = (done, total)
 
     def _is_cancelled(self) -> bool:
@@ -208,7 +203,6 @@ class Job:
         self._stop.wait(seconds)
 
     def _should_stop(self) -> bool:
-        """Whether the task should stop."""
         if self._abandoned():
             self._stop.set()
         return self._stop.is_set()
@@ -242,16 +236,7 @@ def start(
 ) -> Job:
     """Start a job of this session, and cancel a running one with the same key.
 
-    Parameters
-    ----------
-    key
-        Entry of the session state.
-    task, request
-        See :class:`Job`.
-    after
-        Seconds that it waits before it begins, see :func:`pause`.
-    heavy
-        False for what follows a control, as a rule within seconds: it does not wait for heavy jobs.
+    What follows a control is not ``heavy``: it ends within seconds, and waits for no heavy job.
     """
     earlier = job_of(key)
     if earlier:
@@ -281,15 +266,8 @@ def job_of(key: str) -> Job | None:
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
     """Redraw the state of a job while it runs; at its end redraw the whole page.
 
-    Parameters
-    ----------
-    job
-        Of :func:`job_of`.
-    draw
-        Draws; called as a fragment. To start another job in it, call ``st.rerun()`` after
-        :func:`start`.
-    every
-        Seconds between two redraws; use more for a large drawing.
+    ``draw`` is called as a fragment: to start another job in it, call ``st.rerun()`` after
+    :func:`start`. Use more seconds (``every``) for a large drawing.
     """
     running = job is not None and job.running
     # The looks of a whole class would cost more than its changes.
@@ -305,17 +283,7 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
 
 
 def show_progress(job: Job | None, unit: str, idle: str) -> None:
-    """Show the progress of a job as a bar with text, and the reason of a failure.
-
-    Parameters
-    ----------
-    job
-        Of :func:`job_of`.
-    unit
-        Name of the steps, such as "runs".
-    idle
-        Text while there is no job.
-    """
+    """Show the progress of a job as a bar with text, and the reason of a failure."""
     if job is None:
         st.progress(0.0, text=idle)
         return

@@ -29,13 +29,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 def budget_file() -> Path | None:
-    """File with this visitor's budgets; None where a key has to be given first.
-
-    Raises
-    ------
-    InputError
-        If the key is none of this server's.
-    """
+    """File with this visitor's budgets; None without a key, InputError for a wrong one."""
     if on_this_machine():
         return home() / "budget.db"
     if found := login():

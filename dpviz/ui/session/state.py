@@ -34,18 +34,10 @@ class CorrectedError(InputError):
 
 @dataclass(frozen=True)
 class Control:
-    """One control of a page.
+    """One control of a page; ``parse`` reads its value from the link's text, or raises InputError.
 
-    Parameters
-    ----------
-    default
-        Value if the link has none.
-    parse
-        Reads the value from the link's text; raises InputError (or ValueError) if it is invalid.
-    shared
-        Whether a change follows to the other pages that have a shared control of this name.
-    first
-        Value of a first visit without a link, if that is not the default.
+    A change of a ``shared`` one follows to other pages. A first visit without a link begins with
+    ``first``, if that is not the default.
     """
 
     default: Any
@@ -63,13 +55,6 @@ class UrlState:
     """Values of a page's controls, stored in the session and mirrored in the URL.
 
     Streamlit drops a widget's value when the user leaves its page; the values here stay.
-
-    Parameters
-    ----------
-    page
-        Prefix of the session's entries.
-    controls
-        Controls by their name in the link.
     """
 
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
@@ -238,13 +223,6 @@ class UrlState:
         A run that is interrupted, or followed by another at once, loses it; sending it again may
         undo a choice that the user made meanwhile. So a control that the program sets gets a new
         widget, which starts with that value.
-
-        Parameters
-        ----------
-        name
-            Name of the control.
-        initial
-            Name of the widget's argument for its initial value.
         """
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
@@ -324,7 +302,6 @@ class UrlState:
 
 
 def _store_of(page: str) -> dict[str, Any]:
-    """What the session knows of a page's controls."""
     store: dict[str, Any] = st.session_state.setdefault(
         f"{page}:state",
         {
@@ -357,7 +334,6 @@ def opened(page: str) -> None:
 
 
 def _moved_in_history() -> bool:
-    """Whether this run was started by the browser's Back or Forward."""
     context = get_script_run_ctx(suppress_warning=True)
     return context is not None and context.is_history_navigation
 
@@ -371,18 +347,8 @@ def following(
 ) -> dict[str, Any]:
     """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
 
-    Parameters
-    ----------
-    base
-        Prefix of the keys of its widgets.
-    value
-        The stored value.
-    keep
-        Stores the user's choice; a choice that it does not store is undone.
-    options
-        Options of a select box or radio buttons.
-    initial
-        Name of the widget's argument for its initial value.
+    ``keep`` stores the user's choice; a choice that it does not store is undone. Select boxes and
+    radio buttons have options. ``initial`` names the widget's argument for its initial value.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:

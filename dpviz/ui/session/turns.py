@@ -25,11 +25,6 @@ class Load:
     """How many of something are going on, on average over the last moments.
 
     Each enters and leaves by ``with``.
-
-    Parameters
-    ----------
-    clock
-        Seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,13 +54,7 @@ class Load:
 
 
 class Places:
-    """Places for what is done at once, each by its thread; more would get in each other's way.
-
-    Parameters
-    ----------
-    number
-        How many there are.
-    """
+    """Places for what is done at once, each by its thread; more would get in each other's way."""
 
     def __init__(self, number: int) -> None:
         self._free, self._own = BoundedSemaphore(number), local()
@@ -96,14 +85,7 @@ class Places:
 class Turns:
     """Places for jobs; those who wait get them in their order.
 
-    Parameters
-    ----------
-    places
-        Jobs that run at the same time.
-    share
-        Seconds after which a job goes to the end of the line if others wait.
-    clock
-        Seconds.
+    A job goes to the end of the line after its share of seconds, if others wait.
     """
 
     def __init__(

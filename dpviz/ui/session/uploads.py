@@ -43,20 +43,7 @@ def most_of_all() -> int:
 
 @contextmanager
 def coming(session: str, size: int) -> Iterator[None]:
-    """Make room for a file while it is on its way.
-
-    Parameters
-    ----------
-    session
-        Whose file it is.
-    size
-        Its bytes.
-
-    Raises
-    ------
-    InputError
-        If the session, or the server, holds too many bytes already.
-    """
+    """Make room for the bytes of a session's file on its way; InputError if there is none."""
     with _LOCK:
         held = {one: sum(files) for one, files in _sizes().items()}
         of_session = held.get(session, 0) + _COMING.get(session, 0)
@@ -94,15 +81,7 @@ def _sizes() -> dict[str, list[int]]:
 
 
 def keep(place: str, files: Iterable[Any]) -> None:
-    """Free the files that a place of the page had and no place has any longer.
-
-    Parameters
-    ----------
-    place
-        Name of the place.
-    files
-        Files that it has now.
-    """
+    """Free the files that a place of the page had and no place has any longer."""
     kept: dict[str, set[str]] = st.session_state.setdefault(_KEPT, {})
     before, kept[place] = kept.get(place, set()), {one.file_id for one in files}
     context = get_script_run_ctx(suppress_warning=True)

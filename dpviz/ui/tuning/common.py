@@ -38,17 +38,7 @@ Request = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Inputs of the panel.
-
-    Parameters
-    ----------
-    state
-        Controls of the explorer.
-    controls
-        Controls of the panel.
-    active, config
-        Data and settings on the screen.
-    """
+    """Inputs of the panel: controls of the explorer and its own, and the run on the screen."""
 
     state: UrlState
     controls: UrlState
@@ -131,14 +121,8 @@ def search_data(
 ) -> tuple[str, R] | None:
     """Search with the data and settings on the screen; see :func:`search`.
 
-    Parameters
-    ----------
-    function, arguments, share, draws
-        Called with data, settings and these.
-    searched
-        Parameters that the search varies.
-    replaced
-        Values for parameters that do not affect the result.
+    The function takes data, settings and arguments. ``replaced`` has values for parameters that do
+    not affect the result.
     """
     active, config = context.active, context.config
     task = partial(
@@ -175,7 +159,6 @@ def search(
 
 
 def _progress(key: str, label: str, task: Task, request: Request) -> None:
-    """Show button and progress bar of a search."""
     job = job_of(key)
     left, right = st.columns([2, 5], vertical_alignment="center")
     with left:

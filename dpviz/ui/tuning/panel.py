@@ -25,15 +25,7 @@ PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
 
 
 def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> None:
-    """Show the panel of an explorer; nothing is computed while it is closed.
-
-    Parameters
-    ----------
-    state
-        Controls of the explorer; it can take over the parameters that are found.
-    active, config
-        Data and settings on the screen.
-    """
+    """Show the panel of an explorer, which can take over what is found."""
     # A method that finds the number of clusters can invent clusters.
     invents = family_of(config.method).finds_number
 
@@ -61,7 +53,6 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
 
 
 def _controls(state: UrlState, config: Configuration) -> UrlState:
-    """Return the panel's own controls; they retain their values while the panel is closed."""
     first = next(name for name in family_of(config.method).telling if name in BETTER)
     return UrlState(
         f"{state.page}:goal",

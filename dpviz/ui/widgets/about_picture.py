@@ -13,17 +13,7 @@ import streamlit as st
 
 @dataclass(frozen=True, kw_only=True)
 class AboutPicture:
-    """Help on one kind of figure, as plain text.
-
-    Parameters
-    ----------
-    shows
-        What it shows.
-    read
-        How to read it.
-    attempt
-        What to try.
-    """
+    """Help on one kind of figure, as plain text."""
 
     shows: str
     read: str

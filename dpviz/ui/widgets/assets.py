@@ -1,11 +1,14 @@
-"""The address of plotly.js, which this server serves from the installed plotly package."""
+"""What the browser loads: components and styles of the front end, and plotly.js."""
 
 from __future__ import annotations
 
 from importlib.metadata import distribution
+from typing import Any
 
 import streamlit as st
 from streamlit.components.v1 import declare_component
+
+from dpviz.ui import FRONTEND
 
 _PLOTLY = distribution("plotly")
 _VERSION = _PLOTLY.version
@@ -19,3 +22,15 @@ def plotly_url() -> str:
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = f"/{base}/component/{_served.name}/plotly.min.js?{_VERSION}"
     return path.replace("//", "/")
+
+
+def component(name: str, **looks: Any) -> Any:
+    """Return the component of the script and the style with this name."""
+    files = [FRONTEND / f"{name}.{kind}" for kind in ("js", "css")]
+    texts = {one.suffix[1:]: one.read_text(encoding="utf-8") for one in files if one.exists()}
+    return st.components.v2.component(f"dpviz_{name}", **texts, **looks)
+
+
+def style(name: str) -> str:
+    """Return a style sheet as HTML."""
+    return f"<style>{(FRONTEND / f'{name}.css').read_text(encoding='utf-8')}</style>"

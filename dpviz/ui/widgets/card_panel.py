@@ -65,6 +65,5 @@ def card_panel(method: str) -> None:
 
 
 def _measured(lead: str, said: str, rows: list[dict[str, Any]], explained: str) -> None:
-    """Show figures of a method in a sentence and a table."""
     st.markdown(plain_text(f"{lead} {said}"), help=plain_text(explained))
     st.dataframe(pd.DataFrame(rows), height=248, hide_index=True)

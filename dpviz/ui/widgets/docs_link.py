@@ -17,13 +17,5 @@ def docs_address(page: str) -> str:
 
 
 def docs_link(page: str, label: str) -> str:
-    """Link as Markdown. Streamlit opens it in a window of its own: own data stay in this one.
-
-    Parameters
-    ----------
-    page
-        Path of a page that there is.
-    label
-        Any text.
-    """
+    """Link as Markdown. Streamlit opens it in a window of its own: own data stay in this one."""
     return f"[{plain_text(label)}]({docs_address(page)})"

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpviz.ui import FRONTEND
-
-_CSS = FRONTEND / "embed.css"
+from dpviz.ui.widgets.assets import style
 
 #: What the view hides, and its spacing.
-EMBED_STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
+EMBED_STYLE = style("embed")
 
 #: Least height of a figure in pixels, and its share of the frame's height.
 HEIGHT, SHARE = 220, 0.58

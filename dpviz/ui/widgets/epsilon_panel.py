@@ -23,12 +23,7 @@ def epsilon_panel(
 ) -> None:
     """Show the meaning of an epsilon, folded: odds, certainty, years, precedents.
 
-    Parameters
-    ----------
-    epsilon, neighbours, persons
-        As for :func:`dpviz.privacy.explain.explain_epsilon`.
-    left
-        What is left of the lifetime budget; None where none is at stake.
+    ``left`` is what is left of the lifetime budget; None where none is at stake.
     """
 
     def draw() -> None:

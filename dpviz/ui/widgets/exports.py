@@ -31,23 +31,7 @@ def exports(
     table: Callable[[], pd.DataFrame],
     readouts: Sequence[Readout],
 ) -> None:
-    """Show the row.
-
-    Parameters
-    ----------
-    page
-        Prefix of the session's entries.
-    method, view
-        What is on the screen: part of the names of the files.
-    figure
-        Key of the picture.
-    stamp
-        What the files say of themselves.
-    table
-        Returns the table behind the view.
-    readouts
-        Numbers on the screen.
-    """
+    """Show the row; the session's entries begin with ``page``."""
     save_picture(figure, key=f"{page}:save picture")
     name, card = f"{stamp.file}-{method}", CARDS[method]
     row = st.container(horizontal=True)
@@ -88,7 +72,6 @@ def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
 
 
 def _references(card: Card) -> str:
-    """What to cite for a method, as BibTeX."""
     from dpviz.papers.references import references
 
     return references(card)

@@ -24,15 +24,7 @@ def _measured(family: str, method: str) -> Lead | None:
 
 
 def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
-    """Both sentences, and what was counted; without figures they have no number.
-
-    Parameters
-    ----------
-    title
-        Name of the default method.
-    found
-        Its measured lead; None without figures.
-    """
+    """Both sentences on the default method, and what was counted; no number without figures."""
     first, others = f"Our own {title} is the default", "The papers' methods are one click away."
     if found is None:
         return f"{first}, made to err less at equal ε. {others}", None

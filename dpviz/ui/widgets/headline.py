@@ -16,14 +16,8 @@ from dpviz.ui.widgets.readouts import Promise
 def show_headline(headline: Headline, promise: Promise, hint: str) -> None:
     """Show what broke, with its epsilon; the place for it is always the same.
 
-    Parameters
-    ----------
-    headline
-        Of the run on the screen.
-    promise
-        What the run promises: where it is kept, the other side of the trade stands there, too.
-    hint
-        What to try first. The browser shows it until somebody closes it, and remembers that.
+    Where the promise is kept, the other side of the trade stands there, too. The browser shows the
+    hint until somebody closes it, and remembers that.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if promise.epsilon is None else f"epsilon {readable(promise.epsilon)}"

@@ -12,18 +12,11 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from dpviz.ui import FRONTEND
-from dpviz.ui.widgets.assets import plotly_url
+from dpviz.ui.widgets.assets import component, plotly_url
 
-_mount = st.components.v2.component(
-    "dpviz_live_figure",
-    js=(FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
-    css=(FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
-    # plotly.js adds its style sheet to the document, where a shadow root can't use it.
-    isolate_styles=False,
-)
+# plotly.js adds its style sheet to the document, where a shadow root can't use it.
+_mount = component("live_figure", isolate_styles=False)
 _SENT_AS = {
     "f2": "f4", "f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "f8",
     "u1": "u1", "u2": "u2", "u4": "u4", "u8": "f8", "b1": "u1",
@@ -52,28 +45,22 @@ def live_figure(
 
     Parameters
     ----------
-    figure : mapping
+    figure
         Its ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
-    key : str
-        Unique name of the element.
-    height : int
-        Height in pixels; the width follows the page.
-    alt : str
+    height, share
+        Pixels, or a fraction of the window's height if that is more.
+    alt
         Description of the figure for people who cannot see it.
-    share : float
-        Fraction of the window's height to fill if that is more than `height`.
-    least_width : int
+    least_width
         Width in pixels at least; where the page is narrower, the figure scrolls.
-    pairs : sequence of (int, int)
+    pairs
         Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
         value and the error (private minus true), for ``hovertemplate``; after them the texts of
         the cell's column and row, if the trace's ``meta`` has lists ``across`` and ``up``.
-    base_name : str
+    base_name
         File name, without ending, of downloaded images.
-    clickable : bool
-        Whether a click on a point makes the program run again.
-    boxable : bool
-        Whether a tool draws a box as the domain, which makes the program run again.
+    clickable, boxable
+        Whether a click on a point, or a box that is drawn, makes the program run again.
 
     Returns
     -------
@@ -103,18 +90,8 @@ def live_figure(
 def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     """Return a figure as bytes: length of the JSON head, head, arrays.
 
-    Parameters
-    ----------
-    figure : mapping
-        See :func:`live_figure`.
-    head : mapping
-        Further data for the browser; JSON only.
-
-    Returns
-    -------
-    bytes
-        Four bytes (little endian) for the length of the head, the head with a list of arrays
-        (path, type, shape, offset), and the arrays, each starting at a multiple of eight.
+    The length has four bytes (little endian). The head, which has further data for the browser,
+    lists the arrays (path, type, shape, offset); each starts at a multiple of eight.
     """
     arrays: list[np.ndarray[Any, Any]] = []
     places: list[dict[str, Any]] = []

@@ -17,25 +17,13 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.base.errors import InputError
-from dpviz.ui import FRONTEND
+from dpviz.ui.widgets.assets import component
 
-_mount = st.components.v2.component(
-    "dpviz_live_slider",
-    js=(FRONTEND / "live_slider.js").read_text(encoding="utf-8"),
-    css=(FRONTEND / "live_slider.css").read_text(encoding="utf-8"),
-)
+_mount = component("live_slider")
 
 
 class LiveValue(NamedTuple):
-    """State of a live slider.
-
-    Attributes
-    ----------
-    value : float
-        The value, inside the declared range.
-    settled : bool
-        False while the user holds the thumb or presses a key.
-    """
+    """State of a live slider; not settled while the user holds the thumb or presses a key."""
 
     value: float
     settled: bool
@@ -94,36 +82,19 @@ def live_slider(
 
     Parameters
     ----------
-    label : str
-        Name of the control, read aloud by screen readers.
-    key : str
-        Unique name, and the session entry of the value.
-    value : float
+    value
         Initial value, clipped to the range.
-    low, high : float
-        Both ends of the range.
-    step : float, optional
+    step
         Distance between two positions; in decades on a log scale. Default: a hundredth of the
         range, 1 for integers, 0.02 decades on a log scale.
-    scale : {"linear", "log"}
+    scale
         How positions map to values. Log values are rounded to three significant digits.
-    integer : bool
-        Whether only whole numbers are allowed.
-    help : str, optional
-        Text behind the question mark.
-    low_label, high_label : str
+    low_label, high_label
         Meaning of the ends, such as "more private" and "more accurate".
-    format : str, optional
+    format
         One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
-    disabled : bool
-        Whether the slider is greyed out.
-    play : bool
+    play
         Whether a button moves the slider to its end step by step.
-
-    Returns
-    -------
-    LiveValue
-        The value and whether it is settled.
 
     Raises
     ------

@@ -37,12 +37,7 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     """Controls of the methods and their parameters, as in the link.
 
-    Parameters
-    ----------
-    family
-        Family of the methods.
-    sample
-        Data set on the screen if the link does not name one.
+    They begin with what suits the sample set.
     """
     defaults = {one.name: one.default for one in family.parameters}
     defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
@@ -122,16 +117,7 @@ def slider(
 ) -> bool:
     """Show the live slider of a parameter, or one per column; return True if none is held.
 
-    Parameters
-    ----------
-    state
-        Has the control of the parameter.
-    places
-        Where they stand: as many as :func:`sliders_of` says are taken.
-    columns
-        Names of the data's columns.
-    disabled
-        Whether they are greyed out.
+    It takes as many places as :func:`sliders_of` says.
     """
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     if not isinstance(value, tuple):
@@ -178,17 +164,7 @@ def _live(
 def per_column_switch(
     state: UrlState, parameter: Parameter, columns: Sequence[str], place: Any = st, **looks: Any
 ) -> None:
-    """Show the switch between one number of cells for all columns and one per column.
-
-    Parameters
-    ----------
-    state
-        Has the control of the parameter.
-    columns
-        Names of the data's columns.
-    place, looks
-        Where it stands; other arguments of ``st.toggle``, such as ``disabled``.
-    """
+    """Show the switch between one number of cells for all columns and one per column."""
     one = parameter
 
     def switch(each: bool) -> None:
@@ -216,16 +192,7 @@ def boxes(
 ) -> None:
     """Show the number box of a parameter; of cells per axis, with a switch for one per column.
 
-    Parameters
-    ----------
-    state
-        Has the control of the parameter.
-    columns
-        Names of the data's columns.
-    place, label, disabled
-        Where it stands; what it is called, if not by its label; whether it is greyed out.
-    below
-        Where the switch stands, if not below the box.
+    The switch stands below the box, or where ``below`` is.
     """
     one, value = parameter, state.get(parameter.link)
     look = {**number_box(one, label), "disabled": disabled}
@@ -242,7 +209,6 @@ def boxes(
 
 
 def _keep_side(state: UrlState, link: str, axis: int, side: int) -> None:
-    """Store the cells of one axis."""
     value = list(state.get(link))
     value[axis] = side
     state.set(link, tuple(value))

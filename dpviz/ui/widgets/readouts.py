@@ -28,16 +28,7 @@ _LEDGER_COLOURS = (
 class Promise:
     """What a run promises to whom, and whether anybody may see its picture.
 
-    Parameters
-    ----------
-    claim
-        Whether the run is private.
-    epsilon
-        Whole budget; None for a method without noise.
-    neighbours, persons
-        As for :func:`dpviz.privacy.explain.explain_epsilon`.
-    public
-        Whether the data are made up, or declared public.
+    There is no epsilon for a method without noise; ``public`` data are made up, or declared public.
     """
 
     claim: Claim
@@ -59,20 +50,10 @@ class Promise:
 
 @dataclass(frozen=True)
 class Readout:
-    """One key figure.
+    """One key figure: plain name, value, the true or best value, and a sentence or two of help.
 
-    Parameters
-    ----------
-    label, value, beside, help
-        Plain name, value, true or best value, one or two sentences of help.
-    sign
-        The field's name, before ``beside``; empty where the label is that.
-    grade
-        How good the value is; None where nobody can say.
-    stale
-        Whether it is the value of earlier settings.
-    rough
-        Whether it is estimated from a sample of the records.
+    ``sign`` is the field's name where the label is another one; nobody can say how good a value
+    without grade is. A ``stale`` one is of earlier settings, a ``rough`` one of some records.
     """
 
     label: str
@@ -97,18 +78,7 @@ def score_readout(
 ) -> Readout:
     """Readout of a score: name, help and source as the family has them.
 
-    Parameters
-    ----------
-    score, text
-        The score, and its value as people read it.
-    value
-        Its value, to be graded; None is not.
-    beside, sign
-        The best value and the score's title where empty.
-    help
-        A further sentence.
-    stale
-        Whether the value is that of earlier settings.
+    ``value`` is graded; beside ``text`` stands the best value where ``beside`` is empty.
     """
     sign = sign or (score.title if score.plain else "")
     ideal = "" if score.ideal is None else f"best {score.ideal:g}"
@@ -134,19 +104,7 @@ def show_readouts(
 ) -> DeltaGenerator:
     """Show key figures and the promise in a row of cards; help opens on hover and focus.
 
-    Parameters
-    ----------
-    readouts
-        What to show.
-    promise
-        What the run promises: the last card.
-    place
-        Result of an earlier call, to replace it; an ``st.empty`` would flicker.
-
-    Returns
-    -------
-    DeltaGenerator
-        The place of the cards.
+    Return their place. Give it to the next call to replace them: an ``st.empty`` would flicker.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)
@@ -178,7 +136,6 @@ def _promise_card(promise: Promise) -> str:
 
 
 def _why(reason: str) -> str:
-    """Why a mechanism is not private, above the picture, as HTML."""
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
@@ -216,16 +173,9 @@ def _card(one: Readout, kind: str = "") -> str:
 
 
 def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
-    """Show parts of a budget as one stacked bar.
+    """Show parts of a budget as one bar: width in percent, colour, tooltip and text of each.
 
-    Parameters
-    ----------
-    parts
-        Percentage of the width, colour, tooltip and text of each part.
-    alt
-        Description of the bar for people who cannot see it.
-    below
-        HTML that follows the bar.
+    ``alt`` describes it for people who cannot see it; HTML follows below.
     """
     bar = "".join(
         f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(tip)}">'
@@ -288,5 +238,4 @@ def show_reason(promise: Promise) -> None:
 
 
 def _small(content: str) -> None:
-    """Show HTML in small print."""
     st.html(f'<div class="dpv-promise">{content}</div>')

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from dpviz.ui.widgets.assets import component
 
-from dpviz.ui import FRONTEND
-
-_mount = st.components.v2.component(
-    "dpviz_save_picture",
-    js=(FRONTEND / "save_picture.js").read_text(encoding="utf-8"),
-    css=(FRONTEND / "save_picture.css").read_text(encoding="utf-8"),
-)
+_mount = component("save_picture")
 
 
 def save_picture(figure: str, *, key: str) -> None:
-    """Show the buttons.
-
-    Parameters
-    ----------
-    figure
-        Key of a :func:`dpviz.ui.widgets.live_figure.live_figure` on the same page.
-    key
-        Name of the element.
-    """
+    """Show the buttons for the figure with this key on the same page."""
     _mount(key=key, data=figure)

@@ -6,17 +6,13 @@ import html
 
 import streamlit as st
 
-from dpviz.ui import FRONTEND
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import base_address, full_link, is_local
 from dpviz.ui.session.state import UrlState
+from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.embed import embedded
 
-_mount = st.components.v2.component(
-    "dpviz_copy_link",
-    js=(FRONTEND / "copy_link.js").read_text(encoding="utf-8"),
-    css=(FRONTEND / "copy_link.css").read_text(encoding="utf-8"),
-)
+_mount = component("copy_link")
 
 #: Width and height of a frame on a slide.
 _FRAME = (960, 540)
@@ -24,15 +20,7 @@ _FRAME = (960, 540)
 
 @st.fragment
 def share_panel(state: UrlState, *, frame: bool = True) -> None:
-    """Show a button in the page's head that opens link, QR code and frame.
-
-    Parameters
-    ----------
-    state
-        Controls of the page.
-    frame
-        Whether the page may stand in a frame.
-    """
+    """Show a button in the page's head that opens link, QR code and frame."""
     if embedded():
         return
     with (
@@ -47,7 +35,6 @@ def share_panel(state: UrlState, *, frame: bool = True) -> None:
 
 
 def _draw(state: UrlState, frame: bool) -> None:
-    """Show the ways to share."""
     link = full_link(state.link())
     _mount(key=f"{state.page}:copy link")
     if "data" in state:

@@ -86,22 +86,10 @@ def csv_button(
     key: str | None = None,
     **looks: Any,
 ) -> None:
-    """Button that saves a table.
+    """Button that saves a table; a function that returns it is called only on a press.
 
-    Parameters
-    ----------
-    name
-        File name without its ending.
-    table
-        The table, or a function that returns it, called only on a press of the button.
-    label
-        Text of the button; Markdown.
-    stamp
-        What the file says of itself.
-    key
-        Name of the button.
-    looks
-        Other arguments of ``st.download_button``, such as ``width`` and ``icon``.
+    ``name`` has no ending, the label is Markdown; other arguments are those of
+    ``st.download_button``.
     """
     st.download_button(
         label,
@@ -129,20 +117,10 @@ def job_button(
     cancel_key: str,
     **looks: Any,
 ) -> None:
-    """Button that starts a job, or stops it while it runs.
+    """Button that starts a job, or stops it while it runs; its texts are Markdown.
 
-    Parameters
-    ----------
-    job
-        Of :func:`dpviz.ui.session.job.job_of`.
-    label, cancel
-        Texts of the button before and while the job runs; Markdown.
-    begin
-        Starts the job; then the page is redrawn.
-    key, cancel_key
-        Names of the two buttons.
-    looks
-        Other arguments of the ``st.button`` that starts the job, such as ``icon``.
+    After ``begin`` has started the job, the page is redrawn. Other arguments are those of the
+    ``st.button`` that starts it.
     """
     if job and job.running:
         st.button(
@@ -159,17 +137,7 @@ def job_button(
 
 
 def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
-    """Expander that computes its content only while it is open; return whether it is open.
-
-    Parameters
-    ----------
-    label
-        Markdown.
-    key
-        Session entry for whether it is open.
-    draw
-        Draws the content.
-    """
+    """Expander that computes its content only while it is open; return whether it is open."""
     with st.expander(label, key=key, on_change="rerun") as panel:
         if panel.open:
             draw()

@@ -19,18 +19,8 @@ COLUMN, FAILS = "not for publication", "not private"
 class Stamp:
     """Whether a picture or table may be published, and what made it.
 
-    Parameters
-    ----------
-    allowed
-        Whether it may be published.
-    shows
-        What it shows: the reason.
-    title
-        Data, method and parameters; a picture has them in its title.
-    facts
-        Further facts, such as the columns.
-    fails
-        Why its method is not private, in a few words; empty where it is, or there is none.
+    It ``shows`` something, which is the reason, and ``fails`` to be private for a reason in a few
+    words; that is empty where it is private, or has no method.
     """
 
     allowed: bool

@@ -1,0 +1,300 @@
+"""Columns of own data: proposed where pages explore, named by a person for a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.commands.reproduce import columns_of, columns_option
+from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import lon_first, placed
+from dpviz.data.reading.apart import UploadedTable
+from dpviz.data.reading.far import HALF, box_without_far, longitude
+from dpviz.data.reading.proposal import first_columns
+from dpviz.data.reading.table import Unreadable
+from dpviz.data.reading.unread import NamedRows
+from dpviz.data.units import cap_records
+from dpviz.families import FAMILIES
+from dpviz.grid.domain import Domain
+from dpviz.ui.data.own_file import shared
+from dpviz.ui.data.own_states import AnyTable, ColumnChoice, Loaded, Memory, OwnData, memory_of
+from dpviz.ui.data.state import READABLE, DataState
+from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.session.state import following, working
+from dpviz.ui.session.uploads import check_size
+
+
+def choose_columns(
+    state: DataState, memory: Memory, loaded: Loaded, *, many: bool, named: bool
+) -> OwnData:
+    """Show the choice of the columns; return their data, or raise InputError if they have none."""
+    table = loaded.data
+    if isinstance(table, Dataset):
+        return OwnData(
+            loaded=loaded,
+            number=loaded.number,
+            request=None,
+            current=table,
+            complete=table,
+            identity=table.digest,
+        )
+    if "classes" in state and state.get("classes") not in ("", *table.columns):
+        state.set("classes", "")
+    _put_longitude_first(state)
+    unit = state.get("unit")
+    # A release keeps it, see :func:`check_unit`: it may not protect less than was chosen.
+    if unit not in ("", *table.columns) and not named:
+        state.set("unit", "")
+        show_error(f"Protects is a record now: {no_unit(table, unit)}.")
+    wide = len(table.columns) > 2
+    classes = None if named else state.get("classes") or None
+    leave_out = not named and state.get("rows") == READABLE
+    used, shown = (
+        _named(state, loaded, table, many)
+        if named and wide
+        else _proposed(state, memory, table, many, classes, leave_out=leave_out, named=named)
+    )
+    if not named and wide:
+        _class_box(state, table)
+    unit, cap = state.get("unit"), state.get("cap") or 1
+    unit = unit if unit in table.columns else None
+    turn = not named and _turns(state, used or ())
+    request = (loaded.number, shown, used, unit, cap, classes, leave_out, turn)
+    own = memory.shown
+    if own is None or request != own.request:
+        unreadable: Unreadable = "missing" if named else "leave out" if leave_out else "refuse"
+        select = partial(
+            table.select,
+            used,
+            unit=unit,
+            classes=classes,
+            least=2,
+            unreadable=unreadable,
+            turn=turn,
+        )
+        key = (table, tuple(used or ()), unit, classes, unreadable, turn)
+        whole = shared().get(key, select) if loaded.local else select()
+        if not loaded.local:
+            check_size(whole.name, (whole.points, whole.counts))
+        own = OwnData(
+            loaded=loaded,
+            number=loaded.number,
+            request=request,
+            current=whole if unit is None else cap_records(whole, cap),
+            complete=whole,
+            # Typed bounds stay when the privacy unit changes.
+            identity=f"{loaded.number} {whole.columns}",
+            unit=unit,
+            axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
+            far=None if named else _far(table, whole),
+        )
+    if not (named and wide):
+        names = list(dict.fromkeys([*shown, *(used or ())]))
+        _set_columns(state, names, asked=bool(memory.choice.asked))
+        memory.forget_asked()
+    return own
+
+
+def _turns(state: DataState, columns: Sequence[str]) -> bool:
+    """Whether longitudes may go beyond 180: not where typed bounds end there."""
+    typed, across = state.get("domain"), longitude(columns)
+    if across is None or typed in ("", "data", "declared"):
+        return True
+    bounds = Domain.parse(typed).bounds
+    return len(bounds) != len(columns) or bounds[across][1] > HALF
+
+
+def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
+    """Rows that are far from all others, and a box around those."""
+    assert data.points is not None  # noqa: S101 - a table has points
+    box = box_without_far(data.points, data.columns)
+    return None if box is None else (table.outside(data.columns, box.bounds), box)
+
+
+def no_unit(table: AnyTable, unit: str) -> str:
+    """Say that a table lacks the column of persons."""
+    return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
+
+
+def _class_box(state: DataState, table: AnyTable) -> None:
+    options = ("", *table.columns)
+    st.selectbox(
+        "Class column",
+        # By position: the name of a column may be anything.
+        **following(
+            "own:classes",
+            options.index(state.get("classes")),
+            lambda at: state.set("classes", options[at]),
+            range(len(options)),
+        ),
+        format_func=lambda at: options[at] or "none",
+        help="Known classes, to score true and private clusters against. They show on your screen "
+        "only: no run reads them, and no release has them.",
+    )
+
+
+def _named(
+    state: DataState, loaded: Loaded, table: AnyTable, many: bool
+) -> tuple[list[str], tuple[str, str]]:
+    """Let a person name the columns to cluster; the screen shows the first two."""
+    names = columns_of(state.get("columns"))
+    names = names if set(names) <= set(table.columns) else []
+
+    def keep(names: list[str]) -> None:
+        state.set("columns", columns_option(lon_first(names)))
+        state.set("domain", "")
+
+    st.multiselect(
+        "Columns",
+        table.columns,
+        **following(f"own:columns:{loaded.number}", names, keep, initial="default"),
+        placeholder="name them",
+        help="Nothing is proposed here: which columns hold numbers throughout depends on every "
+        "record. Columns that were chosen on another page stay chosen.",
+    )
+    if names and set(memory_of(released=False).choice.looked) == set(names):
+        show_caption(
+            f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
+            "choice lies outside of the proof. Are they what you would have named anyway?"
+        )
+    if len(names) < 2 or (len(names) > 2 and not many):
+        raise InputError(
+            f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
+            "cluster by, such as longitude and latitude."
+        )
+    # Bounds of more than two columns are in the order of the table, as on the other pages.
+    used = names if len(names) == 2 else [name for name in table.columns if name in names]
+    return used, (names[0], names[1])
+
+
+def _proposed(
+    state: DataState,
+    memory: Memory,
+    table: AnyTable,
+    many: bool,
+    classes: str | None,
+    *,
+    leave_out: bool,
+    named: bool,
+) -> tuple[list[str] | None, tuple[str, str]]:
+    """Choose from numeric columns; return those to cluster and the two to show."""
+    columns, choice = table.columns, memory.choice
+    usable = {*(columns if named else table.numeric_columns)} - {classes}
+    nearly = {*(() if named else table.nearly_numeric)} - {classes}
+    offered = tuple(name for name in columns if name in usable | nearly)
+    numeric = tuple(name for name in columns if name in (usable | nearly if leave_out else usable))
+    names = tuple(lon_first(choice.asked or columns_here(state, many)))
+    fits = len(names) > 1 and set(names) <= set(columns)
+    # The column of persons is no axis, unless somebody chose it as one.
+    misfit = classes in names or (names == choice.proposed and state.get("unit") in names)
+    if not choice.asked and (not fits or misfit):
+        others = [name for name in columns if name != classes]
+        names = tuple(lon_first(_first(state, table, offered, others)))
+        memory.choice = replace(choice, proposed=names, looked=names)
+    across, up = names[0], names[1] if len(names) > 1 else names[0]
+    every = many and len(names) > 2 and set(numeric) <= set(names)
+
+    def ask(across: str, up: str, every: bool) -> None:
+        asked = (across, up, *(name for name in numeric if name not in (across, up) and every))
+        memory.choice = ColumnChoice(asked=asked, looked=asked if every else ())
+
+    base = f"{'many' if many else 'two'}:{memory.count}"
+    left, right = st.columns(2)
+    # Who takes the column of the other axis swaps both.
+    left.selectbox(
+        "Across",
+        **following(
+            f"own:x:{base}",
+            across,
+            lambda name: ask(name, across if name == up else up, every),
+            columns,
+        ),
+    )
+    right.selectbox(
+        "Upwards",
+        **following(
+            f"own:y:{base}",
+            up,
+            lambda name: ask(up if name == across else across, name, every),
+            columns,
+        ),
+    )
+    if lon_first((up, across)) == [across, up]:
+        axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
+        show_caption(f"As on every map, {axes[0]} runs across and {axes[1]} upwards.")
+    if many and len(columns) > 1 and len(numeric) > 2:
+        st.segmented_control(
+            "Cluster on",
+            ("shown", "all"),
+            **following(
+                f"own:every:{base}",
+                "all" if every else "shown",
+                lambda which: ask(across, up, which == "all"),
+                initial="default",
+            ),
+            format_func={"shown": "two shown", "all": f"all {len(numeric)} numeric"}.__getitem__,
+            required=True,
+        )
+    used = [across, up] if len(columns) > 1 else None
+    if used and every:
+        used = [*numeric, *(name for name in used if name not in numeric)]
+    return used, (across, up)
+
+
+def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
+    """Chosen columns; where there is room again, those that only other pages showed as well."""
+    wider = working().get("columns", "") if many and "columns" in state.adapted else ""
+    return tuple(columns_of(wider or state.get("columns")))
+
+
+def _first(
+    state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    """Columns of a table that nobody has chosen from, or not from this one."""
+    if len(numeric) > 1:
+        but = (state.get("unit"),)
+        if isinstance(table, UploadedTable):
+            return table.first_columns(numeric, but)
+        return first_columns(table, numeric, but)
+    first = numeric[0] if numeric else others[0]
+    # A column that is no number says so itself, which helps more than one column twice.
+    return first, next((name for name in reversed(others) if name != first), first)
+
+
+def _put_longitude_first(state: DataState) -> None:
+    """Exchange two columns that are latitude and longitude, with what belongs to each."""
+    names = columns_of(state.get("columns"))
+    turned = lon_first(names)
+    if turned == names:
+        return
+    state.set("columns", columns_option(turned))
+    # Of more columns, bounds are in the order of the table.
+    if len(names) > 2:
+        return
+    domain = state.get("domain")
+    if domain not in ("", "declared", "data"):
+        state.set("domain", str(Domain.parse(domain).select((1, 0))))
+    for one in (one for family in FAMILIES.values() for one in family.parameters):
+        if one.kind == "sides" and one.link in state:
+            value = state.get(one.link)
+            if isinstance(value, tuple) and len(value) == 2:
+                state.set(one.link, value[::-1])
+
+
+def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
+    """Store the columns on the screen; bounds that were typed for others go."""
+    before = columns_of(state.get("columns"))
+    if not asked and before[:2] == list(names)[:2]:
+        # Only the room changes: other pages keep all columns, the domain panel their bounds.
+        keep = state.adapt if len(names) < len(before) else state.set
+        keep("columns", columns_option(names))
+        return
+    # All columns are clustered in the order of the table, whichever two are shown.
+    same = before == list(names) if len(names) < 3 else set(before) == set(names)
+    if before and not same:
+        state.set("domain", "")
+    state.set("columns", columns_option(names))

@@ -1,0 +1,209 @@
+"""A file of own data: where it comes from, which of its tables is meant, and its reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import ACCEPTED, format_of
+from dpviz.base.lru import LRUCache
+from dpviz.base.work import IsCancelled, Progress
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.apart import Upload, prepare
+from dpviz.data.reading.read import parts, read_counts, read_table
+from dpviz.data.reading.table import Unreadable
+from dpviz.data.reading.watch import watching
+from dpviz.ui.data.how_read import How
+from dpviz.ui.data.local_file import LocalFile, local_file
+from dpviz.ui.data.own_states import AnyTable, Token
+from dpviz.ui.data.state import DataState
+from dpviz.ui.messages import NothingLoadedError, plain_text, show_error
+from dpviz.ui.session.address import on_this_machine
+from dpviz.ui.session.job import Job, follow, job_of, start
+from dpviz.ui.session.state import following
+from dpviz.ui.session.uploads import UPLOAD_LIMIT
+
+#: Session entries: the path of a file of this computer, and the job that reads a large file.
+PATH, _READING = "own:path", "own:reading"
+
+#: Bytes from which a file is read in a job, and seconds that the page waits for it first.
+_LARGE, _PATIENCE = 2**23, 0.3
+
+#: Session entries: the last upload and what reads it; a file and the names of its tables.
+_READER, _KNOWN_PARTS = "own:reader", "own:parts"
+
+#: What the tables of a file with several are called, by its format.
+_PARTS = {"sheet": "Sheet", "layer": "Layer", "npz": "Array", "zip": "File"}
+
+
+def file_boxes() -> Any:
+    """Show the upload and the field for a path of this computer; return the file, or None."""
+    uploaded: Any = st.file_uploader(
+        "Your file",
+        key="own:file",
+        max_upload_size=UPLOAD_LIMIT // 2**20,
+        on_change=_forget_path,
+        help=ACCEPTED,
+    )
+    if uploaded is None:
+        prepare()  # while somebody looks for the file
+    return (on_this_machine() and _file_at_path()) or uploaded
+
+
+def _forget_path() -> None:
+    """Take the file that was just uploaded, not the one at the path that was typed before."""
+    st.session_state[PATH] = ""
+
+
+def _file_at_path() -> LocalFile | None:
+    path = st.text_input(
+        "Or the path of a file on this computer",
+        key=PATH,
+        placeholder="/folder/points.parquet",
+        persist_state="session",
+        help="It is read where it is: for files that are too large for a browser to send.",
+    )
+    try:
+        return local_file(path)
+    except InputError as error:
+        show_error(error)
+        return None
+
+
+class ReadingError(NothingLoadedError):
+    """The file is still being read, or somebody stopped that."""
+
+
+def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Dataset:
+    """Read a file; a large one in a job, with progress and a button that stops it.
+
+    InputError if it can't be read, ReadingError while it is being read or after a stop.
+    """
+    read: Callable[[], AnyTable | Dataset] = partial(
+        _read, file, reader_of(file), token[1], released
+    )
+    request = (released, token)
+    if isinstance(file, LocalFile):
+        read = partial(shared().get, ("table", request), read)
+    if not is_large(file):
+        return read()
+    job = job_of(_READING)
+    if job is None or job.request != request:
+        job = start(_READING, partial(_read_watched, read), request=request, heavy=False)
+        job.wait(_PATIENCE)
+    follow(job, partial(_progress, job, file))
+    if job.error:
+        raise InputError(job.error)
+    if job.result is None:
+        raise ReadingError(
+            f"{shown(file.name)} is {'not read' if job.cancelled else 'on its way'}."
+        )
+    table: AnyTable | Dataset = job.result
+    del st.session_state[_READING]
+    return table
+
+
+def _read_watched(
+    read: Callable[[], AnyTable | Dataset], *, progress: Progress, cancelled: IsCancelled
+) -> AnyTable | Dataset:
+    with watching(progress, cancelled):
+        return read()
+
+
+def _progress(job: Job, file: Any) -> None:
+    """Show how far the reading is, and the button that stops it or begins anew."""
+    if job.running:
+        share = job.done / job.total if job.total else 0.0
+        size = f"{file.size / 2**20:,.0f} MB"
+        st.progress(min(share, 1.0), text=plain_text(f"Reading {shown(file.name)}, {size}"))
+        st.button("Stop reading", key="own:stop", on_click=job.cancel, icon=":material/close:")
+    elif job.cancelled and st.button(
+        plain_text(f"Read {shown(file.name)}"), key="own:read", icon=":material/restart_alt:"
+    ):
+        del st.session_state[_READING]
+        st.rerun()
+
+
+@st.cache_resource(show_spinner=False)
+def shared() -> LRUCache:
+    """Files of this computer, read once for all sessions."""
+    return LRUCache(4)
+
+
+def is_large(file: Any) -> bool:
+    """Whether a file is read in a job."""
+    return bool(file.size >= _LARGE)
+
+
+def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
+    """Let a person choose the table of a file with several; return its name, or an error."""
+    kind = format_of(file.name)
+    if is_large(file) and kind not in _PARTS:
+        return None, ""
+    known = st.session_state.get(_KNOWN_PARTS)
+    if known is None or known[0] != file.file_id:
+        try:
+            upload = reader_of(file)
+            names = upload.parts() if upload else parts(file, name=file.name)
+            known = (file.file_id, names, "")
+        except InputError as error:
+            known = (file.file_id, (), str(error))
+        st.session_state[_KNOWN_PARTS] = known
+    _, names, failed = known
+    if len(names) < 2:
+        return None, failed
+    current = state.get("sheet")
+    part = st.selectbox(
+        plain_text(_PARTS.get(kind or "", "Table")),
+        **following(
+            f"{_KNOWN_PARTS}:{file.file_id}",
+            current if current in names else names[0],
+            partial(state.set, "sheet"),
+            names,
+        ),
+        help="The file has several; one of them is the table.",
+    )
+    return part, ""
+
+
+def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | Dataset:
+    """Read a file as points or as counts."""
+    name = file.name
+    if how.counts:
+        grid = (
+            of.counts(any_total=released, part=how.part)
+            if of
+            else read_counts(file, name=name, any_total=released, part=how.part)
+        )
+        if grid.ndim < 2:
+            raise InputError(
+                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                "one, or use the command line."
+            )
+        return grid
+    # What rows do to a table is said once its columns are chosen.
+    unreadable: Unreadable = "missing" if released else "leave out"
+    if of:
+        return of.table(unreadable=unreadable, **how.options)
+    return read_table(file, name=name, unreadable=unreadable, **how.options)
+
+
+def reader_of(file: Any) -> Upload | None:
+    """What reads an upload in a process of its own; None for a file of this computer."""
+    if isinstance(file, LocalFile):
+        return None
+    known = st.session_state.get(_READER)
+    if known is None or known[0] != file.file_id:
+        if known:
+            # Nobody waits for the file before: neither does this page.
+            if job := job_of(_READING):
+                job.cancel()
+            known[1].stop()
+        known = (file.file_id, Upload(file.name, file.size, file.getvalue, UPLOAD_LIMIT))
+        st.session_state[_READER] = known
+    upload: Upload = known[1]
+    return upload
