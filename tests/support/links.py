@@ -26,5 +26,5 @@ def parameters() -> dict[str, list[str]]:
     found = {}
     for page in PAGES:
         test = opened(page, {})
-        found[page] = [*test.session_state[f"{page}:state"]["values"]]
+        found[page] = [*test.session_state[f"{page}:state"].values]
     return found

@@ -180,7 +180,7 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(
         for one in (*test.warning, *test.error):
             # Signs that stand alone would be read as Markdown.
             assert not re.search(r"(?<!\\)[<\[\]$`]|://", one.value), link
-        for note in test.session_state[f"{page}:state"]["notes"]:
+        for note in test.session_state[f"{page}:state"].notes:
             check_sentence(note, link)
             assert plain_text(note) in test.warning[0].value, link
             corrected += 1

@@ -185,7 +185,7 @@ def set_by_hand(test: AppTest, page: str, name: str, value: Any) -> None:
 
 
 def held(test: AppTest, page: str, name: str) -> Any:
-    return test.session_state[f"{page}:state"]["values"][name]
+    return test.session_state[f"{page}:state"].values[name]
 
 
 def same(one: Any, other: Any) -> bool:

@@ -25,10 +25,9 @@ from dpviz.ui.audit.common import (
 )
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.live_slider import live_slider
-from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
@@ -92,7 +91,6 @@ def _reset_scenario(state: UrlState) -> None:
 
 
 def _reset_runs(state: UrlState) -> None:
-    """After a change of scenario: set the number of runs that it needs."""
     state.set("runs", _chosen(state).runs)
 
 
@@ -198,7 +196,6 @@ def _progress(state: UrlState) -> None:
 
 
 def _result(state: UrlState) -> None:
-    """Show verdict, event and histograms of the chosen audit, or its expected result."""
     result = results().get(_request(state))
     runs = int(state.get("runs"))
     most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"

@@ -73,7 +73,6 @@ def _count(rows: list[steps.StepResult]) -> str:
 
 
 def _steps_text(rows: list[steps.StepResult]) -> str:
-    """Steps by method: "PrivTHR: nonpositive; Baseline: records"."""
     named: dict[str, dict[str, None]] = {}
     for row in rows:
         named.setdefault(CARDS[row.method].title, {})[row.step] = None

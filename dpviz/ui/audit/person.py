@@ -25,10 +25,9 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.audit.common import budget_control
 from dpviz.ui.messages import plain_text
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.live_slider import live_slider
-from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
@@ -180,7 +179,6 @@ def _start_draws(state: UrlState) -> None:
 
 
 def _draws_progress(state: UrlState) -> None:
-    """Show the progress of the draws, with a button beside it."""
     job = job_of(_JOB)
     left, right = st.columns([5, 2], vertical_alignment="center")
     with left:

@@ -124,20 +124,20 @@ class CompareState(DataState):
 
     def tell(self) -> None:
         """Store what was changed here; what a figure of a paper has is no news."""
-        if self._store.get("figure", False) != self.has_figure:
-            self._store["figure"] = self.has_figure
-            if self._store["told"]:
-                self._store["told"] = None
+        if self._store.figure != self.has_figure:
+            self._store.figure = self.has_figure
+            if self._store.told:  # {} says that all of a link is news
+                self._store.told = None
         super().tell()
         if not self.has_figure:
-            self._store["own"] = {name: self.get(name) for name in _OF_FIGURE}
+            self._store.own = {name: self.get(name) for name in _OF_FIGURE}
 
     def leave_figure(self) -> None:
         """Bring back the own choices, and follow what was changed on other pages meanwhile."""
         self.set("preset", NO_PRESET)
-        for name, value in self._store.get("own", {}).items():
+        for name, value in self._store.own.items():
             self.set(name, value)
-        self._store["opened"] = True
+        self._store.opened = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over; a chosen data set stays beside the others."""
@@ -224,8 +224,6 @@ def _parse_numbers(
 
 
 def _epsilon_end(name: str) -> Control:
-    """Control of one end of the range of budgets."""
-
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
             raise InputError(
@@ -321,7 +319,6 @@ def _change_preset(state: CompareState) -> None:
 
 
 def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
-    """Set the controls to the values of a paper's figure."""
     chosen = PRESETS.get(state.get("preset"))
     if chosen is None:
         return
@@ -483,7 +480,6 @@ def _sample_subject(name: str) -> Subject:
 
 @st.cache_resource(show_spinner=False)
 def _stand_in(figure: str, name: str) -> Subject:
-    """Sample set in a figure of a paper; all sessions share one copy of the points."""
     return replace(_sample_subject(name), title=PRESETS[figure].stand_in_title(name))
 
 

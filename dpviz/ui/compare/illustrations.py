@@ -12,11 +12,11 @@ from dpviz.figures.noise import noise_curve
 from dpviz.figures.panels import Panels
 from dpviz.figures.raster import Raster
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
-from dpviz.ui.compare.worker_times import show_worker_times
+from dpviz.ui.compare.worker_times import show_figure, show_worker_times
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.cache import sample_data
 from dpviz.ui.session.state import UrlState
-from dpviz.ui.widgets.show import csv_button, show_panels, theme_mode
+from dpviz.ui.widgets.show import csv_button, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
 
@@ -27,7 +27,8 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
     if isinstance(one, TimeFigure):
         show_worker_times(one, state)
     elif isinstance(one, Picture):
-        _shown(_panels(one), one, about="paper picture")
+        stamp = replace(MADE_UP, fails=one.fails)
+        show_figure(one.name, stamp, _panels(one), about="paper picture")
         st.page_link(
             "pages/wavecluster.py",
             label="Open in its explorer",
@@ -36,24 +37,13 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
         )
     else:
         curve = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
-        _shown(curve, one, about="noise curve")
+        show_figure(one.name, MADE_UP, curve, about="noise curve")
     st.dataframe(table, hide_index=True, key="compare:illustration table")
     csv_button(f"{MADE_UP.file}-{one.name}", table, "This table (CSV)", key="compare:illustrated")
     st.code(
         f"python -m dpviz figures {one.name} --out dpviz-figures",
         language="shell",
         wrap_lines=True,
-    )
-
-
-def _shown(panels: Panels, one: NoiseFigure | Picture, *, about: str) -> None:
-    stamp = replace(MADE_UP, fails=one.fails if isinstance(one, Picture) else "")
-    show_panels(
-        panels,
-        stamp,
-        key="compare:illustration",
-        base_name=f"{stamp.name} {one.name}",
-        about=about,
     )
 
 
@@ -64,7 +54,6 @@ def _table(name: str, _one: NoiseFigure | Picture | TimeFigure) -> pd.DataFrame:
 
 
 def _panels(one: Picture) -> Panels:
-    """True and private clusters of a picture."""
     truth, private = one.runs()
     return panels(
         WaveClusterPicture(

@@ -118,7 +118,6 @@ def _give_back() -> None:
 
 
 def _take_path(theirs: PaperSet, text: str) -> None:
-    """Take the set from a path of this computer, if there is one and the file is new."""
     try:
         file = local_file(text, theirs.title)
     except InputError as error:

@@ -118,7 +118,6 @@ def _score_title(name: str, families: Sequence[Family]) -> str:
 
 
 def _draw(state: CompareState, request: SweepRequest) -> None:
-    """Show progress, curves, links into the explorers, table and downloads."""
     tables = {name: found().rows(plan) for name, plan in request.plans.items()}
     charts = _charts(state, request, tables)
     plan = request.any
@@ -195,7 +194,6 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 
 
 def _progress(request: SweepRequest) -> None:
-    """Show the progress of the runs, with a button that starts or stops them."""
     job, pieces = job_of(JOB), missing_runs(request)
     if job and job.request != request.key and not job.running:
         job = None
@@ -230,7 +228,6 @@ def _run_label(pieces: Sequence[Plan]) -> str:
 def _charts(
     state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> list[Chart]:
-    """Panels of the chosen view: one for each score, or one for each data set."""
     score = state.get("score")
     shown = [(one.title, name, score) for name, one in request.subjects.items()]
     if state.get("view") == "scores":
@@ -284,7 +281,6 @@ def _charts_of(
 
 
 def _true(plan: Plan, score: str) -> float | None:
-    """Value of the run without noise, for scores of one result alone, if the methods share it."""
     if score in OF_CLASSES and len(plan.families) == 1:
         (subject,), (family,) = plan.subjects, plan.families
         method = plan.methods[0]
@@ -414,7 +410,6 @@ def _behind(
     tables: Mapping[str, pd.DataFrame],
     charts: Sequence[Chart],
 ) -> None:
-    """Show the table behind the chart, downloads, and the command line that makes all rows."""
     axis = PARAMETERS[request.any.axis]
     table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
     preset = PRESETS.get(state.get("preset"))

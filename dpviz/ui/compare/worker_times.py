@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from dpviz.experiments.illustrations import TimeFigure
@@ -26,12 +28,15 @@ MOST_PRICE = 1e6
 def show_worker_times(one: TimeFigure, state: UrlState) -> None:
     """Show a figure of times, what was found, and what runs cost where the model says it."""
     times, mode = worker_times(), theme_mode()
+    measured = f"measured on {times.machine['cores']} cores, beyond 2 workers calculated"
+    stamp = Stamp(allowed=True, shows="times on made-up data", facts=(measured,))
+    show = partial(show_figure, one.name, stamp)
     if one.over == "epsilon":
-        _shown(time_over_epsilon(times, mode), one, times, about="time over epsilon")
+        show(time_over_epsilon(times, mode), about="time over epsilon")
     elif one.over == "workers":
-        _shown(speedups(times, one.method, mode), one, times, about="speedup")
+        show(speedups(times, one.method, mode), about="speedup")
     else:
-        _shown(time_over_records(times, one.method, mode), one, times, about="time over records")
+        show(time_over_records(times, one.method, mode), about="time over records")
     st.markdown("\n".join(f"* {plain_text(sentence)}" for sentence in one.sentences))
     if one.over != "epsilon":
         _costs(times, one.method, state)
@@ -44,14 +49,13 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
     )
 
 
-def _shown(panels: Panels, one: TimeFigure, times: WorkerTimes, *, about: str) -> None:
-    facts = (f"measured on {times.machine['cores']} cores, beyond 2 workers calculated",)
-    stamp = Stamp(allowed=True, shows="times on made-up data", facts=facts)
+def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
+    """Draw a figure of a paper that is no sweep."""
     show_panels(
         panels,
         stamp,
         key="compare:illustration",
-        base_name=f"{stamp.name} {one.name}",
+        base_name=f"{stamp.name} {name}",
         about=about,
     )
 

@@ -208,7 +208,6 @@ def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
 
 
 def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
-    """Show the choice of a city whose surroundings become the domain of longitude and latitude."""
     names = [dataset.columns[axis] for axis in axes]
     # By their names, or as a person says on the map.
     meant: Axes = state.get("axes") if "axes" in state else "auto"

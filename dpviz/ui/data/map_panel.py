@@ -65,7 +65,6 @@ def map_panel(state: UrlState, active: ActiveData) -> Ground:
 
 
 def _own_lines(domain: Domain) -> Background | None:
-    """Upload of an own background; return the last readable one."""
     file = st.file_uploader(
         "Own background: GeoJSON of lines or polygons",
         type=["geojson", "json"],

@@ -123,7 +123,6 @@ def _reason(state: DataState, name: str, value: Any) -> str:
 
 
 def _reason_of_methods(state: DataState, methods: Sequence[str]) -> str:
-    """Why a page shows none of the methods that people chose."""
     if "methods" in state:
         shows_all = set(methods) <= set(state.get("methods"))
         return "" if shows_all else "only methods with noise have curves"
@@ -132,7 +131,6 @@ def _reason_of_methods(state: DataState, methods: Sequence[str]) -> str:
 
 
 def _reason_of_parameter(state: DataState, name: str, value: Any) -> str:
-    """Why a page does not use the value of a parameter that people chose."""
     if "method" not in state:
         return _LACKS.get((state.page, name), "" if name in state else _DEFAULTS)
     card = CARDS[state.get("method")]

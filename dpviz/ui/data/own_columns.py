@@ -109,7 +109,6 @@ def _turns(state: DataState, columns: Sequence[str]) -> bool:
 
 
 def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
-    """Rows that are far from all others, and a box around those."""
     assert data.points is not None  # noqa: S101 - a table has points
     box = box_without_far(data.points, data.columns)
     return None if box is None else (table.outside(data.columns, box.bounds), box)

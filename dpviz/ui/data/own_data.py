@@ -172,7 +172,6 @@ def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[
 
 
 def _say_guesses(explored: Memory, file: Any) -> None:
-    """Say that exploring guesses more of a file than a release does, and offer its values."""
     show_caption(
         f"Exploring guesses how {shown(file.name)} is read; a release takes its first line for "
         "names, and reads each other line by itself. If you need what exploring shows, save that "

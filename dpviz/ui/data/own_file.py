@@ -115,7 +115,6 @@ def _read_watched(
 
 
 def _progress(job: Job, file: Any) -> None:
-    """Show how far the reading is, and the button that stops it or begins anew."""
     if job.running:
         share = job.done / job.total if job.total else 0.0
         size = f"{file.size / 2**20:,.0f} MB"

@@ -158,7 +158,6 @@ def public_switch(state: UrlState, own: OwnData) -> bool:
 
 
 def _persons(own: OwnData, but: Collection[str]) -> list[str]:
-    """Columns of an own table that could tell persons apart."""
     return [one for one in own.loaded.columns if one not in but]
 
 

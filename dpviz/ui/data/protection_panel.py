@@ -39,7 +39,6 @@ def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbou
 
 
 def _unit(state: UrlState, columns: Sequence[str]) -> None:
-    """Choice of the column that identifies persons, and of the cap."""
     options = tuple(dict.fromkeys(("", *columns, state.get("unit"))))
     # By position: the name of a column may be anything.
     st.selectbox(

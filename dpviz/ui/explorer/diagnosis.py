@@ -110,7 +110,6 @@ def _chosen(diagnostics: Diagnostics) -> int:
 
 
 def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
-    """Return the true run on a grid twice as fine; None for data that has only counts."""
     active, config = settings.active, settings.config
     if active.dataset.counts is not None:
         return None

@@ -16,9 +16,8 @@ from dpviz.figures.panels import Panels
 from dpviz.metrics.bands import band_words
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.job import follow, job_of, show_progress, start
-from dpviz.ui.session.state import UrlState
+from dpviz.ui.session.state import MAX_SEED, UrlState
 from dpviz.ui.widgets.live_slider import live_slider
-from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 from dpviz.wavecluster.theorems import KBounds
@@ -176,7 +175,6 @@ def _seeds(draws: Draws) -> str:
 
 
 def _player(setting: Setting, draws: Draws) -> int:
-    """Show the player of draws; return the position of the draw to show."""
     at = draws.seeds.index(setting.seed) if setting.seed in draws.seeds else 0
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:

@@ -6,14 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.base.latex import table as latex_table
 from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.samples import sample
+from dpviz.experiments import prices
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS
 from dpviz.family.card import Card
@@ -39,15 +41,14 @@ from dpviz.ui.explorer.settings import (
 )
 from dpviz.ui.messages import errors_shown, show_caption
 from dpviz.ui.page import live_part
-from dpviz.ui.session.state import Control, UrlState, choice, whole
+from dpviz.ui.session.state import MAX_SEED, Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
+from dpviz.ui.widgets.assets import component
 from dpviz.ui.widgets.card_panel import card_panel
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
-from dpviz.ui.widgets.exports import exports
 from dpviz.ui.widgets.headline import show_headline
 from dpviz.ui.widgets.parameters import method_box, method_controls, take_defaults
-from dpviz.ui.widgets.prices_panel import prices_panel
 from dpviz.ui.widgets.readouts import (
     Promise,
     Readout,
@@ -55,12 +56,16 @@ from dpviz.ui.widgets.readouts import (
     show_readouts,
     show_reason,
 )
-from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 
 #: Epsilon of a first visit without a link: some clusters break, and most are found.
 FIRST_EPSILON = 0.02
+
+_save_picture = component("save_picture")
+
+#: In place of a number that is of the settings before.
+_MISSING = "–"
 
 #: Controls of an explorer that a release does not use.
 _EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected")
@@ -78,29 +83,8 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    Parameters
-    ----------
-    state
-        Controls of the page.
-    settings
-        Data and settings of the run.
-
-    Attributes
-    ----------
-    family
-        The methods.
-    views, views_title
-        All pictures of a run, the first one at the start; and what they are called.
-    pointed
-        Views over which the true points can lie.
-    hint
-        What to try first.
-    choice_title, choice_sign
-        Title of the panel of a private choice, and the sign of its parameter.
-    own_controls
-        Controls that no other family has.
-    resets_by_variant
-        Whether another variant of a method resets its parameters.
+    Of all ``views`` the first one is shown at the start; the true points can lie over those that
+    are ``pointed``. Some families have own controls, and some reset parameters with the variant.
     """
 
     family: ClassVar[Family]
@@ -170,7 +154,6 @@ class Explorer(ABC):
         """Show the parameters of a method that are chosen from a list."""
 
     @classmethod
-    @final
     def build(
         cls,
         state: DataState,
@@ -189,7 +172,6 @@ class Explorer(ABC):
         live_part(cls.explore, state, active, follow)
 
     @classmethod
-    @final
     def explore(
         cls, state: UrlState, active: ActiveData, follow: Callable[[RunSettings], None]
     ) -> bool:
@@ -401,7 +383,6 @@ class Explorer(ABC):
         )
 
     def _show_choice(self) -> None:
-        """Show what a run chose privately, and what the best choice would have been."""
         choice = self.choice()
         if choice is None:
             show_caption("Noise left no two places to choose from.")
@@ -418,7 +399,12 @@ class Explorer(ABC):
             f"Table of all {sign} (CSV)",
             stamp=stamp,
         )
-        prices_panel(self.name)
+        rows = prices.of_family(self.name)
+        st.markdown("Price of the choice on other data:")
+        st.dataframe(prices.summary(rows), hide_index=True, key=f"{self.name}:choice prices")
+        show_caption(prices.sentence(rows))
+        table = partial(prices.frame, rows)
+        csv_button(f"dpviz-prices-{self.name}", table, "All figures (CSV)")
 
     def _many_draws(self, *, settled: bool) -> None:
         settings, trial = self.settings, self.trial
@@ -436,16 +422,23 @@ class Explorer(ABC):
     def show_behind(self, readouts: Sequence[Readout]) -> None:
         """Show tables, downloads and the code that reproduces the run."""
         self.show_tables()
-        exports(
-            self.name,
-            self.card.name,
-            self.view,
-            figure=self.figure_key,
-            stamp=self.settings.stamp,
-            table=self.frame,
-            readouts=readouts,
-        )
+        self._show_downloads(readouts)
         self._show_code()
+
+    def _show_downloads(self, readouts: Sequence[Readout]) -> None:
+        """Show a row of downloads: the picture, its table, LaTeX, BibTeX."""
+        _save_picture(key=f"{self.name}:save picture", data=self.figure_key)
+        stamp, card = self.settings.stamp, self.card
+        name = f"{stamp.file}-{card.name}"
+        row = st.container(horizontal=True)
+        with row:
+            csv_button(f"{name}-{self.view}", self.frame, "Table of this view (CSV)", stamp=stamp)
+        looks: dict[str, Any] = {"on_click": "ignore", "icon": ":material/download:"}
+        latex, bibtex = partial(_latex, card, stamp, readouts), partial(_references, card)
+        row.download_button("Numbers above (LaTeX)", latex, f"{name}.tex", "text/x-tex", **looks)
+        row.download_button(
+            "What to cite (BibTeX)", bibtex, f"{name}.bib", "text/x-bibtex", **looks
+        )
 
     def _show_code(self) -> None:
         active = self.settings.active
@@ -470,3 +463,30 @@ class Explorer(ABC):
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         card_panel(self.card.name)
+
+
+def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
+    """The numbers on the screen as a table for LaTeX, with parameters and sources as caption."""
+    from dpviz.papers.references import keys  # the papers load slowly, and few ask for them
+
+    rows = [
+        (
+            f"{one.label} ({one.sign})" if one.sign else one.label,
+            _MISSING if one.stale or one.rough or one.value == "…" else one.value,
+            one.beside,
+        )
+        for one in readouts
+    ]
+    return latex_table(
+        ("", "with noise", "beside"),
+        rows,
+        f"{stamp.title}. {stamp.line}.",
+        f"dpviz-{card.name}".replace("_", "-"),
+        ",".join(keys(card)),
+    )
+
+
+def _references(card: Card) -> str:
+    from dpviz.papers.references import references
+
+    return references(card)

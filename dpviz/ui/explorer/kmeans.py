@@ -271,7 +271,6 @@ class KMeansExplorer(Explorer):
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
 
     def _notices(self) -> Iterator[str]:
-        """Sentences about results that a user may not expect."""
         records, private = self.runs.truth.records, self.runs.private
         clusters, iterations = len(private.centers), private.config.iterations
         columns = len(self.settings.active.dataset.columns)

@@ -17,12 +17,11 @@ from dpviz.family.parameter import EPSILON
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.data.run_title import stamp_of
-from dpviz.ui.session.state import UrlState, following
+from dpviz.ui.session.state import MAX_SEED, UrlState, following
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.first_method import show_first
 from dpviz.ui.widgets.parameters import config_of, dragged, left_to_method, slider, sliders_of
 from dpviz.ui.widgets.readouts import Promise
-from dpviz.ui.widgets.settings import MAX_SEED
 from dpviz.ui.widgets.stamp import Stamp
 
 

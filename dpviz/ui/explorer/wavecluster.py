@@ -420,7 +420,6 @@ class WaveClusterExplorer(Explorer):
         return pd.DataFrame({**table, f"{side}, by true data": judged})
 
     def _sensitivities(self) -> str:
-        """Sensitivities: how much one record can change the coefficients of this wavelet."""
         config = self.settings.config
         bound = sensitivity(
             config.wavelet, config.level, self.runs.grid.source.shape, config.density

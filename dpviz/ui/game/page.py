@@ -80,7 +80,6 @@ def build(state: UrlState) -> None:
 
 
 def _alone(state: UrlState) -> bool:
-    """Play alone; return True: no slider is held."""
     st.markdown(_INTRODUCTION)
     _controls(state)
     game = _solo(state)
@@ -109,7 +108,6 @@ def _alone(state: UrlState) -> bool:
 
 
 def _controls(state: UrlState, *, narrow: bool = False) -> None:
-    """Show what is played against, the level, and what it means; below each other if narrow."""
     left, right, last = (st,) * 3 if narrow else st.columns(_ROW, vertical_alignment="bottom")
     left.selectbox(
         "Play against",

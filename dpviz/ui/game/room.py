@@ -116,7 +116,6 @@ def teacher(
 
 
 def _invitation(room: Room) -> None:
-    """Show how to come in: code, QR code and link."""
     st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
     link = f"{full_link({'room': room.code})}"
     st.html(qr_code(link))
@@ -150,7 +149,6 @@ def _end(state: UrlState, room: Room, leave: Callable[[UrlState], None]) -> None
 
 @st.fragment(run_every=_EVERY)
 def _live(code: str) -> None:
-    """Show what the room adds up, anew every second."""
     try:
         room = rooms().find(code)
     except InputError as error:

@@ -156,7 +156,6 @@ def _go(state: UrlState, lesson: str, step: int) -> None:
 
 
 def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
-    """Show the buttons that go through the steps, and from one lesson to the next."""
     here = state.get("lesson")
     last = len(lessons[here].steps)
     names = list(lessons)
@@ -186,7 +185,6 @@ def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
 
 
 def _projector(state: UrlState) -> None:
-    """Show the switch for a room: large type, and no more than the lesson needs."""
     st.toggle(
         "Projector",
         **following(
@@ -220,7 +218,6 @@ def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
 
 
 def _page_link(step: Step) -> None:
-    """Link to another page of the app that the step speaks of."""
     if step.page:
         name, _, query = step.page.partition("?")
         st.page_link(

@@ -72,7 +72,6 @@ def _student(step: Step, facts: Mapping[str, str], bars: str) -> list[str]:
 
 
 def _teacher(step: Step, facts: Mapping[str, str]) -> list[str]:
-    """Question with the right answer, task, and a note for the teacher."""
     parts = []
     if step.look:
         parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")

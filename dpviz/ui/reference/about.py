@@ -91,7 +91,6 @@ def _cite() -> None:
 
 
 def _listed(one: Reference) -> str:
-    """Paper as Markdown, its title set apart."""
     language = " (in Chinese)" if one.chinese else ""
     return (
         f"{plain_text(one.authors)}: *{plain_text(one.title)}*{language}. {plain_text(one.place)}."

@@ -209,14 +209,12 @@ def _figures(
 
 
 def _draws(cells: pd.DataFrame) -> str:
-    """Numbers of draws of the cells: "30 draws", "10 to 30 draws"."""
     own = _real(cells)["draws"]
     low, high = int(own.min()), int(own.max())
     return f"{high} draws" if low == high else f"{low} to {high} draws"
 
 
 def _ends(cells: pd.DataFrame) -> str:
-    """What the ends of the bands are: "5% to 95% of draws"."""
     draws = _real(cells)["draws"]
     words = band_words(int(draws.max()))
     if draws.min() >= ENOUGH or draws.min() == draws.max():
@@ -295,7 +293,6 @@ def _number(value: float) -> str:
 def _lost(
     cells: pd.DataFrame, sets: Sequence[SetFacts], family: str, score: str, value: str
 ) -> None:
-    """Cells that the default method loses, by set, with the reason."""
     first = FAMILIES[family].first
     rows = lost(cells, first, value, lower=score_of(score).better == "<=")
     number = int(((cells["method"] == first) & (cells["variant"] == "sound")).sum())
@@ -353,7 +350,6 @@ def _rows(rows: pd.DataFrame, heads: Sequence[str]) -> str:
 
 
 def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
-    """What the downloaded table says of each set."""
     names = ("name", "kind", "seen", "known", "records", "columns", "grid", "density", "clusters")
     rows = [{name: getattr(one, name) for name in names} for one in sets]
     return pd.DataFrame([row | {"known": " ".join(row["known"])} for row in rows])
@@ -382,7 +378,6 @@ def _sets(found: Benchmark, state: UrlState) -> None:
 
 
 def _facts_table(found: Benchmark, sets: Sequence[SetFacts]) -> None:
-    """Shape, public choices, whose they are, and what is missing."""
     measured = set(found.cells["data"])
     rows = [
         (
@@ -404,7 +399,6 @@ def _choices(one: SetFacts) -> str:
 
 
 def _made(found: Benchmark) -> None:
-    """What the figures were made with, and what was left out."""
     low, high = found.made["seeds"]
     versions = ", ".join(f"{name} {number}" for name, number in found.made["versions"].items())
     missing = [f"{one.title}: {one.missing}" for one in found.sets.values() if one.missing]

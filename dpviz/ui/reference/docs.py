@@ -57,7 +57,6 @@ def build(state: UrlState) -> None:
 
 
 def _listed(group: str) -> str:
-    """Links to the pages of a group as Markdown, its name above."""
     listed = [one for one in pages().values() if one.group == group]
     links = "\n".join(f"* {docs_link(one.path, one.title)}" for one in listed)
     return f"**{plain_text(group)}**\n\n{links}"
@@ -71,5 +70,4 @@ def site_address(page: str) -> str:
 
 @st.cache_resource(show_spinner="Building the documentation, once for this server ...")
 def _site() -> int:
-    """Build the site, once for all sessions."""
     return build_site(_FOLDER)

@@ -98,12 +98,10 @@ def _row(row: Row) -> str:
 
 
 def _cell(name: str, content: str) -> str:
-    """One cell; its name is shown where there are no columns."""
     return f'<td data-label="{html.escape(name)}">{content}</td>' if content else "<td></td>"
 
 
 def _small(text: str, *, code: bool = False) -> str:
-    """Small print below the content of a cell."""
     if not text:
         return ""
     shown = html.escape(text)

@@ -133,7 +133,6 @@ def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
 
 
 def _known() -> dict[Plan, Rehearsal]:
-    """What rehearsals of this session have found so far."""
     known: dict[Plan, Rehearsal] = st.session_state.setdefault(_KNOWN, {})
     return known
 
@@ -144,13 +143,11 @@ def _complete(plan: Plan) -> bool:
 
 
 def _of(plan: Plan) -> Job | None:
-    """The rehearsal of this plan, running or ended."""
     job = job_of(_JOB)
     return job if job and job.request == plan else None
 
 
 def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
-    """All that the rehearsal of a draft depends on."""
     request, counts = replace(draft.request, title=""), draft.active.dataset.counts
     counted = counts is not None and hasattr(request.config, "grid")
     if counts is not None and counted:
@@ -199,7 +196,6 @@ def _stand_in(plan: Plan) -> StandIn:
 
 
 def _result(plan: Plan) -> None:
-    """Show what is known so far, and the progress."""
     job, found = _of(plan), _known().get(plan)
     if job is not None and job.result is None:
         show_progress(job, "draws", "")

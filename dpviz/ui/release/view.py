@@ -138,7 +138,6 @@ def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
 
 
 def _promise_badge(epsilon: float) -> None:
-    """Say whether the method is private, and whether its promise is worth much."""
     if promises_little(epsilon):
         st.badge("proof holds; promises little", color="orange", width="content")
     else:
@@ -380,7 +379,6 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
 
 
 def _axes(draft: ReleaseDraft) -> list[str]:
-    """Sentences on what maps of the release have on which axis, if it has maps."""
     columns, domain = draft.active.dataset.columns, draft.request.domain
     words = axes_words(columns, domain.bounds) if domain else ""
     return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
@@ -396,14 +394,12 @@ def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
 
 
 def _left(draft: ReleaseDraft) -> str:
-    """Sentence on what the method chooses itself."""
     family, config = draft.request.family, draft.request.config
     signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
     return f" It chooses {signs} itself, from noisy numbers." if signs else ""
 
 
 def _bounds(draft: ReleaseDraft) -> str:
-    """Columns with their published names and declared bounds."""
     columns = draft.active.dataset.columns
     assert draft.request.domain is not None  # noqa: S101 - refused before
     return ", ".join(

@@ -34,7 +34,6 @@ T = TypeVar("T")
 
 @st.cache_resource(show_spinner=False)
 def _shared() -> LRUCache:
-    """Results on sample sets."""
     return LRUCache(24)
 
 

@@ -9,7 +9,7 @@ page could then not set it. So controls are kept here; what is in no link uses `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -19,6 +19,9 @@ from dpviz.base.errors import InputError, shown
 
 #: Session entry: values that follow from page to page, by the names of their controls.
 _WORKING = "app:working"
+
+#: Highest seed of a control.
+MAX_SEED = 2**31 - 1
 
 #: What no session entry holds.
 _NOTHING = object()
@@ -51,6 +54,30 @@ class Control:
         return self.default if self.first is None else self.first
 
 
+@dataclass
+class _Store:
+    """What the session knows of a page's controls."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    #: Names in the link, all links so far, and the last one that was written.
+    given: set[str] = field(default_factory=set)
+    seen: set[frozenset[tuple[str, str]]] = field(default_factory=set)
+    written: dict[str, str] | None = None
+    read: bool = False
+    #: Whether the page was just opened.
+    opened: bool = False
+    #: How often the program has set a control.
+    changes: dict[str, int] = field(default_factory=dict)
+    adapted: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    epoch: int = 0
+    #: What the other pages know.
+    told: dict[str, Any] | None = None
+    #: Own choices of the compare page, which a figure of a paper covers.
+    own: dict[str, Any] = field(default_factory=dict)
+    figure: bool = False
+
+
 class UrlState:
     """Values of a page's controls, stored in the session and mirrored in the URL.
 
@@ -60,18 +87,18 @@ class UrlState:
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
         self._controls = controls
-        store = _store_of(page)
-        self._store: dict[str, Any] = store
+        self._store = store = _store_of(page)
         # The page's last known values: if the session has another value, the program set it.
-        self._values: dict[str, Any] = store["values"]
+        self._values = store.values
         self.fresh = False
         #: Whether the page was just opened without a link, and follows the other pages.
         self.entered = False
         #: Names of the controls that other pages chose, and of those that change by that here.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
-        by_link = self._read()
-        if store.pop("opened", False) and not by_link:
+        by_link, was_opened = self._read(), store.opened
+        store.opened = False
+        if was_opened and not by_link:
             self._follow()
         elif not self.fresh:
             self.tell()
@@ -79,20 +106,20 @@ class UrlState:
     def _read(self) -> bool:
         """Read the link when it is new; report its errors. Return whether it was."""
         link = {name: text for name, text in self._asked().items() if name in self._controls}
-        mark, seen = frozenset(link.items()), self._store["seen"]
+        store, mark = self._store, frozenset(link.items())
         # A click that was on its way while the link changed still sends the one before: on an
         # open page a known link is news only if Back or Forward brought it.
-        is_new = bool(link) and (_moved_in_history() or mark not in seen)
+        is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
         # The browser then receives the valid link again.
-        self._late = bool(link) and not is_new and link != self._store["written"]
+        self._late = bool(link) and not is_new and link != store.written
         if self._values and not is_new:
             return False
         self.fresh = True
-        self._store["notes"] = []
+        self._store.notes = []
         # What a link gives is news for the other pages, defaults are not.
-        told: dict[str, Any] | None = {} if link else None
-        self._store.update(given=set(link), written=link or None, read=True, told=told)
-        seen.add(mark)
+        store.told = {} if link else None
+        store.given, store.written, store.read = set(link), link or None, True
+        store.seen.add(mark)
         for name, control in self._controls.items():
             value = control.default if link else control.initial
             if name in link:
@@ -101,14 +128,14 @@ class UrlState:
                 except CorrectedError as error:
                     value = error.instead
                     problem = str(error).removesuffix(".")
-                    self._store["notes"].append(f"{problem}; {_used(value)}")
+                    self._store.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
                     # The error messages of the library quote the whole value.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
-                    self._store["notes"].append(f"{problem}; {_used(value)}")
+                    self._store.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
                     problem = f'{name} = "{shown(link[name])}" can\'t be read'
-                    self._store["notes"].append(f"{problem}; {_used(value)}")
+                    self._store.notes.append(f"{problem}; {_used(value)}")
             self.set(name, value)
         return is_new
 
@@ -153,12 +180,12 @@ class UrlState:
                 self.set(name, wanted)
                 self.followed.add(name)
         # Not news for the others: values that only this page can't show stay there as they were.
-        self._store["told"] = None
+        self._store.told = None
 
     def tell(self) -> None:
         """Store what was changed here for the other pages."""
-        told, before = self.told(), self._store["told"]
-        self._store["told"] = told
+        told, before = self.told(), self._store.told
+        self._store.told = told
         if before is None:
             return
         news = {
@@ -174,16 +201,15 @@ class UrlState:
     def adapt(self, name: str, value: Any) -> None:
         """Set a control to what this page can show of its value; other pages keep theirs."""
         self.set(name, value)
-        self._store["adapted"].add(name)
-        told = self._store["told"]
+        self._store.adapted.add(name)
+        told = self._store.told
         if told and name in told:
             told[name] = value
 
     @property
     def adapted(self) -> set[str]:
         """Names of the controls that show only a part of what other pages have."""
-        adapted: set[str] = self._store["adapted"]
-        return adapted
+        return self._store.adapted
 
     @property
     def page(self) -> str:
@@ -193,19 +219,17 @@ class UrlState:
     @property
     def notes(self) -> list[str]:
         """Errors of the link; empty after a control is moved."""
-        notes: list[str] = self._store["notes"]
-        return notes
+        return self._store.notes
 
     def correct(self, name: str, value: Any, note: str) -> None:
         """Replace a control's value from the link, and add a note with the reason."""
         self.set(name, value)
-        self._store["notes"].append(note)
+        self._store.notes.append(note)
 
     @property
     def given(self) -> set[str]:
         """Names of the controls that the link contains."""
-        given: set[str] = self._store["given"]
-        return given
+        return self._store.given
 
     @property
     def chosen(self) -> set[str]:
@@ -235,11 +259,11 @@ class UrlState:
 
     def _widget_key(self, name: str) -> str:
         """Key of a control's native widget: a new one for each value that the program sets."""
-        return f"{self._page}:{name}@{self._store['changes'].get(name, 0)}"
+        return f"{self._page}:{name}@{self._store.changes.get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
         """Set a control's value from the program."""
-        self._store["adapted"].discard(name)
+        self._store.adapted.discard(name)
         if name in self._values:
             self.get(name)
         st.session_state[self.key(name)] = value
@@ -264,7 +288,7 @@ class UrlState:
         """Use a value that the program put into the session entry, with a new widget."""
         value = st.session_state[self.key(name)]
         if name in self._values and self._values[name] != value:
-            self._store["changes"][name] = self._store["changes"].get(name, 0) + 1
+            self._store.changes[name] = self._store.changes.get(name, 0) + 1
         self._values[name] = value
 
     def __contains__(self, name: str) -> bool:
@@ -273,16 +297,16 @@ class UrlState:
 
     def write(self) -> None:
         """Write all values to the URL; only settled values, because browsers limit the rate."""
-        link, written = self.link(), self._store["written"]
-        was_read, self._store["read"] = self._store["read"], False
+        link, written = self.link(), self._store.written
+        was_read, self._store.read = self._store.read, False
         self.tell()
         if link == written and not self._late and st.query_params.to_dict():
             return
         if not was_read:
-            self._store["notes"] = []
+            self._store.notes = []
         st.query_params.from_dict(link)
-        self._store["written"] = link
-        self._store["seen"].add(frozenset(link.items()))
+        self._store.written = link
+        self._store.seen.add(frozenset(link.items()))
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
@@ -292,31 +316,17 @@ class UrlState:
     @property
     def epoch(self) -> int:
         """Number of resets: part of the keys of widgets that a reset must recreate."""
-        return int(self._store["epoch"])
+        return self._store.epoch
 
     def reset(self) -> None:
         """Reset all controls to the values of a first visit."""
-        self._store["epoch"] += 1
+        self._store.epoch += 1
         for name, control in self._controls.items():
             self.set(name, control.initial)
 
 
-def _store_of(page: str) -> dict[str, Any]:
-    store: dict[str, Any] = st.session_state.setdefault(
-        f"{page}:state",
-        {
-            "values": {},
-            "given": set(),
-            "seen": set(),
-            "changes": {},
-            "adapted": set(),
-            "written": None,
-            "read": False,
-            "notes": [],
-            "epoch": 0,
-            "told": None,
-        },
-    )
+def _store_of(page: str) -> _Store:
+    store: _Store = st.session_state.setdefault(f"{page}:state", _Store())
     return store
 
 
@@ -329,8 +339,8 @@ def working() -> dict[str, Any]:
 def opened(page: str) -> None:
     """Record that a page is opened: any link is news, and without one it follows the others."""
     store = _store_of(page)
-    store["seen"].clear()
-    store["opened"] = True
+    store.seen.clear()
+    store.opened = True
 
 
 def _moved_in_history() -> bool:

@@ -69,7 +69,6 @@ def coming(session: str, size: int) -> Iterator[None]:
 
 
 def _sizes() -> dict[str, list[int]]:
-    """Bytes of each file, by session."""
     if not runtime.exists():
         return {}
     manager: Any = runtime.get_instance().uploaded_file_mgr

@@ -109,7 +109,6 @@ def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
 
 
 def _pair_title(pair: str) -> str:
-    """Title from the symbols of two parameters; epsilon is a cost, not a choice."""
     first, second = (PARAMETERS[name].sign for name in PAIRS[pair])
     return f"{second}, over {first}" if "epsilon" in PAIRS[pair] else f"{first} and {second}"
 
@@ -129,5 +128,4 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
 
 
 def _per_column(config: Configuration) -> bool:
-    """Whether each column has its own number of cells."""
     return isinstance(getattr(config, "grid", None), tuple)

@@ -68,7 +68,6 @@ def _controls(state: UrlState, config: Configuration) -> UrlState:
 
 
 def _private_choice(state: UrlState, config: Configuration) -> None:
-    """Offer the choice under privacy where the method has it."""
     family = family_of(config.method)
     if CARDS[config.method].parameter(CHOOSE.name) is None:
         return
@@ -93,7 +92,6 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
 
 
 def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
-    """Explain the privacy cost of tuning, and offer a similar sample set instead."""
     if active.is_sample:
         show_caption(
             "A public sample set is on the screen: tuning on it spends nothing. What is found on a "

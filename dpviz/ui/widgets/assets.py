@@ -27,7 +27,9 @@ def plotly_url() -> str:
 def component(name: str, **looks: Any) -> Any:
     """Return the component of the script and the style with this name."""
     files = [FRONTEND / f"{name}.{kind}" for kind in ("js", "css")]
-    texts = {one.suffix[1:]: one.read_text(encoding="utf-8") for one in files if one.exists()}
+    texts: dict[str, Any] = {
+        one.suffix[1:]: one.read_text(encoding="utf-8") for one in files if one.exists()
+    }
     return st.components.v2.component(f"dpviz_{name}", **texts, **looks)
 
 

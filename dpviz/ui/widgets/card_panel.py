@@ -10,9 +10,9 @@ import streamlit as st
 from dpviz.experiments import ablations, utility
 from dpviz.experiments.utility import SCORES
 from dpviz.families import CARDS
+from dpviz.family.card import Card
 from dpviz.ui.messages import plain_text
 from dpviz.ui.widgets.docs_link import docs_link
-from dpviz.ui.widgets.settings import card_text
 from dpviz.ui.widgets.show import csv_button, spread_text
 
 COST_HELP = (
@@ -62,6 +62,16 @@ def card_panel(method: str) -> None:
         ]
         _measured("What each part brings.", ablations.sentence(method), rows, _PARTS_HELP)
         csv_button(f"dpviz-parts-{method}", lambda: ablations.frame(parts), "All figures (CSV)")
+
+
+def card_text(card: Card) -> str:
+    """Card of a method: source, claims with reasons, deviations or notes, errors of the paper."""
+    differs = "" if card.origin == "ours" else "Differs from the paper: "
+    title = f"**{plain_text(card.title)}** ({plain_text(card.source)}). {plain_text(card.summary)}"
+    promises = [f"* **{one.name}**: {plain_text(one.text)}" for one in card.variants]
+    deviations = [f"* {differs}{plain_text(one)}" for one in card.deviations]
+    errata = [f"* The paper is off here: {plain_text(one)}" for one in card.errata]
+    return "\n".join([title, "", *promises, *deviations, *errata])
 
 
 def _measured(lead: str, said: str, rows: list[dict[str, Any]], explained: str) -> None:

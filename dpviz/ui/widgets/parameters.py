@@ -141,7 +141,6 @@ def slider(
 def _live(
     one: Parameter, key: str, value: float, label: str = "", *, disabled: bool = False
 ) -> LiveValue:
-    """Show a live slider with the range and the words of a parameter."""
     low_label, high_label = one.ends
     arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
     if one.step is not None:

@@ -212,7 +212,6 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
 
 
 def _range(values: Sequence[float]) -> str:
-    """One value, or from the smallest to the largest."""
     ends = [readable(end) for end in (min(values), max(values))]
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
