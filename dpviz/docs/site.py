@@ -1,6 +1,7 @@
 """The site: pages in Markdown become HTML files that ask no other host.
 
-The pages of ``pages/`` are written by hand, all others come from the code (:mod:`.generated`).
+The pages of ``pages/`` are written by hand; templates among them, and that of the methods, take
+values from the code (:mod:`.generated`).
 The app builds the site when somebody first asks for it, and ``make docs`` into a folder: the same
 files.
 """
@@ -21,6 +22,7 @@ from dpviz import __version__
 from dpviz.base.replace import replacing
 from dpviz.docs import figures, generated
 from dpviz.docs.page import GROUPS, Page, title_of
+from dpviz.families import CARDS
 
 HERE = Path(__file__).parent
 
@@ -48,24 +50,15 @@ class Rendered:
 @cache
 def pages() -> dict[str, Page]:
     """All pages by path, in the order of the menu."""
-    written = (
-        Page(
-            path=path,
-            title=title_of(text := (HERE / "pages" / f"{path}.md").read_text(encoding="utf-8")),
-            group=group,
-            text=text,
-        )
-        for group, paths in GROUPS.items()
-        for path in paths
-        if (HERE / "pages" / f"{path}.md").is_file()
-    )
-    found = {page.path: page for page in (*written, *generated.pages())}
-    groups = list(GROUPS)
-    ranks = {path: rank for paths in GROUPS.values() for rank, path in enumerate(paths)}
-    ordered = sorted(
-        found.values(), key=lambda page: (groups.index(page.group), ranks.get(page.path, 99))
-    )
-    return {page.path: page for page in ordered}
+    found = []
+    for group, paths in GROUPS.items():
+        for path in paths:
+            text = generated.page_text(path)
+            found.append(Page(path=path, title=title_of(text), group=group, text=text))
+        for name, card in CARDS.items() if group == "Methods" else ():
+            text = generated.method_text(card)
+            found.append(Page(path=f"methods/{name}", title=card.title, group=group, text=text))
+    return {page.path: page for page in found}
 
 
 def build(folder: Path) -> int:

@@ -8,10 +8,10 @@ of all noisy answers decides as well as any rule can; it plays along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpviz.audit.bounds import share_bounds
 from dpviz.audit.runs import ScenarioRuns
 from dpviz.audit.scenarios import Scenario, find
+from dpviz.base.tables import read_rows
 
 Floats = NDArray[np.float64]
 
@@ -62,12 +63,11 @@ class Case:
         A scenario of the audit: the mechanism and its two data sets.
     story
         What everybody knows: both data sets, and what is published.
-    see
-        Run -> what the player sees.
     telling
         Name of one number of the result, of which a class sees a histogram.
-    number
-        That number.
+    measure
+        Which number that is: the person's square, the fullest square of the map, or the largest
+        coordinate of the centres.
     person
         Square of the person on a map, or place in the unit square.
     leak
@@ -80,11 +80,25 @@ class Case:
     variant: str
     scenario: str
     story: str
-    see: Callable[[Any], Seen]
     telling: str
-    number: Callable[[Seen], float]
+    measure: Literal["square", "fullest", "farthest"]
     person: tuple[float, float]
     leak: str = ""
+
+    def see(self, run: Any) -> Seen:
+        """What the player sees of a run: the map, or the centres and the last counts of them."""
+        if self.measure == "farthest":
+            return Seen(centres=run.centers, counts=run.iterations[-1].counts)
+        return Seen(cells=run.stages.counts)
+
+    def number(self, seen: Seen) -> float:
+        """Telling number of a result."""
+        if seen.centres is not None:
+            return float(seen.centres.max())
+        assert seen.cells is not None  # noqa: S101 - what has no centres is a map
+        column, row = self.person
+        largest = self.measure == "fullest"
+        return float(seen.cells.max() if largest else seen.cells[int(column), int(row)])
 
     @property
     def audited(self) -> Scenario:
@@ -97,120 +111,8 @@ class Case:
         return self.audited.private
 
 
-def _cells(run: Any) -> Seen:
-    """Noisy counts of a WaveCluster technique."""
-    return Seen(cells=run.stages.counts)
-
-
-def _centres(run: Any) -> Seen:
-    """Noisy centres of a k-means method, with the counts of its last iteration."""
-    return Seen(centres=run.centers, counts=run.iterations[-1].counts)
-
-
-def _at(*cell: int) -> Callable[[Seen], float]:
-    """Noisy count of a square."""
-
-    def number(seen: Seen) -> float:
-        assert seen.cells is not None  # noqa: S101 - a case of a map
-        return float(seen.cells[cell])
-
-    return number
-
-
-def _fullest(seen: Seen) -> float:
-    """Largest noisy count of all squares."""
-    assert seen.cells is not None  # noqa: S101 - a case of a map
-    return float(seen.cells.max())
-
-
-def _farthest(seen: Seen) -> float:
-    """Largest coordinate of all centres."""
-    assert seen.centres is not None  # noqa: S101 - a case of centres
-    return float(seen.centres.max())
-
-
-_MAP = (
-    "500 persons live close together at the bottom left of a map of 16 × 16 squares. The person "
-    "would live alone at the top right. PrivQT publishes how many live in each square, with noise."
-)
-_GROUPS = (
-    "1,000 persons stand in two tight groups at the bottom left. The person would stand alone at "
-    "the top right. DPLloyd publishes two centres and how many persons belong to each, with noise."
-)
-
 #: All mechanisms to play against, by name; the easiest to understand first.
-CASES: dict[str, Case] = {
-    case.name: case
-    for case in (
-        Case(
-            name="squares",
-            title="Four squares (PrivQT)",
-            method="privqt",
-            variant="sound",
-            scenario="first-record",
-            story="A map of four squares. Without the person nobody lives there. With the person, "
-            "one lives at the bottom left. PrivQT publishes how many live in each square, with "
-            "noise.",
-            see=_cells,
-            telling="published number in the person's square",
-            number=_at(0, 0),
-            person=(0, 0),
-        ),
-        Case(
-            name="map",
-            title="Town map (PrivQT)",
-            method="privqt",
-            variant="sound",
-            scenario="far-point",
-            story=_MAP,
-            see=_cells,
-            telling="published number in the person's square",
-            number=_at(15, 15),
-            person=(15, 15),
-        ),
-        Case(
-            name="map-published",
-            title="Town map (PrivQT as published)",
-            method="privqt",
-            variant="published",
-            scenario="far-point",
-            story=_MAP,
-            see=_cells,
-            telling="largest published number of a square",
-            number=_fullest,
-            person=(15, 15),
-            leak="The map ends where the data end. One person far away stretches it, and all "
-            "others shrink into a corner. Noise on the numbers does not hide that.",
-        ),
-        Case(
-            name="groups",
-            title="Two groups (DPLloyd)",
-            method="dplloyd",
-            variant="sound",
-            scenario="far-range",
-            story=_GROUPS,
-            see=_centres,
-            telling="largest coordinate of a published centre",
-            number=_farthest,
-            person=(1, 1),
-        ),
-        Case(
-            name="groups-published",
-            title="Two groups (DPLloyd as published)",
-            method="dplloyd",
-            variant="published",
-            scenario="far-range",
-            story=_GROUPS,
-            see=_centres,
-            telling="largest coordinate of a published centre",
-            number=_farthest,
-            person=(1, 1),
-            leak="Centres stay inside the range of the data. Without the person that range is the "
-            "bottom left corner, with the person it is the whole square. Noise on the centres "
-            "does not hide that.",
-        ),
-    )
-}
+CASES = {one.name: one for one in read_rows(Path(__file__).with_name("cases.toml"), Case)}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
