@@ -11,9 +11,8 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -22,15 +21,12 @@ from dpviz import __version__
 from dpviz.base.ending import ended_by, hush
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.base.errors import listed as quoted
-from dpviz.base.formats import ACCEPTED
 from dpviz.base.serialize import jsonable
-from dpviz.commands.options import READING, REAL, WHOLE, flag, listed, option, said, share, typed
+from dpviz.commands.options import commands
 from dpviz.commands.output import write_table
 from dpviz.data.samples import load_sample, sample, sample_names
-from dpviz.experiments.illustrations import FIGURES
-from dpviz.families import CARDS, FAMILIES
+from dpviz.families import CARDS
 from dpviz.family.comparison import Report
-from dpviz.family.parameter import Kind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,18 +125,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
-def _grid(text: str) -> int | tuple[int, ...]:
-    """``64`` or ``64,32``."""
-    sides = tuple(int(side) for side in text.split(","))
-    return sides[0] if len(sides) == 1 else sides
-
-
-_SIDES = typed(_grid, "is not a whole number of cells or one per axis (64 or 64,32)")
-_TYPES: dict[Kind, Any] = {"number": REAL, "whole": WHOLE, "choice": str, "sides": _SIDES}
-
-
 def _parser() -> argparse.ArgumentParser:
-    """Parser of all commands."""
     parser = _Parser(
         prog="dpviz",
         description="Find clusters in 2-D data with differential privacy, and see what the privacy "
@@ -150,227 +135,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--version", action="version", version=f"dpviz {__version__}", help="print the version"
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    listing = _command(commands, "methods", methods_command, "list all methods", "methods --json")
-    share(listing, "json")
-
-    sets = _command(
-        commands, "sample", sample_command, "write a sample set", "sample spirals --out spirals.csv"
-    )
-    sets.add_argument("name", nargs="?", metavar="NAME", help=", ".join(sample_names()))
-    flag(sets, "list", "list the sample sets")
-    option(sets, "out", "FILE", "csv or parquet file to write")
-    share(sets, "json")
-
-    running = _command(
-        commands,
-        "run",
-        _late("commands.run", "run_command"),
-        "true and private clusters of one data set, with scores",
-        "run spirals --method privthr --epsilon 1 --repeats 10",
-    )
-    _add_common(running)
-    option(running, "epsilon", "E", "whole budget", REAL, default=1.0)
-    option(running, "repeats", "R", "draws", WHOLE, default=1)
-    option(running, "labels", "FILE", "write the points with their clusters")
-    share(running, "method", "variant")
-    share(running, "classes", "leave-out")
-    _add_families(running)
-
-    sweeping = _command(
-        commands,
-        "sweep",
-        _late("commands.sweep", "sweep_command"),
-        "draws over methods and budgets, as one table",
-        "sweep spirals --methods privqt,privthr --epsilons 0.5,1 --repeats 10 --out sweep.csv",
-    )
-    _add_common(sweeping)
-    option(sweeping, "methods", "A,B", "methods to compare", listed(str), required=True)
-    option(sweeping, "epsilons", "E,E", "whole budgets", listed(float), required=True)
-    option(sweeping, "axis", "P", "parameter that runs, epsilon unless told", default="epsilon")
-    option(sweeping, "values", "V,V", "values of that parameter", listed(float))
-    share(sweeping, "variant")
-    scores = ", ".join(dict.fromkeys(name for one in FAMILIES.values() for name in one.scores))
-    option(sweeping, "scores", "S,S", f"the cheap ones unless told; of {scores}", listed(str))
-    option(sweeping, "out", "FILE", "csv or parquet file to write", required=True)
-    option(sweeping, "repeats", "R", "draws of each; 10 unless told", WHOLE, default=10)
-    share(sweeping, "classes", "leave-out", "jobs", "resume")
-    _add_families(sweeping)
-
-    drawing = _command(
-        commands,
-        "figures",
-        _late("commands.figures", "figures_command"),
-        "the papers' figures, as tables",
-        "figures 000-5,000-6,000-8 --jobs 2 --out figures",
-    )
-    drawing.add_argument("names", type=listed(str), metavar="NAME[,NAME]", help=", ".join(FIGURES))
-    option(
-        drawing,
-        "data",
-        "DATA",
-        "in place of the sample sets: a file or sample set, with what goes with it "
-        "(points.csv:grid=64:density=0.58:clusters=15:classes=kind:name=mine); give it once for "
-        "each",
-        action="append",
-    )
-    share(drawing, "columns", kind=listed(str))
-    share(drawing, *READING)
-    share(drawing, "classes", "leave-out", "domain", "outside", "neighbours")
-    option(drawing, "variant", "V", "sound or published; published unless told")
-    share(drawing, "seed")
-    option(drawing, "out", "FOLDER", "folder to write", required=True)
-    option(drawing, "repeats", "R", "draws of each; as in the paper unless told", WHOLE)
-    share(drawing, "jobs", "resume", "json")
-    # A figure compares methods on points; what only single runs can take stays out.
-    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None, engine=None, scheduler=None)
-
-    reading = _command(
-        commands,
-        "papers",
-        _late("commands.papers", "papers_command"),
-        "what the papers say line by line, and what comes out",
-        "papers 000 --state differs",
-    )
-    reading.add_argument("number", nargs="?", metavar="NUMBER", help="000, 002, 003 or 004; or all")
-    option(reading, "state", "S", "only rows in this state, for example differs")
-    share(reading, "json")
-
-    auditing = _command(
-        commands,
-        "audit",
-        _late("commands.audit", "audit_command"),
-        "is it really private? a lower bound on the real epsilon, measured",
-        "audit privqt --variant published --runs 2000",
-    )
-    auditing.add_argument("method", metavar="METHOD", help="a method that spends a budget")
-    share(auditing, "variant")
-    option(auditing, "claim", "E", "claimed epsilon", REAL, default=1.0)
-    option(auditing, "runs", "N", "on each data set; as many as needed unless told", WHOLE)
-    option(auditing, "scenario", "NAME", "pair of data sets; the first one unless told")
-    option(auditing, "seed", "N", "of all runs", WHOLE, default=0)
-    flag(auditing, "list", "list the scenarios of the method")
-    flag(auditing, "steps", "show which planted bugs are found in which step")
-    share(auditing, "json")
-
-    releasing = _command(
-        commands,
-        "release",
-        _late("commands.release", "release_command"),
-        "one secure release, debited from a lifetime budget first",
-        "release gaussians --method privthrem --epsilon 1 --budget-file budget.db --total 3 "
-        "--out released",
-    )
-    _add_common(releasing)
-    option(releasing, "epsilon", "E", "to debit", REAL, required=True)
-    option(releasing, "budget-file", "FILE", "lifetime budgets (SQLite)", required=True)
-    option(releasing, "source", "ID", "name of the data source; that of DATA unless told")
-    option(releasing, "total", "E", "lifetime budget, at the source's first release", REAL)
-    option(releasing, "out", "FOLDER", "new folder to write", required=True)
-    option(releasing, "header", "LINE", 'the first line that DATA lacks, for example "x,y"')
-    option(releasing, "title", "T", "of the report", default="")
-    share(releasing, "method", "variant")
-    _add_families(releasing)
-    released = [card.name for card in CARDS.values() if card.spends]
-    said(
-        releasing,
-        seed="ignored: nobody can repeat a release",
-        domain='"lo,hi;lo,hi", known without the data; data is refused',
-        variant="sound; published is refused",
-        method=", ".join(released),
-    )
-
-    converting = _command(
-        commands,
-        "convert",
-        _late("commands.convert", "convert_command"),
-        "write what exploring shows of any file as CSV or Parquet, which a release reads",
-        "convert sample_data/checkins.parquet checkins.csv",
-    )
-    converting.add_argument("data", metavar="FILE", help=f"{ACCEPTED}; - for standard input")
-    converting.add_argument("out", metavar="OUT", help="csv or parquet file to write")
-    share(converting, "columns", *READING, "leave-out", "json")
-    said(converting, columns="names or numbers; all unless told")
-
-    budget = _command(
-        commands,
-        "budget",
-        _late("commands.release", "budget_command"),
-        "lifetime budget of each data source: spent, left, entries",
-        "budget budget.db",
-    )
-    budget.add_argument("file", metavar="FILE", help="the budget file")
-    share(budget, "json")
-
-    app = _command(
-        commands,
-        "app",
-        _late("server.start", "app_command"),
-        "open the explorer in a browser",
-        "app --port 8600",
-    )
-    option(app, "port", "N", "to serve it on; unless told, the next free one from 8501 on", WHOLE)
-    option(app, "address", "A", "to listen on; this computer alone (localhost) unless told")
-    option(app, "hosts", "H,H", "names by which others come, where they may")
-    flag(app, "no-browser", "only serve it, open no browser")
+    parts = parser.add_subparsers(required=True, metavar="COMMAND")
+    for one in commands():
+        part = parts.add_parser(
+            one.name,
+            help=one.description,
+            description=one.description,
+            epilog=f"example: python -m dpviz {one.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        one.add(part)
     return parser
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
     """Parsers of all commands by name, as the documentation reads them."""
-    (commands,) = (one for one in _parser()._actions if isinstance(one.choices, dict))
-    return dict(commands.choices or {})
-
-
-def _add_families(parser: argparse.ArgumentParser) -> None:
-    """Options of all families; what is not given stays None."""
-    added = {"epsilon"}
-    for family in FAMILIES.values():
-        group = parser.add_argument_group(f"{family.title} methods")
-        for one in family.parameters:
-            if one.name not in added:
-                added.add(one.name)
-                option(group, one.name, one.metavar, one.usage, _TYPES[one.kind])
-
-
-def _late(module: str, name: str) -> Callable[[argparse.Namespace], tuple[Report, str]]:
-    """Return a command that imports its module when it runs, so that others start sooner."""
-
-    def command(given: argparse.Namespace) -> tuple[Report, str]:
-        answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
-        return answer
-
-    return command
-
-
-def _command(
-    commands: Any,
-    name: str,
-    command: Callable[[argparse.Namespace], tuple[Report, str]],
-    description: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    """Add a command; its help ends with an example that runs."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=description,
-        description=description,
-        epilog=f"example: python -m dpviz {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(command=command, json=False, classes=None, labels=None, leave_out=False)
-    return parser
-
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    """Options of every command that reads data."""
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help=f"a file ({ACCEPTED}), - for standard input, a folder of Parquet or CSV files, a "
-        "pattern or an address of such files, or a sample set: " + ", ".join(sample_names()),
-    )
-    share(parser, "counts", "columns", *READING)
-    share(parser, "domain", "outside", "unit", "cap")
-    share(parser, "neighbours", "seed", "json", "engine", "scheduler")
+    (parts,) = (one for one in _parser()._actions if isinstance(one.choices, dict))
+    return dict(parts.choices or {})

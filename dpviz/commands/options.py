@@ -1,17 +1,26 @@
-"""Options that several commands share: definitions, checks and the resulting configuration."""
+"""Commands and their options as data, checks of options, and the resulting configuration."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.formats import ACCEPTED
+from dpviz.base.tables import read_table_file
 from dpviz.commands.reproduce import columns_of
 from dpviz.commands.source import known_sample
 from dpviz.data.engine.choice import ENGINES
+from dpviz.data.samples import sample_names
+from dpviz.experiments.illustrations import FIGURES
 from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.family.comparison import Report
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import RELATIONS, Neighbours
@@ -22,103 +31,184 @@ MOST_REPEATS = 100_000
 T = TypeVar("T")
 
 
-def typed(kind: Callable[[str], T], problem: str) -> Callable[[str], T]:
-    """Type of an option; the error for an unreadable text starts with this text."""
+def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
+    """Type of an option; the error for an unreadable text ends with this text."""
 
     def parse(text: str) -> T:
         try:
-            return kind(text)
+            return read(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f'"{shown(text)}" {problem}') from None
 
     return parse
 
 
-def listed(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
-    """Type of an option: values separated by commas."""
-    return typed(
-        lambda text: [kind(one.strip()) for one in text.split(",") if one.strip()],
+def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
+    return _typed(
+        lambda text: [read(one.strip()) for one in text.split(",") if one.strip()],
         "is no list of numbers: write them with commas, such as 0.1,0.5,1",
     )
 
 
-WHOLE = typed(int, "is not a whole number")
-REAL = typed(float, "is not a number")
+def _grid(text: str) -> int | tuple[int, ...]:
+    """``64`` or ``64,32``."""
+    sides = tuple(int(side) for side in text.split(","))
+    return sides[0] if len(sides) == 1 else sides
 
-#: Options of several commands: placeholder, help, type, and other arguments of argparse.
-_SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]] = {
-    "missing": (
-        "A,B",
-        'cells that stand for no value, besides the usual ones: "-,NA"',
-        lambda text: tuple(one.strip() for one in columns_of(text) if one.strip()),
-        {},
-    ),
-    "skip": ("N", "lines above the names to leave out; found out unless told", WHOLE, {}),
-    "encoding": ("E", "of text, for example cp1252; found out unless told", str, {}),
-    "part": (
-        "NAME",
-        "sheet, layer, array, or file of an archive; needed where several hold data",
-        str,
-        {"aliases": ("sheet", "layer", "array")},
-    ),
-    "columns": ("A,B", "names or numbers", columns_of, {}),
-    "domain": ("D", '"lo,hi;lo,hi", or data: unless told, published takes data', str, {}),
-    "outside": (None, "clip or drop points outside", str, {"default": "clip"}),
-    "unit": ("COLUMN", "column that tells persons apart", str, {}),
-    "classes": ("COLUMN", "column of known classes to score clusters against", str, {}),
-    "cap": ("M", "most records of a person", WHOLE, {}),
-    "neighbours": (None, " or ".join(RELATIONS), str, {"default": "add_remove"}),
-    "seed": ("N", "first seed", WHOLE, {"default": 0}),
-    "variant": ("V", "sound or published", str, {"default": "sound"}),
-    "method": ("M", ", ".join(CARDS), str, {"required": True}),
-    "engine": (None, " or ".join(ENGINES), str, {"default": "local"}),
-    "scheduler": ("ADDRESS", "of Dask, for --engine dask", str, {}),
-    "jobs": ("J", "processes; 1", WHOLE, {"default": 1}),
+
+#: What reads the value of an option, by the name of its type.
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "choice": str,
+    "whole": _typed(int, "is not a whole number"),
+    "real": _typed(float, "is not a number"),
+    "number": _typed(float, "is not a number"),
+    "sides": _typed(_grid, "is not a whole number of cells or one per axis (64 or 64,32)"),
+    "names": _list_of(str),
+    "reals": _list_of(float),
+    "columns": columns_of,
+    "marks": lambda text: tuple(one.strip() for one in columns_of(text) if one.strip()),
 }
-#: Options on how a file for exploring is read.
-READING = ("no-header", "missing", "skip", "encoding", "part")
-_FLAGS = {
-    "counts": "DATA is a grid of counts",
-    "no-header": "the first line (after --skip) is data",
-    "leave-out": "rows with something else than a number are left out",
-    "resume": "go on with what an interrupted sweep left behind",
-    "json": "print one JSON object",
+
+#: Lists that a text of an argument names in braces.
+_LISTS = {
+    "accepted": ACCEPTED,
+    "engines": " or ".join(ENGINES),
+    "figures": ", ".join(FIGURES),
+    "methods": ", ".join(CARDS),
+    "relations": " or ".join(RELATIONS),
+    "released": ", ".join(card.name for card in CARDS.values() if card.spends),
+    "samples": ", ".join(sample_names()),
+    "scores": ", ".join(dict.fromkeys(name for one in FAMILIES.values() for name in one.scores)),
 }
 
 
-def share(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """Add options that several commands share; `changes` overrides arguments of argparse."""
-    for name in names:
-        if name in _FLAGS:
-            flag(parser, name, _FLAGS[name])
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """An argument or an option of a command.
+
+    Parameters
+    ----------
+    help
+        What it means; it names lists in braces.
+    kind
+        An option has a value, and a flag has no value. Arguments have a place and no name.
+    value
+        How help calls the value.
+    type
+        What reads the value.
+    aliases
+        Other names of an option.
+    """
+
+    help: str
+    kind: Literal["option", "repeated option", "flag", "argument", "optional argument"] = "option"
+    value: str | None = None
+    type: str = "text"
+    default: Any = None
+    required: bool = False
+    aliases: tuple[str, ...] = ()
+
+    def add(self, parser: argparse.ArgumentParser | argparse._ArgumentGroup, name: str) -> None:
+        """Add it to a parser, with this name."""
+        more: dict[str, Any] = {"help": self.help.format(**_LISTS)}
+        if self.kind == "flag":
+            parser.add_argument(f"--{name}", action="store_true", **more)
+            return
+        more |= {"metavar": self.value, "type": _TYPES[self.type], "default": self.default}
+        if self.kind == "argument":
+            parser.add_argument(name, **more)
+        elif self.kind == "optional argument":
+            parser.add_argument(name, nargs="?", **more)
         else:
-            metavar, text, kind, more = _SHARED[name]
-            option(parser, name, metavar, text, **{"kind": kind, **more, **changes})
+            names = [f"--{one}" for one in (name, *self.aliases)]
+            action = "append" if self.kind == "repeated option" else "store"
+            parser.add_argument(*names, action=action, required=self.required, **more)
 
 
-def said(parser: argparse.ArgumentParser, **helps: str) -> None:
-    """Change what options mean, where a command takes them otherwise than the others."""
-    for one in parser._actions:
-        one.help = helps.get(one.dest, one.help)
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command.
+
+    Parameters
+    ----------
+    does
+        Module below ``dpviz`` and its function.
+    description, example
+        In one line what it does, and a line that runs.
+    takes
+        Names of its arguments in their order; those that are not its own are shared ones.
+    own
+        Its own arguments.
+    reads_data
+        Whether it takes first what all commands take that read data.
+    has_parameters
+        Whether it takes the parameters of all methods in the end.
+    """
+
+    name: str
+    does: str
+    description: str
+    example: str
+    takes: tuple[str, ...]
+    own: Mapping[str, Argument] = field(default_factory=dict)
+    reads_data: bool = False
+    has_parameters: bool = False
+
+    def run(self, given: argparse.Namespace) -> tuple[Report, str]:
+        """Run it; its module is imported now, so that other commands start sooner."""
+        module, _, name = self.does.partition(":")
+        answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
+        return answer
+
+    def add(self, parser: argparse.ArgumentParser) -> None:
+        """Add its arguments to its parser; shared ones that it does not take have no value."""
+        table = _table()
+        absent = {
+            name.replace("-", "_"): False if one.kind == "flag" else None
+            for name, one in table.shared.items()
+        }
+        parser.set_defaults(**absent, labels=None, command=self.run)
+        for name in (*(_OF_DATA if self.reads_data else ()), *self.takes):
+            argument = self.own[name] if name in self.own else table.shared[name]
+            argument.add(parser, name)
+        if self.has_parameters:
+            _add_parameters(parser)
 
 
-def option(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
-    name: str,
-    metavar: str | None,
-    help: str,
-    kind: Callable[[str], Any] = str,
-    aliases: Iterable[str] = (),
-    **more: Any,
-) -> None:
-    """Add an option with a value, and other spellings of it; for its type see :func:`typed`."""
-    spellings = (f"--{one}" for one in (name, *aliases))
-    parser.add_argument(*spellings, metavar=metavar, help=help, type=kind, **more)
+#: What all commands take that read data.
+_OF_DATA = (
+    "data", "counts", "columns", "no-header", "missing", "skip", "encoding", "part", "domain",
+    "outside", "unit", "cap", "neighbours", "seed", "json", "engine", "scheduler",
+)  # fmt: skip
 
 
-def flag(parser: argparse.ArgumentParser, name: str, help: str) -> None:
-    """Add an option without a value."""
-    parser.add_argument(f"--{name}", action="store_true", help=help)
+@dataclass(frozen=True)
+class _Table:
+    shared: Mapping[str, Argument]
+    commands: tuple[Command, ...]
+
+
+@cache
+def _table() -> _Table:
+    found: _Table = read_table_file(Path(__file__).with_name("commands.toml"), _Table)
+    return found
+
+
+def commands() -> tuple[Command, ...]:
+    """All commands, in the order of the help."""
+    return _table().commands
+
+
+def _add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Parameters of all families as options; what is not given stays None."""
+    added = {"epsilon"}
+    for family in FAMILIES.values():
+        group = parser.add_argument_group(f"{family.title} methods")
+        for one in family.parameters:
+            if one.name not in added:
+                added.add(one.name)
+                Argument(help=one.usage, value=one.metavar, type=one.kind).add(group, one.name)
 
 
 def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
