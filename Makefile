@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-all newest few lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
+.PHONY: run test test-all method newest few lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
@@ -32,6 +32,10 @@ unit: $(VENV)/test.stamp browser
 
 every: $(VENV)/test.stamp browser
 	$(BIN)/python $(PYTEST)
+
+# Tests of one method, in less than a minute: make method NAME=privthr.
+method: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.method "$(NAME)" --quiet
 
 # A newer Python brings newer libraries: few tests on the newest one that pyproject.toml names, where
 # it is on this machine, in an environment of its own.

@@ -9,6 +9,7 @@ from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
+from tests.method import concerns
 from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
 
@@ -38,7 +39,10 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave cases that a mark `daily` or `some` leaves out to `make test-all`."""
+    """Leave cases that a mark `daily` or `some` leaves out to `make test-all`.
+
+    Of one method alone, `some` counts the cases of this method.
+    """
     seen: dict[str, set[bool]] = {}
     marked: dict[str, int] = {}
     for item in items:
@@ -57,6 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for test in whole:
         if len(seen[test]) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
+    if method := config.getoption("method"):
+        _keep(config, items, {item for item in items if concerns(method, item.nodeid)})
     for test, most in marked.items():
         cases = [
             item
@@ -66,14 +72,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in set(cases) - _spread(cases, most):
             item.add_marker(pytest.mark.exhaustive)
     if few := config.getoption("few"):
-        kept = _some(items, few)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+        _keep(config, items, _some(items, few))
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Few cases of each test run nearly all lines that all of its cases run."""
     parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
+    parser.addoption("--method", metavar="NAME", help="only tests of this method")
 
 
 def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:

@@ -1,10 +1,29 @@
 """Nothing that a reader gets changes unnoticed: see tests/golden/build.py."""
 
+import json
+
 import pytest
 
-from tests.golden.build import FOLDER, PARTS, text
+from dpviz.families import CARDS
+from tests.golden.build import FOLDER, PARTS, as_text, runs, text
 
 
-@pytest.mark.parametrize("part", PARTS)
+def stored(part: str) -> str:
+    return (FOLDER / f"{part}.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "runs"])
 def test_nothing_changed(part: str) -> None:
-    assert text(part) == (FOLDER / f"{part}.json").read_text(encoding="utf-8")
+    assert text(part) == stored(part)
+
+
+@pytest.mark.parametrize("method", CARDS)
+def test_no_run_of_a_method_changed(method: str) -> None:
+    before = json.loads(stored("runs"))
+    now = runs([method])
+    assert as_text(now) == as_text({name: before[name] for name in now})
+
+
+def test_the_stored_runs_are_those_of_the_variants_that_there_are() -> None:
+    variants = {f"{name} {one.name}" for name, card in CARDS.items() for one in card.variants}
+    assert set(json.loads(stored("runs"))) == variants
