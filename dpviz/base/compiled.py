@@ -19,10 +19,7 @@ def compiled(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function: it is compiled at its first call and releases the interpreter lock.
 
-    Parameters
-    ----------
-    inline
-        "always" inserts its body into the functions that call it.
+    Inline "always" inserts its body into the functions that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

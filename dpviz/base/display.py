@@ -23,15 +23,7 @@ DRAWING = "dpviz.figures.registry"
 
 @dataclass(frozen=True)
 class Drawer:
-    """Draws one kind of result.
-
-    Parameters
-    ----------
-    frame
-        ``frame(result)``: table behind the picture.
-    figure
-        ``figure(result, mode)``: the picture.
-    """
+    """Draws one kind of result: the table behind the picture, and the picture."""
 
     frame: Callable[[Any], pd.DataFrame]
     figure: Callable[[Any, Mode], Figure]
@@ -58,7 +50,6 @@ class Displayed:
 
     @property
     def _drawer(self) -> Drawer:
-        """Drawer of this kind of result."""
         import_module(DRAWING)
         return _DRAWERS[type(self)]
 

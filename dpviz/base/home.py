@@ -16,10 +16,7 @@ FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 def home() -> Path:
     """Folder of this user; it need not exist yet.
 
-    Raises
-    ------
-    InputError
-        Where there is no such folder, or another one in every working directory.
+    Raises InputError where there is no such folder, or another one in every working directory.
     """
     given = os.environ.get(FOLDER_VARIABLE) or FOLDER
     try:
@@ -43,12 +40,7 @@ def home_folder(name: str) -> Path:
     A folder of this user that is there already keeps its rights, since the environment may name
     one that serves others too; only the one that is ours by its name, ``~/.dpviz``, is closed.
 
-    Raises
-    ------
-    InputError
-        As :func:`home`.
-    OSError
-        Where it can't be made.
+    Raises InputError as :func:`home`, and OSError where it can't be made.
     """
     folder = home()
     if not _made(folder) and not os.environ.get(FOLDER_VARIABLE):

@@ -83,16 +83,8 @@ def table(
 ) -> str:
     r"""Return a table in the style of booktabs; the first column is text, all others numbers.
 
-    Parameters
-    ----------
-    head, rows
-        Names of the columns, and the cells; plain text.
-    caption
-        Plain text.
-    label
-        Name for ``\ref``; letters, digits and hyphens.
-    cited
-        Keys for ``\cite`` at the end of the caption; empty for none.
+    Head, rows and caption are plain text. The label is for ``\ref``: letters, digits and hyphens.
+    Keys in ``cited`` are for ``\cite`` at the end of the caption.
     """
     cite = rf"~\cite{{{cited}}}" if cited else ""
     lines = [" & ".join(map(escaped, cells)) + r" \\" for cells in (head, *rows)]
@@ -119,12 +111,7 @@ def table(
 def entry(kind: str, key: str, fields: dict[str, str]) -> str:
     """Return an entry of BibTeX; its fields are plain text, and empty ones are left out.
 
-    Parameters
-    ----------
-    kind, key
-        Such as "misc", and the name for citing; letters and digits.
-    fields
-        Values by name; "author" is a list of names with " and " between them.
+    The kind is such as "misc"; "author" is a list of names with " and " between them.
     """
     lines = [f"  {name} = {{{escaped(text)}}}," for name, text in fields.items() if text]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])

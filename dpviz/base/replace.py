@@ -16,18 +16,10 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """Open a new file for bytes, which takes the place of ``path`` at the end.
 
-    Parameters
-    ----------
-    path
-        File to write; a link leads to its file. Bytes go straight to what is no file, such as
-        ``/dev/stdout`` or a pipe.
-    part
-        Where the bytes are until then, on the same disk; default: a new hidden file beside it.
-
-    Raises
-    ------
-    OSError
-        If it can't be written. Neither then nor after any other error is anything changed.
+    A link leads to its file. Bytes go straight to what is no file, such as ``/dev/stdout`` or a
+    pipe. Until the end they are in ``part``, on the same disk; else in a new hidden file beside it.
+    Raises OSError if it can't be written; neither then nor after any other error is anything
+    changed.
     """
     target = os.path.realpath(path)
     with suppress(FileNotFoundError):

@@ -64,7 +64,6 @@ def no_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_cell(value: Any) -> Any:
-    """Value of a cell, a text without formulas."""
     return no_formula(value) if isinstance(value, str) else value
 
 

@@ -27,15 +27,9 @@ def read_rows(path: Path, kind: type[Row]) -> tuple[Row, ...]:
 def read_table_file(path: Path, shape: Any) -> Any:
     """Return the content of a JSON or TOML file.
 
-    Raises ValueError, one sentence with file and place, if the content has another shape.
-
-    Parameters
-    ----------
-    path
-        The file.
-    shape
-        A dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for names with
-        values of one shape, a plain type, a Literal or a union of types, or Any.
+    Its shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for
+    names with values of one shape, a plain type, a Literal or a union of types, or Any. Raises
+    ValueError, one sentence with file and place, if the content has another shape.
     """
     text = path.read_text(encoding="utf-8")
     found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

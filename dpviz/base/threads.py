@@ -64,12 +64,9 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Call a function before each pass that this thread makes, and each part of it: it may end it.
+    """Call a function before each pass that this thread makes, and each part of it.
 
-    Parameters
-    ----------
-    check
-        Raises an exception where the pass should end. It is called in other threads, too.
+    It ends the pass by an exception, and may be called in other threads, too.
     """
     token = _CHECK.set(check)
     try:

@@ -29,18 +29,8 @@ class Task(Protocol):
 class Work:
     """The steps of a long computation: count them, report them, stop between them.
 
-    Parameters
-    ----------
-    total
-        Number of steps, as far as it is known beforehand.
-    unit
-        What a step is, in the plural: "draws".
-    progress
-        Called after each step.
-    cancelled
-        Called before each step.
-    done
-        Number of steps that are finished already.
+    ``total`` is their number as far as it is known beforehand, ``unit`` what a step is ("draws"),
+    ``done`` the number of those that are finished already.
     """
 
     def __init__(
@@ -77,13 +67,7 @@ class Work:
             self._progress(self.done, self.total)
 
     def over(self, items: Sequence[T]) -> Iterator[T]:
-        """Iterate over items, each of which is one step.
-
-        Raises
-        ------
-        Cancelled
-            Before an item, if the computation should stop.
-        """
+        """Iterate over items, each of which is one step; raises Cancelled before one."""
         for item in items:
             self.check()
             yield item

@@ -33,7 +33,6 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _listed(method: str, variant: str) -> tuple[Report, str]:
-    """Scenarios of a method and variant."""
     find(method, variant)
     listed = [
         {"name": one.name, "planted": one.planted, "runs": one.runs, "says": one.description}
@@ -58,14 +57,12 @@ def _steps(method: str) -> tuple[Report, str]:
 
 
 def _alone(row: StepResult) -> str:
-    """What was measured of a step alone, if anything."""
     if row.alone is None:
         return ""
     return f", of the step alone {row.alone:.3g} or more, which may have {row.alone_share:.3g}"
 
 
 def _as_text(result: AuditResult) -> str:
-    """Result for people."""
     bound = f"{result.epsilon_lower:.3g} or more with {result.confidence:.0%} confidence"
     refuted = "the planted mistake is found" if result.planted else "REFUTED"
     verdict = (

@@ -68,7 +68,6 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _same(source: str, out: str) -> bool:
-    """Tell whether two names are of one file."""
     try:
         return os.path.samefile(source, out)
     except (OSError, ValueError):

@@ -81,7 +81,6 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _write(
     given: argparse.Namespace, presets: Sequence[Preset], drawn: Mapping[str, Plan], folder: Path
 ) -> dict[str, pd.DataFrame]:
-    """Draw all rows and write the tables; return them by file name."""
     table = draw(given, list(dict.fromkeys(drawn.values())), folder / "rows.csv")
     files = {"rows.csv": table}
     for one in presets:
@@ -99,7 +98,6 @@ def _write(
 def _write_illustrations(
     given: argparse.Namespace, chosen: Sequence[Figure], folder: Path
 ) -> dict[str, pd.DataFrame]:
-    """Write the tables of the figures that are no sweep; return them by file name."""
     files = {}
     for one in chosen:
         found = ILLUSTRATIONS.get(one.name)
@@ -116,7 +114,6 @@ def _report(
     files: dict[str, pd.DataFrame],
     seconds: float,
 ) -> Report:
-    """Report on the drawn rows and the written files."""
     rows = files.get("rows.csv", pd.DataFrame())
     return {
         "note": EXPLORATION if given.data else MADE_UP,
@@ -150,7 +147,6 @@ def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]
 
 
 def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
-    """Report for people."""
     lines = [
         f"{report['rows']:,} rows in {report['seconds']:.1f} seconds; in {report['out']}: "
         + ", ".join(report["files"])
@@ -189,7 +185,6 @@ def _rank_lines(ranks: pd.DataFrame) -> list[str]:
 
 
 def _true_runs(plan: Plan, names: set[str]) -> dict[str, Truth]:
-    """True run of the named data sets, with the parameters of the plan."""
     found = {}
     for one in plan.subjects:
         if one.name in names:
@@ -228,7 +223,6 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _folder(out: str) -> Path:
-    """Output folder; created if its parent exists."""
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)

@@ -242,7 +242,6 @@ def check_repeats(repeats: int) -> None:
 
 
 def _check_family(given: argparse.Namespace) -> None:
-    """Refuse options of another family."""
     own = family_of(given.method)
     for family in FAMILIES.values():
         values = given_of(given, [one.name for one in family.own if one.name not in own.by_name])

@@ -56,7 +56,6 @@ def metric_lines(metrics: dict[str, Report]) -> list[str]:
 
 
 def _spread_text(one: Report) -> str:
-    """Median and band of one score, or its only value."""
     if len(one["values"]) == 1:
         return f"{one['median']:.4g}"
     words = band_words(len(one["values"]))
@@ -77,7 +76,6 @@ def _alike(spend: Report) -> tuple[Any, ...]:
 
 
 def _spend_line(spends: list[Report]) -> str:
-    """One line for equal spends."""
     first, last = spends[0], spends[-1]
     epsilon, scale = (_range([one[name] for one in spends]) for name in ("epsilon", "scale"))
     steps, each = first["step"], ""
@@ -93,7 +91,6 @@ def _spend_line(spends: list[Report]) -> str:
 
 
 def _range(values: list[float]) -> str:
-    """Smallest and largest of some numbers, or their common value."""
     ends = list(dict.fromkeys(f"{end:.4g}" for end in (min(values), max(values))))
     return " to ".join(ends)
 

@@ -106,7 +106,6 @@ def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
 
 
 def _is_noted(document: Document) -> bool:
-    """Whether its axes were named before the debit."""
     domain = document["domain"]
     return in_degrees(domain["columns"], domain["bounds"])
 
@@ -121,7 +120,6 @@ def _check_stored(given: argparse.Namespace, source: Stored) -> None:
 
 
 def _values(document: Document, names: list[str]) -> Report:
-    """Parameters of a release with these names."""
     return {name: document["parameters"][name] for name in names}
 
 
@@ -146,7 +144,6 @@ def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _account_lines(account: Account) -> list[str]:
-    """Lines for people about a source and its entries."""
     return [
         f'"{account.id}": {decimal(account.spent)} of {decimal(account.total)} spent, '
         f"{decimal(account.remaining)} left",

@@ -27,18 +27,10 @@ class Reproduction:
         Chosen columns of a file; None for a sample set.
     counts
         Whether the file is a grid of counts.
-    unit
-        Column that identifies persons, if the privacy unit is a person.
-    classes
-        Column of the file, or of the sample set, with known classes, if there is one.
-    sheet
-        Sheet, layer, array or file that is read of a file with several.
-    skip, encoding, missing
+    unit, classes
+        Columns that identify persons, if they are the unit, and of known classes, if there is one.
+    sheet, skip, encoding, missing, leave_out
         How the file is read, as in :func:`dpviz.read_table`, where a person said so.
-    leave_out
-        Whether rows of the file with something else than a number are left out.
-    domain, outside, config, seed
-        As in the run, of either family.
     """
 
     data: str
@@ -115,7 +107,6 @@ def python_lines(run: Reproduction) -> str:
 
 
 def _class_line(run: Reproduction) -> str:
-    """Line that scores the clusters against known classes, where there are any."""
     if run.classes is None:
         return ""
     # Who is left out has no cluster.
@@ -179,13 +170,7 @@ def columns_option(names: Iterable[str]) -> str:
 
 
 def columns_of(option: str) -> list[str]:
-    """Read what :func:`columns_option` wrote.
-
-    Raises
-    ------
-    ValueError
-        Where the text has several lines.
-    """
+    """Read what :func:`columns_option` wrote; raises ValueError where it has several lines."""
     try:
         return next(csv.reader([option]), [])
     except csv.Error as error:

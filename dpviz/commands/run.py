@@ -57,7 +57,6 @@ def _run(
     comparison: Comparison,
     seconds: dict[str, float],
 ) -> tuple[Report, str]:
-    """Draw and score; return the report and its text for people."""
     with timed(seconds, "true"):
         comparison.true()
     card = CARDS[config.method]
@@ -91,7 +90,6 @@ def _run(
 
 
 def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
-    """Report on the data as read and as used."""
     dropped, notes = comparison.dropped, comparison.notes()
     if isinstance(data, Dataset):
         dropped, notes = data.dropped, [*data.notes, *notes]
@@ -112,7 +110,6 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
 
 
 def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
-    """All choices that a run depends on."""
     return {
         **comparison.settings(),
         "domain": comparison.domain.bounds,
@@ -123,7 +120,6 @@ def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse options that are invalid for any data."""
     check_options(given)
     if given.labels and not Path(given.labels).resolve().parent.is_dir():
         raise InputError(
@@ -139,7 +135,6 @@ def _comparison(
     engine: Engine,
     seconds: dict[str, float],
 ) -> Comparison:
-    """Comparison of data and configuration by their family."""
     family = family_of(config.method)
     domain = domain_of(given.domain, data, engine)
     with timed(seconds, family.preparing):
@@ -153,7 +148,6 @@ def _comparison(
 def _labelled(
     data: Dataset, points: NDArray[np.float64], comparison: Comparison, draws: Sequence[Any]
 ) -> pd.DataFrame:
-    """Points with their true cluster and their cluster in the first draw."""
     frame = pd.DataFrame(points, columns=list(data.columns))
     frame["true_cluster"] = comparison.label(points, None)
     if draws:
@@ -173,7 +167,6 @@ def _promise(given: argparse.Namespace, config: Report) -> str:
 
 
 def _as_text(given: argparse.Namespace, report: Report, comparison: Comparison, words: str) -> str:
-    """Report for people."""
     data, config, verdict = report["data"], report["config"], report["claim"]
     card = CARDS[config["method"]]
     variant = variant_words(config["variant"], private=verdict["private"])

@@ -42,10 +42,7 @@ _WORD = re.compile(r"\w[\w-]*")
 def known_sample(given: argparse.Namespace) -> Sample | None:
     """Return the sample set that DATA names; a file with that name has priority.
 
-    Raises
-    ------
-    InputError
-        Where DATA is a single word that names neither.
+    Raises InputError where DATA is a single word that names neither.
     """
     if not _WORD.fullmatch(given.data) or os.path.exists(given.data):
         return None
@@ -75,17 +72,9 @@ def stored_data(
 ) -> Iterator[Stored | None]:
     """Open DATA where it stays if it is many files, or if another engine than local reads it.
 
-    Parameters
-    ----------
-    seed
-        Of the choice of a person's records, where persons have too many.
-    check
-        Called before any record is read; may refuse.
-
-    Raises
-    ------
-    InputError
-        Where it can't be opened, or an option asks for records in memory.
+    The seed is for the choice of a person's records, where persons have too many. ``check`` is
+    called before any record is read, and may refuse. Raises InputError where DATA can't be opened,
+    or an option asks for records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None
@@ -186,7 +175,6 @@ def read_for_exploring(given: argparse.Namespace) -> Table:
 
 
 def _reading(given: argparse.Namespace) -> dict[str, Any]:
-    """How the file is to be read, as the options say."""
     if given.skip is not None and given.skip < 0:
         raise InputError(f"--skip {shown(given.skip)}: give a number of lines of at least 0.")
     said = {name: getattr(given, name) for name in ("skip", "encoding", "part")}
@@ -269,7 +257,6 @@ def columns_missing(columns: Sequence[str]) -> InputError:
 
 
 def _file(given: argparse.Namespace) -> Any:
-    """Name of the file that DATA names, or standard input."""
     return sys.stdin.buffer if given.data == "-" else given.data
 
 

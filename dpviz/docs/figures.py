@@ -45,7 +45,6 @@ def drawings() -> dict[str, str]:
 
 
 def _drawn() -> Iterator[tuple[str, str]]:
-    """Draw them one after the other."""
     data, known = load_sample(DATA), sample(DATA)
     assert data.points is not None  # noqa: S101 - a sample set of points
     assert data.domain is not None  # noqa: S101 - which declares its bounds

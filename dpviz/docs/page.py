@@ -24,18 +24,9 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]|~]|(?<=^)[#+-]|(?<=^\d)\.")
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page.
+    """One page in Markdown, with its place in the menu.
 
-    Parameters
-    ----------
-    path
-        Address without its ending, such as ``methods/privthr``.
-    title
-        First heading, and name in the menu.
-    group
-        Part of the menu.
-    text
-        The page in Markdown; links name other pages' sources (``../privacy.md#ledger``).
+    Its path is such as ``methods/privthr``; links name other pages' sources (``../privacy.md``).
     """
 
     path: str

@@ -64,10 +64,7 @@ def pages() -> dict[str, Page]:
 def build(folder: Path) -> int:
     """Write the site into a folder; returns the number of pages.
 
-    Raises
-    ------
-    BrokenDocsError
-        If a link or a picture leads nowhere: nothing is written then.
+    Raises BrokenDocsError if a link or a picture leads nowhere: nothing is written then.
     """
     rendered = [render(page) for page in pages().values()]
     files = {f"{one.page.path}.html": _whole(one) for one in rendered}
@@ -119,7 +116,6 @@ def check(files: Mapping[str, str]) -> None:
 
 
 def _whole(one: Rendered) -> str:
-    """Whole HTML file of a page."""
     here = dirname(one.page.path)
 
     def link(path: str) -> str:
@@ -135,7 +131,6 @@ def _whole(one: Rendered) -> str:
 
 @cache
 def _template() -> Any:
-    """Template of all pages; what is no HTML is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(HERE)
@@ -160,12 +155,10 @@ def _index(rendered: list[Rendered]) -> str:
 
 
 def _slug(text: str, separator: str) -> str:
-    """Anchor of a heading."""
     return re.sub(r"\W+", separator, text.lower()).strip(separator)
 
 
 def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
-    """All headings of a page."""
     for token in tokens:
         yield token["level"], token["id"], _Reader.of(token["name"]).text
         yield from _headings(token["children"])

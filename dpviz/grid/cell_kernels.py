@@ -22,19 +22,9 @@ ALIKE = 3
 def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
     """Write the cell of each point of the plane that lies between edges, without a comparison.
 
-    Parameters
-    ----------
-    block
-        Coordinates x, y, x, y of at most ``BLOCK`` points.
-    box, sides, cells
-        As those of :func:`locate`.
-    near
-        Cells by which rounding moves a value or an edge at most.
-
-    Returns
-    -------
-    bool
-        Whether no point is near an edge or outside; otherwise, the cells are wrong.
+    Returns whether no point is near an edge or outside; otherwise, the cells are wrong. The block
+    has coordinates x, y, x, y of at most ``BLOCK`` points; ``near`` is from :func:`nearness`, all
+    else as for :func:`locate`.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
     low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
@@ -68,23 +58,10 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of a block, the quick way where that is exact.
+    """Write the cells of the block ``points[begin : begin + BLOCK]``, the quick way where exact.
 
-    Parameters
-    ----------
-    points, begin
-        The block is ``points[begin : begin + BLOCK]``.
-    near
-        From :func:`nearness`.
-    exact
-        Blocks that still go the exact way.
-    room
-        The room that :func:`locate` needs.
-
-    Returns
-    -------
-    found, exact
-        How many lie outside, and blocks from here on that go the exact way.
+    ``exact`` is the number of blocks that still go the exact way. Returns how many points lie
+    outside, and that number from here on.
     """
     values, cells, outside = room
     block = points[begin : begin + BLOCK]
@@ -156,16 +133,10 @@ def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
 
 @compiled()
 def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped-def]
-    """Add the records to their cells; returns how many points lie outside.
+    """Add the records to their cells, counts (cells,); returns how many points lie outside.
 
-    Parameters
-    ----------
-    weights
-        Records at each point, int64; of length 0 for one each.
-    drop
-        Whether points outside are left out; otherwise they go to the border cell.
-    counts
-        Shape (cells,).
+    Weights are the records at each point, int64, of length 0 for one each. Points outside are left
+    out (``drop``) or go to the border cell.
     """
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
@@ -187,13 +158,7 @@ def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped
 
 @compiled()
 def look_up(points, box, sides, drop, table, result):  # type: ignore[no-untyped-def]
-    """Write what a table says of the cell of each point; -1 outside, where those are dropped.
-
-    Parameters
-    ----------
-    table
-        One number per cell, shape (cells,).
-    """
+    """Write the number in a table (cells,) for each point; -1 outside, where those are dropped."""
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
     near, exact = nearness(box, sides), 0

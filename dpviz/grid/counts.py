@@ -35,15 +35,7 @@ MOST_RECORDS = 10**8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedPoints:
-    """Where the records are, each position once.
-
-    Parameters
-    ----------
-    points
-        Shape (m, d), inside the domain.
-    weights
-        Records at each point, shape (m,); None for one each.
-    """
+    """Positions (m, d) inside the domain, and the records at each, (m,); None for one each."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.int64] | None = None
@@ -116,19 +108,9 @@ def quantize_parts(
     *,
     outside: Outside = "clip",
 ) -> tuple[NDArray[np.int64], int]:
-    """Count the records of arrays that come one after the other, on one thread.
+    """Count the records of arrays (n, d) that come one after the other, on one thread.
 
-    Parameters
-    ----------
-    parts
-        Points, each of shape (n, d).
-    domain, grid, outside
-        As in :func:`quantize`, which counts the same and raises the same errors.
-
-    Returns
-    -------
-    counts, n_outside
-        As those of :func:`quantize` for all points together.
+    All else is as in :func:`quantize`, which counts the same and raises the same errors.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)

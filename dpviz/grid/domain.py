@@ -85,14 +85,9 @@ class Domain:
 
     @classmethod
     def from_data(cls, points: ArrayLike) -> Domain:
-        """Smallest box around ``points`` (n, d): fine to explore, not private.
+        """Smallest box around ``points`` (n, d), at least one: fine to explore, not private.
 
         An axis on which all points are equal gets a width of 1 around that value.
-
-        Raises
-        ------
-        InputError
-            Where there is no point.
         """
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or not len(points):
@@ -157,10 +152,7 @@ class Domain:
     def check_ndim(self, number: int, kind: str, holder: str) -> None:
         """Raise InputError unless there is one pair of bounds for each column or dimension.
 
-        Parameters
-        ----------
-        number, kind, holder
-            How many of what the data of this name has.
+        The holder, the data of this name, has this number of that kind.
         """
         if self.ndim != number:
             raise InputError(
@@ -178,11 +170,8 @@ def _around(lo: float, hi: float) -> tuple[float, float]:
 def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Cells per axis from ``grid`` (one number for all axes, or one per axis).
 
-    Raises
-    ------
-    InputError
-        Where a side is no whole number of at least 2, the number of sides is wrong,
-        or the counts would not fit into memory.
+    Raises InputError where a side is no whole number of at least 2, the number of sides is wrong,
+    or the counts would not fit into memory.
     """
     given: Sequence[object] = (
         tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim

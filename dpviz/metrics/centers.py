@@ -12,17 +12,9 @@ from scipy.optimize import linear_sum_assignment
 def match(
     true: NDArray[np.float64], private: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match centres one to one at the least sum of squared distances.
+    """Match centres (K, d) one to one at the least sum of squared distances.
 
-    Parameters
-    ----------
-    true, private
-        Shapes (K, d).
-
-    Returns
-    -------
-    rows, order
-        Private centre ``order[k]`` belongs to true centre ``rows[k]`` = k.
+    Returns rows and order: private centre ``order[k]`` belongs to true centre ``rows[k]`` = k.
     """
     return linear_sum_assignment(_squares(true, private))  # type: ignore[no-any-return]
 
@@ -37,13 +29,7 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
     """F-measure of clusters matched one to one, weighted by the true clusters' sizes.
 
     With P = |U and V| / |V| and R = |U and V| / |U| for each matched pair U, V, the mean of
-    2 P R / (P + R) weighted by |U|.
-
-    Parameters
-    ----------
-    table
-        Points per pair of clusters, shape (K, K'), from
-        :func:`dpviz.metrics.matching.contingency`.
+    2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.
 
     Notes
     -----
@@ -90,12 +76,9 @@ class Placement:
 
 
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
-    """Find out which true centres have a private centre of their own.
+    """Find out which true centres (K, d) have a private centre (K', d) of their own.
 
-    Parameters
-    ----------
-    true, private
-        Centres, shapes (K, d) and (K', d), in the same units; K and K' are at least 1.
+    Both are in the same units; K and K' are at least 1.
     """
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)

@@ -15,19 +15,10 @@ from scipy.special import gammaln
 def contingency(
     true: ArrayLike, private: ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Table of how often each pair of labels occurs.
+    """Table of how often each pair of labels occurs: (max(true) + 1, max(private) + 1).
 
-    Parameters
-    ----------
-    true, private
-        Non-negative integer labels of the same shape.
-    weights
-        Whole numbers of the same shape (records per cell); None counts each entry once.
-
-    Returns
-    -------
-    table
-        Shape (max(true) + 1, max(private) + 1).
+    Labels are whole numbers from 0 on. Weights are whole numbers of the same shape (records per
+    cell); without them each entry counts once.
     """
     true, private = np.ravel(true), np.ravel(private)
     rows, columns = int(true.max(initial=0)) + 1, int(private.max(initial=0)) + 1
@@ -40,19 +31,11 @@ def contingency(
 
 
 def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Number for each private cluster: the number of its matched true cluster.
+    """Number for each private cluster: the number of its matched true cluster, 0 for noise.
 
     Matches one to one with the most shared cells; unmatched clusters get the next free numbers.
-
-    Parameters
-    ----------
-    true, private
-        Labels grids, 0 = not significant, clusters 1, 2, ... without gaps.
-
-    Returns
-    -------
-    numbers
-        Shape (private clusters + 1,); number 0 for noise.
+    In label grids 0 is not significant, clusters are 1, 2, ... without gaps. Returns
+    (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -69,17 +52,8 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 
     Clusters are matched one to one at the least total cost; a pair costs
     max(|Ci minus Cj|, |Cj minus Ci|) cells, and an unmatched cluster of the larger side
-    costs its size.
-
-    Parameters
-    ----------
-    true, private
-        Labels grids, 0 = not significant.
-
-    Returns
-    -------
-    float
-        Total cost over the number of truly significant cells; 0 where the two agree.
+    costs its size. In label grids 0 is not significant. The score is the total cost over the
+    number of truly significant cells; 0 where the two agree.
 
     Notes
     -----
@@ -190,7 +164,6 @@ def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
 
 
 def _entropy(sizes: NDArray[np.float64]) -> float:
-    """Entropy of a labeling from the sizes of its classes, all above 0."""
     shares = sizes / sizes.sum()
     return float(-(shares * np.log(shares)).sum())
 

@@ -49,7 +49,6 @@ def app_command(given: argparse.Namespace) -> NoReturn:
 
 
 def _asked_port(given: int | None) -> int | None:
-    """Port that was asked for, if one was."""
     text = os.environ.get("STREAMLIT_SERVER_PORT")
     if given is not None or not text:
         return given

@@ -122,11 +122,7 @@ def _inline_scripts() -> str:
 def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
     """Headers of every answer.
 
-    Parameters
-    ----------
-    embed
-        Whether the address asks for the view for slides and course pages, which any page may show
-        in a frame; nothing else may be framed.
+    Any page may show the view for slides and course pages in a frame (``embed``), and nothing else.
     """
     content = {**_CONTENT, "frame-ancestors": "*" if embed else "'none'"}
     content["script-src"] += f" {_inline_scripts()}"
@@ -140,13 +136,7 @@ def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class Shield:
-    """Adds the headers to every answer, and answers only to its own names, pages and browsers.
-
-    Parameters
-    ----------
-    app
-        What answers.
-    """
+    """Adds the headers to every answer, and answers only to its own names, pages and browsers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -281,10 +271,7 @@ def serve(
     settings
         Further settings of Streamlit by their names.
 
-    Raises
-    ------
-    InputError
-        If a host is no name, or a setting can't be read.
+    Raises InputError if a host is no name, or a setting can't be read.
     """
     for one in hosts:
         if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):

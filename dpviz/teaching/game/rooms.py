@@ -59,8 +59,6 @@ def checked_key(text: str) -> str:
 
 @dataclass
 class _Seat:
-    """One player: the game, and whether the player has left."""
-
     game: Game
     gone: Callable[[], bool]
 
@@ -87,17 +85,7 @@ class Score:
 
 
 class Room:
-    """A class that plays against one mechanism.
-
-    Parameters
-    ----------
-    case, epsilon
-        The mechanism, and its whole budget.
-    clock
-        Seconds.
-    client
-        Who opened it, as far as that is known.
-    """
+    """A class that plays against one mechanism with a whole budget; a client opened it."""
 
     def __init__(
         self, case: Case, epsilon: float, clock: Clock = time.monotonic, client: str = ""
@@ -112,7 +100,6 @@ class Room:
         self._clear()
 
     def _clear(self) -> None:
-        """Forget all guesses."""
         self._everybody, self._rule = Tally(), Tally()
         self._numbers: tuple[list[float], list[float]] = ([], [])
 
@@ -142,17 +129,9 @@ class Room:
         return min(self._opened + LONGEST, self._touched + IDLE)
 
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
-        """Take a seat; return its token.
+        """Take a seat; return its token, or raise InputError if the room is full.
 
-        Parameters
-        ----------
-        gone
-            Whether that player has left: then a full room gives the seat to the next one.
-
-        Raises
-        ------
-        InputError
-            If the room is full.
+        ``gone`` says whether that player has left: then a full room gives the seat to the next one.
         """
         with self._lock:
             self._touched = self._clock()
@@ -169,7 +148,6 @@ class Room:
             return token
 
     def _new_game(self, first: int) -> Game:
-        """A game of the room's mechanism with a secret seed of its own."""
         return Game(self.case, self.epsilon, secrets.randbits(64), first)
 
     def game(self, token: str) -> Game | None:
@@ -216,13 +194,7 @@ class Room:
 
 
 class Rooms:
-    """All open rooms of a server.
-
-    Parameters
-    ----------
-    clock
-        Seconds.
-    """
+    """All open rooms of a server."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -231,21 +203,9 @@ class Rooms:
     def open(
         self, case: Case, epsilon: float, *, instead: Room | None = None, client: str = ""
     ) -> Room:
-        """Open a room.
+        """Open a room; a room that the same person opened before ends.
 
-        Parameters
-        ----------
-        case, epsilon
-            See :class:`Room`.
-        instead
-            A room that the same person opened before: it ends.
-        client
-            Who opens it, as far as that is known.
-
-        Raises
-        ------
-        InputError
-            If the server holds as many rooms as it may, or as many of this client.
+        Raises InputError if the server holds as many rooms as it may, or as many of this client.
         """
         with self._lock:
             if instead:
@@ -269,13 +229,7 @@ class Rooms:
             return room
 
     def find(self, code: str) -> Room:
-        """Return an open room.
-
-        Raises
-        ------
-        InputError
-            If there is none of this code.
-        """
+        """Return the open room with this code, or raise InputError if there is none."""
         with self._lock:
             self._sweep()
             if code not in self._open:
@@ -291,5 +245,4 @@ class Rooms:
             self._open.pop(room.code, None)
 
     def _sweep(self) -> None:
-        """Forget rooms whose time is up."""
         self._open = {code: room for code, room in self._open.items() if room.left >= 0}

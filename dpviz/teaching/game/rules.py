@@ -121,10 +121,6 @@ class Round:
 
     Parameters
     ----------
-    number
-        Number of the draw.
-    seen
-        The private result.
     joined
         What the coin decided: whether the person is in.
     ratio
@@ -145,12 +141,7 @@ class Round:
 def draw(case: Case, epsilon: float, seed: int, number: int) -> Round:
     """Toss the coin, run the mechanism on that data set, and let the rule decide.
 
-    Parameters
-    ----------
-    case, epsilon
-        The mechanism, and its whole budget.
-    seed, number
-        The same two give the same draw. A game takes a secret seed.
+    The same seed and number give the same draw. A game takes a secret seed.
     """
     joined = bool(np.random.default_rng((seed, _COIN, number)).integers(2))
     runs = _runs(case, epsilon)
@@ -198,13 +189,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What comes out after a guess.
-
-    Parameters
-    ----------
-    said, rule, joined
-        What the player and the rule said, and the truth: whether the person was in.
-    """
+    """What the player and the rule said, and the truth: whether the person was in."""
 
     said: bool
     rule: bool
@@ -217,17 +202,7 @@ class Answer:
 
 
 class Game:
-    """One player against one mechanism: the open draw, and both scores.
-
-    Parameters
-    ----------
-    case, epsilon
-        The mechanism, and its whole budget.
-    seed
-        Secret seed of all draws.
-    first
-        Number of the first draw.
-    """
+    """One player against one mechanism: the open draw, and both scores. The seed is secret."""
 
     def __init__(self, case: Case, epsilon: float, seed: int, first: int = 0) -> None:
         self.case, self.epsilon = case, epsilon
@@ -237,14 +212,9 @@ class Game:
         self.last: Answer | None = None
 
     def guess(self, number: int, said: bool) -> Answer | None:
-        """Take a guess and draw anew; None where that draw is no longer open.
+        """Take a guess on the draw that the player saw, and draw anew.
 
-        Parameters
-        ----------
-        number
-            Draw that the player saw: a second click on it must not count for the next one.
-        said
-            Whether the player says that the person is in.
+        None where that draw is no longer open: a second click must not count for the next one.
         """
         if number != self.round.number:
             return None
@@ -259,6 +229,5 @@ class Game:
             self._rule_too()
 
     def _rule_too(self) -> None:
-        """Count the rule's guess on the open draw, and open the next one."""
         self.rule = self.rule.plus(self.round.rule == self.round.joined)
         self.round = draw(self.case, self.epsilon, self._seed, self.round.number + 1)

@@ -56,19 +56,9 @@ class Condition:
 
 
 def parse_condition(text: str, known: Collection[str]) -> Condition:
-    """Read a condition.
+    """Read comparisons that are joined by "and".
 
-    Parameters
-    ----------
-    text
-        Comparisons, joined by "and".
-    known
-        Names of the facts that there are.
-
-    Raises
-    ------
-    InputError
-        Where it can't be read, or a fact is unknown.
+    Raises InputError where they can't be read, or a fact is unknown.
     """
     parts = []
     for piece in re.split(r"\band\b", text):
@@ -91,7 +81,6 @@ def check_fact(name: str, known: Collection[str]) -> str:
 
 
 def _side(text: str, known: Collection[str]) -> str | float:
-    """Read a side of a comparison."""
     try:
         return float(text)
     except ValueError:

@@ -65,16 +65,14 @@ class Step:
 
     Parameters
     ----------
-    title, text
-        Heading, and paragraphs.
     explorer, query
         Explorer beside the text, and its controls as in a link.
     look, bars
         What to look at; name of the bars that stand below the text.
-    question, answers, right, reveal
-        Question, its answers, position of the right one, and what is said after an answer.
-    task, wanted
-        What to do in the explorer, and when it is done.
+    right, reveal
+        Position of the right answer, and what is said after an answer.
+    wanted
+        When the task is done.
     formula, teacher
         Formula behind a toggle; a note for the teacher: what classes get wrong, or what to ask.
     holds
@@ -131,21 +129,9 @@ class Known:
 
 
 def parse_lesson(data: bytes, *, name: str, file: str, known: Known) -> Lesson:
-    """Read a lesson.
+    """Read a lesson from a whole file; links have its name.
 
-    Parameters
-    ----------
-    data
-        The whole file.
-    name, file
-        Name of the lesson in links; name of the file in messages.
-    known
-        Names that there are.
-
-    Raises
-    ------
-    InputError
-        One sentence with the file, and the line or the step.
+    Raises InputError, one sentence with the file, and the line or the step.
     """
     try:
         front = _checked(_read_toml(data), FRONT, tuple(FRONT))

@@ -20,13 +20,7 @@ _NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
 
 
 def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
-    """All lessons by name in their order, and what is wrong with files of the own folder.
-
-    Parameters
-    ----------
-    known
-        Names that there are.
-    """
+    """All lessons by name in their order, and what is wrong with files of the own folder."""
     found = dict(_shipped(known))
     folder, faults = os.environ.get(FOLDER_VARIABLE), list[str]()
     if not folder:
@@ -64,7 +58,6 @@ def _shipped(known: Known) -> dict[str, Lesson]:
 
 
 def _read(file: Path, known: Known) -> Lesson:
-    """Read a file."""
     named = _NAME.fullmatch(file.stem)
     if named is None:
         raise InputError(
