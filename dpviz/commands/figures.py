@@ -65,7 +65,10 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     folder = _folder(given.out)
     files = _write(given, presets, drawn, folder) if presets else {}
-    files |= _write_illustrations(given, chosen, folder)
+    for name in (one.name for one in chosen if one.name in ILLUSTRATIONS):
+        table = ILLUSTRATIONS[name].table(repeats=given.repeats, seed=given.seed)
+        files[f"{name}.csv"] = table
+        write_table(table, str(folder / f"{name}.csv"))
     if RANKS in files and "printed" not in files[RANKS]:
         say(f"note: {NONE_PRINTED}")
     report = _report(given, chosen, files, round(time.perf_counter() - started, 3))
@@ -92,19 +95,6 @@ def _write(
     for name, frame in files.items():
         if name != "rows.csv":
             write_table(frame, str(folder / name))
-    return files
-
-
-def _write_illustrations(
-    given: argparse.Namespace, chosen: Sequence[Figure], folder: Path
-) -> dict[str, pd.DataFrame]:
-    files = {}
-    for one in chosen:
-        found = ILLUSTRATIONS.get(one.name)
-        if found is not None:
-            table = found.table(repeats=given.repeats, seed=given.seed)
-            files[f"{one.name}.csv"] = table
-            write_table(table, str(folder / f"{one.name}.csv"))
     return files
 
 

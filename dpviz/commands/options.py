@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -90,7 +90,7 @@ class Argument:
     Parameters
     ----------
     help
-        What it means; it names lists in braces.
+        What it means; in the table it names lists in braces.
     kind
         An option has a value, and a flag has no value. Arguments have a place and no name.
     value
@@ -111,7 +111,7 @@ class Argument:
 
     def add(self, parser: argparse.ArgumentParser | argparse._ArgumentGroup, name: str) -> None:
         """Add it to a parser, with this name."""
-        more: dict[str, Any] = {"help": self.help.format(**_LISTS)}
+        more: dict[str, Any] = {"help": self.help}
         if self.kind == "flag":
             parser.add_argument(f"--{name}", action="store_true", **more)
             return
@@ -169,22 +169,16 @@ class Command:
             for name, one in table.shared.items()
         }
         parser.set_defaults(**absent, labels=None, command=self.run)
-        for name in (*(_OF_DATA if self.reads_data else ()), *self.takes):
-            argument = self.own[name] if name in self.own else table.shared[name]
-            argument.add(parser, name)
+        for name in (*(table.of_data if self.reads_data else ()), *self.takes):
+            one = self.own[name] if name in self.own else table.shared[name]
+            replace(one, help=one.help.format(**_LISTS)).add(parser, name)
         if self.has_parameters:
             _add_parameters(parser)
 
 
-#: What all commands take that read data.
-_OF_DATA = (
-    "data", "counts", "columns", "no-header", "missing", "skip", "encoding", "part", "domain",
-    "outside", "unit", "cap", "neighbours", "seed", "json", "engine", "scheduler",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class _Table:
+    of_data: tuple[str, ...]
     shared: Mapping[str, Argument]
     commands: tuple[Command, ...]
 

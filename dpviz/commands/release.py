@@ -31,7 +31,6 @@ from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
-from dpviz.release.document import Document
 from dpviz.release.draw import check_parts
 from dpviz.release.tables import axes_of, on_map
 
@@ -82,8 +81,13 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         "files": [str(done.folder / name) for name in done.files],
         "ledger": privacy["ledger"],
         "axes": on_map(done.document)["domain"]["columns"],
-        **({"chosen": _values(done.document, chosen["parameters"])} if chosen else {}),
     }
+    if chosen:
+        values = done.document["parameters"]
+        report["chosen"] = {name: values[name] for name in chosen["parameters"]}
+    domain = done.document["domain"]
+    # Longitude and latitude were named before the debit.
+    axes = "" if in_degrees(domain["columns"], domain["bounds"]) else axes_of(done.document)
     return report, "\n".join(
         [
             f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
@@ -91,7 +95,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
-            *filter(None, ["" if _is_noted(done.document) else axes_of(done.document)]),
+            *([axes] if axes else []),
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
@@ -105,11 +109,6 @@ def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
         say(f"note: {axes_words(columns, domain.bounds)} {city}")
 
 
-def _is_noted(document: Document) -> bool:
-    domain = document["domain"]
-    return in_degrees(domain["columns"], domain["bounds"])
-
-
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:
     """Refuse stored records whose columns or reading would tell about a record; say their notes."""
     check_parts(source)
@@ -117,10 +116,6 @@ def _check_stored(given: argparse.Namespace, source: Stored) -> None:
         raise columns_missing(source.columns)
     for note in source.notes:  # on names of files: they hang on no record
         say(f"note: {note.removesuffix('.')}")
-
-
-def _values(document: Document, names: list[str]) -> Report:
-    return {name: document["parameters"][name] for name in names}
 
 
 def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:

@@ -73,7 +73,13 @@ def _run(
         "note": note_of(given),
         "claim": asdict(claim(card, config, comparison.domain)),
         "data": _data_report(data, comparison),
-        "config": _config_report(given, comparison),
+        "config": {
+            **comparison.settings(),
+            "domain": comparison.domain.bounds,
+            "domain_declared": comparison.domain.declared,
+            "outside": given.outside,
+            "seed": given.seed,
+        },
         "true": comparison.true(),
         "private": [
             {"seed": seed, **comparison.summary(one, row)}
@@ -106,16 +112,6 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
         "outside": comparison.n_outside,
         "dropped": dropped,
         "notes": notes,
-    }
-
-
-def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
-    return {
-        **comparison.settings(),
-        "domain": comparison.domain.bounds,
-        "domain_declared": comparison.domain.declared,
-        "outside": given.outside,
-        "seed": given.seed,
     }
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from dpviz.commands import options
 from dpviz.commands.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
@@ -1063,3 +1064,11 @@ def test_the_text_is_for_people(cli, classed):
     assert "NOT private: " in many
     halves = cli("run", classed, "--columns", "x,y", "--method", "privthr", "--alpha", 0.5)[1]
     assert "spent    counts and nonpositive: epsilon 0.5 in each of 2 steps" in halves
+
+
+def test_the_table_of_commands_has_nothing_that_no_command_takes():
+    table = options._table()
+    taken = {name for one in table.commands for name in {*one.takes} - {*one.own}}
+    assert {*table.shared} <= taken | {*table.of_data}
+    for one in table.commands:
+        assert {*one.own} <= {*one.takes} | ({*table.of_data} if one.reads_data else set())
