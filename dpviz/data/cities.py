@@ -110,8 +110,7 @@ def exchanged(
 ) -> str:
     """Ask whether latitudes and longitudes are exchanged, if it looks so; else empty.
 
-    It looks at records, so it is for exploring alone: at the two columns ``axes`` of points (n, d),
-    which have the names ``columns``.
+    For exploring alone: it looks at the two ``columns`` at ``axes`` of points (n, d).
     """
     if not len(points) or not placed(columns):
         return ""
@@ -135,10 +134,10 @@ def exchanged(
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square of a width in kilometres around a city, rounded to thousandths of a degree.
+    """Square of a width in kilometres around a city, in thousandths of a degree.
 
-    Latitude is its first axis where ``swapped``. Raises InputError where it would reach over a
-    pole, around the Earth or over the 180th meridian.
+    Latitude is first where ``swapped``. Raises InputError where it reaches over a pole, around the
+    Earth or over the 180th meridian.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)

@@ -39,15 +39,11 @@ _BREAKS = "\r\n|[\r\n\\x00]"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Converted:
-    """Columns as exploring shows them: numbers, and text that is kept.
+    """Columns as exploring shows them: numbers, and text that is kept."""
 
-    ``columns`` are text, integers or floats, null where a value is missing; rows ``unread`` were
-    left out; ``notes`` are sentences about what became of cells.
-    """
-
-    columns: pa.Table
-    unread: NamedRows
-    notes: tuple[str, ...]
+    columns: pa.Table  # of text, integers or floats, null where a value is missing
+    unread: NamedRows  # left out
+    notes: tuple[str, ...]  # about what became of cells
 
     @classmethod
     def of(

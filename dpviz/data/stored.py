@@ -182,18 +182,14 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file as it was when it was opened, by a path that is the same on every machine that reads.
-
-    ``names`` are all its columns, ``columns`` the chosen ones, and ``mark`` its size and the time
-    of its last change. Of text, what can't be read counts as missing if it is to be left out.
-    """
+    """A file as it was when it was opened, by a path that is the same on all machines."""
 
     path: str
-    columns: tuple[str, ...]
-    mark: tuple[int, int]
-    names: tuple[str, ...]
+    columns: tuple[str, ...]  # the chosen ones
+    mark: tuple[int, int]  # size, and time of the last change
+    names: tuple[str, ...]  # of all columns
     rows_at_most: int
-    leave_out: bool = False
+    leave_out: bool = False  # whether what can't be read counts as missing in text
 
     @property
     def title(self) -> str:
@@ -250,15 +246,11 @@ class ParquetPart(FilePart):
 
 @dataclass(frozen=True, kw_only=True)
 class TextPart(FilePart):
-    """A text file, parsed block by block.
+    """A text file, parsed block by block."""
 
-    ``form`` is how its rows are written, from the line of the first record on; ``readings`` has for
-    each column the style of its numbers, and whether they are tidied before.
-    """
-
-    form: Form
+    form: Form  # from the line of the first record on
     encoding: str
-    readings: tuple[tuple[Style, bool], ...]
+    readings: tuple[tuple[Style, bool], ...]  # of numbers in each column, and if tidied before
     missing: tuple[str, ...] = ()
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
@@ -558,16 +550,13 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass.
-
-    ``axes`` are the chosen columns by position; ``passes`` is None where there may be any number.
-    """
+    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]
-    axes: list[int]
+    axes: list[int]  # the chosen columns by position
     ndim: int
-    passes: int | None
+    passes: int | None  # None where there may be any number
     _begun: int = field(default=0, init=False)
 
     def rows(self) -> Iterator[Floats]:

@@ -284,8 +284,7 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
 def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
     """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's.
 
-    A dictionary may hold many more entries, and one copy of an entry for each cell would take
-    too much memory. Cells without a value have an arbitrary position.
+    It may hold many more. Cells without a value have an arbitrary position.
     """
     codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
     if not len(cells.dictionary):

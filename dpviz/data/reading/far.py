@@ -45,10 +45,9 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
     """Box of round numbers around all points (n, d) but a few far ones; None where none are far.
 
-    Far are: a longitude beyond 360 or latitude beyond 90, by the names of the columns, or both 0
-    where no other is near; nines such as -9999 far from all other numbers, which stand for no
-    value; and at most 20 rows, and 1% of all (or 3), without which a column's range is less than a
-    twentieth.
+    Far are impossible degrees, by the names of the columns, or both 0 where no other is near; nines
+    such as -9999 far from all other numbers; and at most 20 rows, and 1% of all (or 3), without
+    which a column's range is less than a twentieth.
     """
     if len(points) < _ROWS:
         return None
