@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.background import FOLDER
 from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
-from dpviz.data.reading.proposal import LOOKED_AT
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.grid.domain import Domain
+
+#: Records that tell where most are.
+_LOOKED_AT = 20_000
 
 
 class City(NamedTuple):
@@ -108,13 +110,12 @@ def exchanged(
 ) -> str:
     """Ask whether latitudes and longitudes are exchanged, if it looks so; else empty.
 
-    It looks at records, so it is for exploring alone: at the two columns ``axes`` of points (n, d),
-    which have the names ``columns``.
+    For exploring alone: it looks at the two ``columns`` at ``axes`` of points (n, d).
     """
     if not len(points) or not placed(columns):
         return ""
     # Most records: a few may be anywhere.
-    some = points[:: len(points) // LOOKED_AT + 1][:, axes]
+    some = points[:: len(points) // _LOOKED_AT + 1][:, axes]
     box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)
     if not in_degrees(columns, box):
@@ -133,10 +134,10 @@ def exchanged(
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square of a width in kilometres around a city, rounded to thousandths of a degree.
+    """Square of a width in kilometres around a city, in thousandths of a degree.
 
-    Latitude is its first axis where ``swapped``. Raises InputError where it would reach over a
-    pole, around the Earth or over the 180th meridian.
+    Latitude is first where ``swapped``. Raises InputError where it reaches over a pole, around the
+    Earth or over the 180th meridian.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)

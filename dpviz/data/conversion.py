@@ -20,10 +20,10 @@ from dpviz.base.formats import FORMATS, PACKINGS
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.cells import Style, as_numbers, float_text, text_cells
-from dpviz.data.reading.far import longitude, over_180, turned
+from dpviz.data.reading.far import degrees_of, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes
-from dpviz.data.reading.kinds import holds_numbers
-from dpviz.data.reading.table import Table
+from dpviz.data.reading.kinds import holds_numbers, whole
+from dpviz.data.reading.table import Table, named_rows
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.grid.counts import MAX_EXACT
 
@@ -39,15 +39,11 @@ _BREAKS = "\r\n|[\r\n\\x00]"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Converted:
-    """Columns as exploring shows them: numbers, and text that is kept.
+    """Columns as exploring shows them: numbers, and text that is kept."""
 
-    ``columns`` are text, integers or floats, null where a value is missing; rows ``unread`` were
-    left out; ``notes`` are sentences about what became of cells.
-    """
-
-    columns: pa.Table
-    unread: NamedRows
-    notes: tuple[str, ...]
+    columns: pa.Table  # of text, integers or floats, null where a value is missing
+    unread: NamedRows  # left out
+    notes: tuple[str, ...]  # about what became of cells
 
     @classmethod
     def of(
@@ -56,14 +52,9 @@ class Converted:
         """Decode columns of a table that was read for exploring; by default all of them.
 
         Few rows of another number of fields, and few with something else than a number in a column
-        of numbers, may be left out; by default the former stop the conversion, and the cells of the
-        latter stay text.
-
-        Raises
-        ------
-        InputError
-            If a column is unknown, or such rows are not few; an :class:`UnreadableError` where
-            they are, and are not to be left out.
+        of numbers, may be left out; by default the former stop the conversion with an
+        :class:`UnreadableError`, and the cells of the latter stay text. Raises InputError if a
+        column is unknown, or such rows are not few.
         """
         wanted = table.columns if columns is None else columns
         axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
@@ -83,14 +74,10 @@ class Converted:
             )
         if leave_out:
             keep = ~wrong.any(axis=1)
-            places = np.flatnonzero(~keep).tolist()
-            first = []
-            for row, place in zip(
-                table.cells.row_numbers(places[:NAMED]), places[:NAMED], strict=True
-            ):
-                at = int(wrong[place].argmax())
-                first.append((row, names[at], shown(made.column(at)[place].as_py())))
-            unread |= NamedRows(rows=len(places), first=tuple(first))
+            places = np.flatnonzero(~keep)
+            first = [(place, int(wrong[place].argmax())) for place in places[:NAMED].tolist()]
+            cells = [(at, names[c], shown(made.column(c)[at].as_py())) for at, c in first]
+            unread |= named_rows(table.cells, len(places), cells)
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
@@ -133,10 +120,7 @@ class Converted:
 def _decoded(
     table: Table, axis: int, *, turn: bool
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
-    """Cells of a column, where one is no number, and how many line breaks became spaces.
-
-    A longitude may be shown one turn further.
-    """
+    """Cells of a column, where one is no number, and how many line breaks became spaces."""
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
@@ -144,7 +128,7 @@ def _decoded(
     typed = is_text or any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
     texts, wrong, breaks = [], [], 0
     for one in cells.written(axis) if typed else chain.from_iterable(cells.blocks([axis])):
-        one = one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one
+        one = whole(one)
         nothing = np.zeros(len(one), dtype=bool)
         found, others = (text_cells(one), nothing) if is_text else _numbers(one, style)
         found = _turned(found, style) if turn else found
@@ -162,12 +146,8 @@ def _decoded(
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
     """A table, or a grid of counts of one or two axes, as the bytes of a CSV file.
 
-    Rows of another number of fields are left out.
-
-    Raises
-    ------
-    InputError
-        If the grid has more axes, or the file would have more than ``most`` bytes.
+    Rows of another number of fields are left out. Raises InputError if the grid has more axes, or
+    the file would have more than ``most`` bytes.
     """
     stream = io.BytesIO()
     if isinstance(table, Table):
@@ -189,16 +169,13 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 def _across(table: Table) -> int | None:
     """Position of the longitude that exploring shows one turn further; None where it does not."""
-    across = longitude(table.columns)
-    if across is None or table.columns[across] not in table.numeric_columns:
+    names = table.numeric_columns
+    axes = [table.columns.index(names[at]) for at in degrees_of(names)]
+    if not axes:
         return None
-    for axis, name in enumerate(table.columns):
-        names = [table.columns[across], name]
-        if axis != across and longitude(names) == 0 and name in table.numeric_columns:
-            points = np.concatenate(list(table.numbers([across, axis])))
-            points = points[np.isfinite(points).all(axis=1)]
-            return across if over_180(points, names) == 0 else None
-    return None
+    points = np.concatenate(list(table.numbers(axes)))
+    points = points[np.isfinite(points).all(axis=1)]
+    return None if over_180(points, [table.columns[axis] for axis in axes]) is None else axes[0]
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:

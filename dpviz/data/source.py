@@ -64,8 +64,8 @@ def is_nameless(named: str) -> bool:
 def store_origin(address: str, inner: str) -> Origin:
     """Origin of an ``address`` as typed; ``inner`` is its path in the file system of the store.
 
-    Options of the store, and who asks, are no part of it. It is the same for all spellings of an
-    address, and may be for different places: these then share a budget, which is the safe side.
+    It is the same for all spellings of an address, options and askers, and may be for different
+    places: these then share a budget, which is the safe side.
     """
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS
 from dpviz.base.numbers import counted
-from dpviz.data.dataset import position_of
+from dpviz.data.dataset import position_of, positions_of
 from dpviz.data.engine.tables import Part
 from dpviz.data.geographic import check_bounds
 from dpviz.data.listing import ENDINGS, PARQUET, mark_of, no_traceback, opened, paths_of
@@ -65,35 +65,17 @@ Where: TypeAlias = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stored:
-    """Records in parts, read anew by every pass.
+    """Records in parts, read anew by every pass."""
 
-    Parameters
-    ----------
-    name, columns
-        What to call the data on the screen, and the chosen columns, one per axis.
-    parts
-        Where the records are, in the order in which sums are added.
-    domain
-        Public bounds, if somebody declared them.
-    dropped, notes
-        Rows left out before there were parts, and sentences about what was done so far.
-    unit
-        Column of the persons of whom each has few records, if they were capped.
-    origins
-        Files, and their folder, that are read.
-    aside
-        Columns left aside, where nobody has named the chosen ones.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    parts: tuple[Part, ...]
-    domain: Domain | None = None
-    dropped: int = 0
-    notes: tuple[str, ...] = ()
-    unit: str | None = None
-    origins: tuple[Origin, ...] = ()
-    aside: tuple[str, ...] | None = None
+    name: str  # for the screen
+    columns: tuple[str, ...]  # the chosen ones, one per axis
+    parts: tuple[Part, ...]  # in the order in which sums are added
+    domain: Domain | None = None  # public bounds, if somebody declared them
+    dropped: int = 0  # rows left out before there were parts
+    notes: tuple[str, ...] = ()  # sentences about what was done so far
+    unit: str | None = None  # column of persons, if the records of each were capped
+    origins: tuple[Origin, ...] = ()  # files, and their folder, that are read
+    aside: tuple[str, ...] | None = None  # columns left aside where nobody named the chosen ones
 
     @property
     def ndim(self) -> int:
@@ -200,18 +182,14 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file as it was when it was opened, by a path that is the same on every machine that reads.
-
-    ``names`` are all its columns, ``columns`` the chosen ones, and ``mark`` its size and the time
-    of its last change. Of text, what can't be read counts as missing if it is to be left out.
-    """
+    """A file as it was when it was opened, by a path that is the same on all machines."""
 
     path: str
-    columns: tuple[str, ...]
-    mark: tuple[int, int]
-    names: tuple[str, ...]
+    columns: tuple[str, ...]  # the chosen ones
+    mark: tuple[int, int]  # size, and time of the last change
+    names: tuple[str, ...]  # of all columns
     rows_at_most: int
-    leave_out: bool = False
+    leave_out: bool = False  # whether what can't be read counts as missing in text
 
     @property
     def title(self) -> str:
@@ -268,15 +246,11 @@ class ParquetPart(FilePart):
 
 @dataclass(frozen=True, kw_only=True)
 class TextPart(FilePart):
-    """A text file, parsed block by block.
+    """A text file, parsed block by block."""
 
-    ``form`` is how its rows are written, from the line of the first record on; ``readings`` has for
-    each column the style of its numbers, and whether they are tidied before.
-    """
-
-    form: Form
+    form: Form  # from the line of the first record on
     encoding: str
-    readings: tuple[tuple[Style, bool], ...]
+    readings: tuple[tuple[Style, bool], ...]  # of numbers in each column, and if tidied before
     missing: tuple[str, ...] = ()
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
@@ -385,14 +359,12 @@ def _of_files(
     owner = None if unit is None else known[position_of(unit, known, paths[0])]
     default = [one for one in numeric if one in known and one != owner]
     wanted = default if columns is None else columns
-    names = tuple(known[position_of(one, known, paths[0])] for one in wanted)
+    names = tuple(known[axis] for axis in positions_of(wanted, known, paths[0]))
     if not names:
         raise InputError(
             f"{shown(paths[0], 120)} has no column of numbers: name the columns to read, or give "
             "another file."
         )
-    if len(set(names)) != len(names):
-        raise InputError(f"columns = {listed(names)}: name each column once.")
     parts: list[Part] = []
     for path, (some, numbers) in zip(paths, found, strict=True):
         lacking = [one for one in names if one not in some[0].names]
@@ -418,10 +390,7 @@ def _of_files(
 def _opened_parts(
     path: str, options: Options | None, known: _Known
 ) -> tuple[Sequence[ParquetPart | TextPart], tuple[str, ...] | None]:
-    """Parts of a file, in the order of its rows, and the names of columns that may hold numbers.
-
-    The latter are None for a text without rows.
-    """
+    """Parts of a file, and names of its columns of numbers; None for a text without rows."""
     if FORMATS.get(Path(path).suffix.lower(), "text") not in ("text", "parquet"):
         raise InputError(
             f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
@@ -474,7 +443,6 @@ def _opened_text(
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
-    from dpviz.data.explore.tables import degrees_of
     from dpviz.data.explore.text import decoded, encoding_of, form_of, rows_of
     from dpviz.data.reading.table import unique_names
 
@@ -497,13 +465,7 @@ def _opened_text(
     form = form_of(text, title, options)
     rows, heading = headed(rows_of(text, form), options)
     names = tuple(unique_names(heading.names))
-    cells = ArrowCells(
-        rows.columns,
-        numbers=rows.numbers,
-        missing=options.missing,
-        commas=rows.commas,
-        degrees=degrees_of(names),
-    )
+    cells = ArrowCells(rows, names, options.missing)
     kinds = dict(zip(names, map(cells.kind, range(len(names))), strict=True))
     if unclear := [name for name, kind in kinds.items() if kind == "unclear"]:
         raise InputError(
@@ -525,14 +487,11 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Tell whether all cells in columns of numbers are numbers as in a known text.
-
-    Then they need no closer look. Numbers with other marks get one: these may mean something else.
-    """
+    """Tell whether all cells in columns of numbers are numbers, with points, as in a known text."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])
-    if {*floats.values()} != {"."}:
+    if {*floats.values()} != {"."}:  # other marks may mean something else in another text
         return False
     batches = list(parsed([newlines(text)], part.form, [*floats], floats))
     return not any(one.wrong for one in batches) and all(
@@ -591,16 +550,13 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass.
-
-    ``axes`` are the chosen columns by position; ``passes`` is None where there may be any number.
-    """
+    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]
-    axes: list[int]
+    axes: list[int]  # the chosen columns by position
     ndim: int
-    passes: int | None
+    passes: int | None  # None where there may be any number
     _begun: int = field(default=0, init=False)
 
     def rows(self) -> Iterator[Floats]:
@@ -636,7 +592,7 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
         raise InputError(f"{shown(name)} has no array: give at least one.")
     ndim = _points(arrays[0], name).shape[1]
     known = tuple(f"column {axis + 1}" for axis in range(ndim))
-    axes = [position_of(one, known, name) for one in (known if columns is None else columns)]
+    axes = positions_of(known if columns is None else columns, known, name)
     titles = [f"array {number:,} of {name}" for number in range(1, len(arrays) + 1)]
     parts: list[Part] = [
         ArrayPart(title, _chosen(_points(one, title, ndim), axes))

@@ -40,15 +40,12 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """Names (empty where there is none), and how many of the first rows are no records.
+    """Names of the columns, and the rows above the first record."""
 
-    They are ``given`` where a row, or the format, holds them; notes say what was taken for what.
-    """
-
-    names: list[str]
-    above: int
-    given: bool
-    notes: tuple[str, ...] = ()
+    names: list[str]  # empty where there is none
+    above: int  # how many of the first rows are no records
+    given: bool  # whether a row, or the format, holds the names
+    notes: tuple[str, ...] = ()  # on what was taken for what
 
 
 def kind_of(cell: str) -> str:
@@ -68,10 +65,9 @@ def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
     sample = _sample(rows.columns)
     if rows.names is not None or options.header is False or not sample:
         given = rows.names is not None
-        heading = Heading(names=rows.names or [""] * len(rows.columns), above=0, given=given)
-        if given and sample:
-            units = int(len(sample) > 1 and _are_units(sample[0], _column_kinds(sample)))
-            heading = replace(heading, above=units, notes=_said_units(sample[:units]))
+        names = rows.names or [""] * len(rows.columns)
+        units = int(given and len(sample) > 1 and _are_units(sample[0], _column_kinds(sample)))
+        heading = Heading(names=names, above=units, given=given, notes=_said_units(sample[:units]))
     else:
         heading = _heading(sample, sure=options.header is True)
     start = heading.above
@@ -200,10 +196,8 @@ def _are_units(row: list[str], kinds: list[str]) -> bool:
 
 
 def _said_units(rows: list[list[str]]) -> tuple[str, ...]:
-    if not rows:
-        return ()
     cells = listed([cell for row in rows for cell in row if cell.strip()], 60)
-    return (f"A line of units below the names is skipped: {cells}.",)
+    return (f"A line of units below the names is skipped: {cells}.",) if rows else ()
 
 
 def _no_records(

@@ -25,6 +25,7 @@ from dpviz.data.explore.places import is_degrees
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import decoded
 from dpviz.data.reading.cells import MAX_COLUMNS, check_width
+from dpviz.data.reading.files import File
 from dpviz.data.reading.unread import FEW, NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
@@ -65,16 +66,10 @@ SEVERAL = "Points of MultiPoint features are rows by themselves."
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."
 
 
-def read_objects(data: bytes, name: str, options: Options) -> Rows:
-    """Read records of JSON or GeoJSON.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON, or holds neither records nor columns.
-    """
-    data, notes = decoded(data, name, options.encoding)
-    text = _Text(data.decode(errors="replace"), name)
+def read_objects(file: File, options: Options) -> Rows:
+    """Read JSON or GeoJSON; InputError if it is none, or holds neither records nor columns."""
+    data, notes = decoded(file.data, file.name, options.encoding)
+    text = _Text(data.decode(errors="replace"), file.name)
     del data  # the text takes its place in memory
     lines = filter(None, (one[0].strip(" \t\x1e,") for one in re.finditer(r"[^\n]+", text.all)))
     first = list(islice(lines, 2))
@@ -124,10 +119,17 @@ class _Text:
                 f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists of "
                 "one length, or a list that holds an object for each record."
             )
-        tables = sorted(
-            self._tables.values(), key=lambda one: (one.rank >= 0, one.number, one.rank)
-        )
-        return tables[-1] if tables else alone
+        sizes = {
+            place: (one.rank >= 0, one.number, one.rank) for place, one in self._tables.items()
+        }
+        if not sizes:
+            return alone
+        *others, largest = sorted(sizes, key=sizes.__getitem__)
+        found = self._tables[largest]
+        if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
+            what = f"The table {listed([largest.strip('/')])} is read"
+            found.notes += (f"{what}, and left out are others as large: {listed(alike)}.",)
+        return found
 
     def next(self) -> str:
         """The next sign that is no white space; nothing at the end."""
@@ -293,7 +295,7 @@ class _Records:
         #: Number of cells of most lists, and of others; of lists of numbers, by their names.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
-        self._notes: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
         """Take columns of one length; others are gone."""
@@ -306,7 +308,7 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self._notes = (f"Left out, for they have another length: {listed(gone)}.",)
+            self.notes = (f"Left out, for they have another length: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
         """Add some."""
@@ -378,7 +380,7 @@ class _Records:
         """All columns, unless what is left out is not little."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
-        notes += self._notes + ((SEVERAL,) if self._several else ())
+        notes += self.notes + ((SEVERAL,) if self._several else ())
         if self.left:
             first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
             if not kept or self._unread > FEW * kept:

@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import listed, shown
 from dpviz.base.numbers import counted
+from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells
 from dpviz.data.reading.kinds import holds_text
-from dpviz.data.reading.proposal import PAIRS, words_of
 
 Floats = NDArray[np.float64]
 
 #: First cells that tell what a column holds, and the share of them that has to.
 _LOOKED_AT, _MOSTLY = 500, 0.8
-
-#: Words of longitude and latitude.
-LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
 #: Longer cells are no places, but those of GeoJSON or WKB may be.
 _LONG = 200
@@ -172,15 +169,10 @@ def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
     """Coordinates (n, 2) of shapes, NaN of those that are no single point."""
     import shapely
 
-    kinds = shapely.get_type_id(shapes)
-    single = (kinds == 4) & (shapely.get_num_geometries(shapes) == 1)
-    if single.any():
-        shapes = shapes.copy()
-        shapes[single] = shapely.get_geometry(shapes[single], 0)
-        kinds = shapely.get_type_id(shapes)
     points = np.full((len(shapes), 2), np.nan)
-    there = (kinds == 0) & ~shapely.is_empty(shapes)
-    points[there] = shapely.get_coordinates(shapes[there])
+    may_be = np.isin(shapely.get_type_id(shapes), (0, 4)) & ~shapely.is_empty(shapes)
+    single = may_be & (shapely.get_num_geometries(shapes) == 1)
+    points[single] = shapely.get_coordinates(shapes[single])
     return points
 
 

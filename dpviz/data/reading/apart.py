@@ -110,8 +110,7 @@ class _Reader:
     def ask(self, question: Sequence[Any]) -> tuple[Any, Arrays]:
         """Return an answer, plain values and arrays, and report progress meanwhile.
 
-        Any exception but an InputError, with the reader's sentence, and Cancelled means that it
-        has ended, by itself or at a limit, or has said nonsense.
+        Any exception but InputError and Cancelled means that it has ended, or has said nonsense.
         """
         clock = _later(PATIENCE, self.kill)
         try:
@@ -242,10 +241,7 @@ def stored(data: NDArray[Any]) -> tuple[list[pa.ChunkedArray], list[str]]:
 
 
 class Upload:
-    """A file whose content only a process of its own looks at.
-
-    It has ``size`` bytes, which ``data`` returns; of ``most`` bytes at most it is read.
-    """
+    """A file of ``size`` bytes, ``most`` at most, that only a process of its own looks at."""
 
     def __init__(
         self, name: str, size: int, data: Callable[[], bytes | memoryview], most: int

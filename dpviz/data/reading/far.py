@@ -45,14 +45,13 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
     """Box of round numbers around all points (n, d) but a few far ones; None where none are far.
 
-    Far are: a longitude beyond 360 or latitude beyond 90, by the names of the columns, or both 0
-    where no other is near; nines such as -9999 far from all other numbers, which stand for no
-    value; and at most 20 rows, and 1% of all (or 3), without which a column's range is less than a
-    twentieth.
+    Far are impossible degrees, by the names of the columns, or both 0 where no other is near; nines
+    such as -9999 far from all other numbers; and at most 20 rows, and 1% of all (or 3), without
+    which a column's range is less than a twentieth.
     """
     if len(points) < _ROWS:
         return None
-    degrees = _degrees(columns)
+    degrees = degrees_of(columns)
     keep = np.ones(len(points), dtype=bool)
     for axis, most in degrees.items():
         keep &= np.abs(points[:, axis]) <= most
@@ -85,7 +84,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
     """Sentences on a number that many rows hold in place of a longitude or latitude."""
     said = []
-    for axis, most in sorted(_degrees(columns).items()):
+    for axis, most in sorted(degrees_of(columns).items()):
         beyond = np.abs(points[:, axis]) > most
         values, many = np.unique(points[beyond, axis], return_counts=True)
         if len(many) and many.max() > max(FEW * len(points), 1):
@@ -105,7 +104,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     They do where all are beyond 90 degrees, on both sides, and more than half of the Earth lies
     empty between them: one turn more for those in the west brings all together.
     """
-    degrees = _degrees(columns)
+    degrees = degrees_of(columns)
     if not degrees:
         return None
     lon, lat = degrees
@@ -121,7 +120,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
 
 def longitude(columns: Sequence[str]) -> int | None:
     """Position of the longitude where two columns are longitude and latitude; else None."""
-    return next(iter(_degrees(columns)), None)
+    return next(iter(degrees_of(columns)), None)
 
 
 def turned(values: Floats) -> Floats:
@@ -137,7 +136,7 @@ def turned_sentence(column: str) -> str:
     )
 
 
-def _degrees(columns: Sequence[str]) -> dict[int, float]:
+def degrees_of(columns: Sequence[str]) -> dict[int, float]:
     """Largest value by the positions of longitude and latitude where two columns are these."""
     # Of thousands of columns few have such words.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpviz.base.errors import InputError
 from dpviz.data.explore.objects import _Text, read_objects
 from dpviz.data.explore.rows import Options
+from dpviz.data.reading.files import File
 from tests.support.tiers import daily
 
 RECORDS = [
@@ -29,9 +30,8 @@ FEATURE = {"type": "Feature", "geometry": POINT, "properties": {"a": 1}}
 
 
 def read(data, name="t.json", **options):
-    return read_objects(
-        data if isinstance(data, bytes) else data.encode(), name, Options(**options)
-    )
+    data = data if isinstance(data, bytes) else data.encode()
+    return read_objects(File(name, "json", data, None), Options(**options))
 
 
 def collection(*features, **members) -> str:
@@ -313,6 +313,14 @@ def test_rows_of_another_length_are_named():
         "row 13: 3 cells where most have 2", "row 14: 0 cells where most have 2",
     ]  # fmt: skip
     assert rows.numbers()[11:13].tolist() == [12, 15]
+
+
+def test_the_other_of_two_tables_of_one_size_is_named():
+    both = {"one": RECORDS, "other": RECORDS[::-1], "few": RECORDS[:2]}
+    rows = read(json.dumps(both))
+    assert rows.notes == ('The table "other" is read, and left out are others as large: "one".',)
+    assert values(rows)["id"] == [3, 2, 1]
+    assert not read(json.dumps({"one": RECORDS, "few": RECORDS[:2]})).notes
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), SCALARS, min_size=1), min_size=1),
