@@ -153,7 +153,7 @@ def test_what_tells_families_apart_is_seen():
 #: what is about some of them (scenarios of the audit, papers, figures, stages of the game).
 NAMING = (
     "dpviz/*/methods/*", "dpviz/*/parameters.py", "dpviz/*/estimators.py",
-    "dpviz/audit/scenarios.py", "dpviz/audit/steps.py", "dpviz/papers/*",
+    "dpviz/audit/scenarios.py", "dpviz/papers/*",
     "dpviz/experiments/presets.py", "dpviz/experiments/illustrations.py",
     "dpviz/teaching/game/rules.py",
 )  # fmt: skip
