@@ -28,7 +28,7 @@ import pandas as pd
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts, summarised, write
+from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts
 from dpviz.experiments.journal import Scores, Store
 from dpviz.experiments.sweep import Plan, Subject, run_sweeps
 from dpviz.families import FAMILIES
@@ -45,6 +45,7 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth
 from tests.benchmarks.bench_peers import PEERS, answers
 from tests.benchmarks.sets import SETS, BenchSet, MissingError, folder
+from tests.support.benchmark import summarised, write
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 

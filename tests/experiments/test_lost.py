@@ -5,10 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpviz.experiments.benchmark import KEYS, SetFacts, benchmark, summarised
+from dpviz.experiments.benchmark import KEYS, SetFacts, benchmark
 from dpviz.experiments.lost import COLUMNS, REASONS, lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from tests.benchmarks.sets import SETS
+from tests.support.benchmark import summarised
 
 CELLS = {
     # Lost to a method, at one epsilon alone.
