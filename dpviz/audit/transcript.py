@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
 from dpviz.privacy.ledger import Composition, Neighbours
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k_norm
-from dpviz.privacy.noise_source import NoiseSource
-
-Floats = NDArray[np.float64]
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
+from dpviz.privacy.noise_source import Floats, NoiseSource
 
 #: Scale at which two-sided geometric noise is 0 but for one in e^1000.
 _NO_NOISE = 1e-3
@@ -131,7 +129,7 @@ class Replay(_Built):
     def laplace(
         self,
         step: str,
-        values: NDArray[np.number] | float,
+        values: Numbers,
         *,
         sensitivity: float,
         epsilon: float,
@@ -182,7 +180,7 @@ class Replay(_Built):
         return answer
 
     def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], numbers: NDArray[np.number] | float
+        self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
         """Return the answers, in some values finer releases and the noisy numbers beside them."""
         last = len(gradual.levels) - 1
