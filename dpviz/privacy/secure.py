@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: Unit of k-means: a power of 2, so that the conversion to integers and back is exact.
 LATTICE = 2.0**-20
 
-#: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
+#: Number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
 
 #: Names of the K-norm noise of a release, and of the noise of nested releases.
@@ -276,14 +276,7 @@ class SecureAccountant(Accountant):
         return int(possible[measurement(whole)])
 
     def interval(
-        self,
-        step: str,
-        edges: Floats,
-        scores: Floats,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        spacing: float | None = None,
+        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
         """Permute and flip over evenly spaced points of a line.
 
@@ -294,16 +287,13 @@ class SecureAccountant(Accountant):
         edges
             The first and the last must be public. The others may be true values: candidates do
             not depend on them.
-        spacing
-            Public distance of the candidates; None, or a distance with too many candidates,
-            takes the smallest distance with at most ``CANDIDATES`` of them.
 
         Returns
         -------
         index, value
             The interval (private: it reveals the rank in the true data) and the candidate.
         """
-        candidates = on_line(float(edges[0]), float(edges[-1]), spacing)
+        candidates = on_line(float(edges[0]), float(edges[-1]))
         # Interval i is above edge i, up to and including edge i + 1.
         intervals = np.clip(np.searchsorted(edges, candidates) - 1, 0, len(scores) - 1)
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
@@ -424,19 +414,12 @@ def on_lattice(points: Floats) -> Floats:
     return cut
 
 
-def on_line(low: float, high: float, spacing: float | None = None) -> Floats:
-    """Candidates low + spacing, low + 2 spacing, ... up to high, at least 1 of them.
-
-    At most ``CANDIDATES``: a finer spacing uses only every second, third, ... candidate.
-    """
+def on_line(low: float, high: float) -> Floats:
+    """``CANDIDATES`` evenly spaced numbers above low, up to high."""
     if not (math.isfinite(high - low) and high > low):
         raise InputError(f"candidates = {low:g} to {high:g}: give a lower and a higher end.")
-    if spacing is None:
-        spacing = (high - low) / CANDIDATES
-    # The small addend prevents rounding from losing the upper end.
-    steps = max(int((high - low) / spacing + 1e-6), 1)
-    stride = math.ceil(steps / CANDIDATES)
-    places = low + spacing * stride * np.arange(1, steps // stride + 1)
+    places = low + (high - low) / CANDIDATES * np.arange(1, CANDIDATES + 1)
+    # Rounding must not pass the upper end.
     return np.asarray(np.minimum(places, high))
 
 

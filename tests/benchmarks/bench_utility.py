@@ -30,7 +30,7 @@ from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
 from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts
 from dpviz.experiments.journal import Scores, Store
-from dpviz.experiments.sweep import Plan, Subject, run_sweeps
+from dpviz.experiments.sweep import Plan, Subject, run_sweep
 from dpviz.families import FAMILIES
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -167,7 +167,7 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
         ]  # fmt: skip
         # A table each: methods may join later, and one may have fewer draws than another.
         out = wanted.out / f"{family}-{one.name}-{method}-{variant}.parquet"
-        table = run_sweeps(plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
+        table = run_sweep(*plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
         drawn += len(table)
         notes += table.attrs["notes"]
     say(f"{family} {one.name}: {drawn:,} rows in {time.perf_counter() - start:.1f} s")
