@@ -27,23 +27,18 @@ class NoiseSource(Protocol):
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Lap(scale) draws of the given shape."""
-        ...
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Independent uniform draws from [0, 1)."""
-        ...
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Gumbel draws of mean 0.577 * scale."""
-        ...
 
     def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Rows of :func:`unit_k_norm`, times ``scale``."""
-        ...
 
     def generator(self, step: str) -> np.random.Generator:
         """Randomness for public choices and for what each record draws for itself."""
-        ...
 
 
 class Silenced:
