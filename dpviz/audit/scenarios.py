@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -169,24 +168,28 @@ class _Entry:
     steps: str = "*"
     factor: float = 1.0
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """Fields of a scenario, but for method, variant and description."""
+    def scenario(self, method: str, variant: VariantName, *, mistake: bool = False) -> Scenario:
+        """Build the scenario of a method and variant."""
         pair = getattr(data, self.pair)
         noise = partial(RunNoise, public=self.public) if self.public else RunNoise
-        return {
-            "name": self.name,
-            "pair": partial(pair, **self.of) if self.of else pair,
-            "groups": tuple(one for group in self.groups for one in _RELEASES.get(group, (group,))),
-            "runs": self.runs,
-            "options": self.options,
-            "relation": self.relation,
-            "bug": None if self.factor == 1 else Bug(self.steps, self.factor),
-            "run": None if self.run is None else getattr(planted, self.run),
+        without, joined = self.sides
+        return Scenario(
+            name=self.name,
+            method=method,
+            variant=variant,
+            description=f"Planted: {self.description}." if mistake else self.description,
+            pair=partial(pair, **self.of) if self.of else pair,
+            groups=tuple(one for group in self.groups for one in _RELEASES.get(group, (group,))),
+            runs=self.runs,
+            options=self.options,
+            relation=self.relation,
+            planted=mistake,
+            bug=None if self.factor == 1 else Bug(self.steps, self.factor),
+            run=None if self.run is None else getattr(planted, self.run),
             # Who knows the seed knows the noise.
-            "noise": SeededNoise if self.run == "known_seed" else noise,
-            "sides": tuple(self.sides),
-        }
+            noise=SeededNoise if self.run == "known_seed" else noise,
+            sides=(without, joined),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,45 +203,34 @@ class _File:
 _FILE: _File = read_table_file(Path(__file__).with_suffix(".toml"), _File)
 
 
-def _designed() -> Iterator[Scenario]:
-    for entry in _FILE.designed:
-        for method, variant in product(entry.methods, entry.variants):
-            own = entry.published if variant == "published" else entry.sound
-            yield Scenario(
-                method=method,
-                variant=variant,
-                description=entry.description,
-                **replace(entry, **own).fields,
-            )
+_DESIGNED = tuple(
+    replace(entry, **getattr(entry, variant)).scenario(method, variant)
+    for entry in _FILE.designed
+    for method in entry.methods
+    for variant in entry.variants
+)
 
+#: Methods without a designed scenario get the simplest one.
+_PLAIN = tuple(
+    Scenario(
+        name="first-record",
+        method=method,
+        variant=variant,
+        description="There is nobody; one person joins.",
+        pair=partial(data.first_of_all, method),
+        groups=(scores.LIKELIHOOD,),
+        runs=10_000,
+    )
+    for method in sorted(
+        {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
+    )
+    for variant in _VARIANTS
+)
 
-def _plain(designed: tuple[Scenario, ...]) -> Iterator[Scenario]:
-    """Methods without a designed scenario get the simplest one."""
-    spending = {name for name, card in CARDS.items() if card.spends}
-    for method in sorted(spending - {one.method for one in designed}):
-        for variant in _VARIANTS:
-            yield Scenario(
-                name="first-record",
-                method=method,
-                variant=variant,
-                description="There is nobody; one person joins.",
-                pair=partial(data.first_of_all, method),
-                groups=(scores.LIKELIHOOD,),
-                runs=10_000,
-            )
+_PLANTED = tuple(
+    entry.scenario(method, "sound", mistake=True)
+    for entry in _FILE.planted
+    for method in entry.methods
+)
 
-
-def _planted() -> Iterator[Scenario]:
-    for entry in _FILE.planted:
-        for method in entry.methods:
-            yield Scenario(
-                method=method,
-                variant="sound",
-                description=f"Planted: {entry.description}.",
-                planted=True,
-                **entry.fields,
-            )
-
-
-_DESIGNED = tuple(_designed())
-_SCENARIOS = (*_DESIGNED, *_plain(_DESIGNED), *_planted())
+_SCENARIOS = (*_DESIGNED, *_PLAIN, *_PLANTED)
