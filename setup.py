@@ -32,7 +32,7 @@ setup(
     package_data={
         "dpviz": ["py.typed"],
         "dpviz.app": [".streamlit/config.toml"],
-        "dpviz.audit": ["*.json"],
+        "dpviz.audit": ["*.json", "*.toml"],
         "dpviz.commands": ["*.toml"],
         "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.docs": ["*.css", "*.j2", "*.js", "*.toml", "pages/*", "methods/*.md"],

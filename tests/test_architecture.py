@@ -150,11 +150,10 @@ def test_what_tells_families_apart_is_seen():
 
 
 #: Where methods are named: their files, the tables of their parameters and their estimators, and
-#: what is about some of them (scenarios of the audit, papers, figures, stages of the game).
+#: what is about some of them (papers, figures, stages of the game).
 NAMING = (
     "dpviz/*/methods/*", "dpviz/*/parameters.py", "dpviz/*/estimators.py",
-    "dpviz/audit/scenarios.py", "dpviz/audit/steps.py", "dpviz/papers/*",
-    "dpviz/experiments/presets.py", "dpviz/experiments/illustrations.py",
+    "dpviz/papers/*", "dpviz/experiments/presets.py", "dpviz/experiments/illustrations.py",
     "dpviz/teaching/game/rules.py",
 )  # fmt: skip
 

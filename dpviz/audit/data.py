@@ -145,11 +145,12 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 # -- points on a grid --------------------------------------------------------------------
 
 
-def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
+def far_point(claim: float, *, declared: bool = True) -> Sources:
     """500 points in [0, 0.1]^2 and one at (1, 1), on 16 x 16 cells of a domain.
 
-    If ``domain`` is None, it is the range of the points, from the smallest to the largest value.
+    If it is not declared, it is the range of the points, from the smallest to the largest value.
     """
+    domain = UNIT_SQUARE if declared else None
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
     one, other = (
         Source.build(Dataset(name="audit", points=some), 16, domain)

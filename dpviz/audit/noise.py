@@ -5,9 +5,8 @@ from __future__ import annotations
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpviz.privacy.noise_source import unit_k_norm
+from dpviz.privacy.noise_source import Floats, unit_k_norm
 
 
 class RunNoise:
@@ -29,21 +28,19 @@ class RunNoise:
         self.public = public
         self._stream = np.random.default_rng(self._key)
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Lap(scale) draws."""
         return self._stream.laplace(scale=scale, size=shape)
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Independent uniform draws from [0, 1)."""
         return self._stream.random(shape)
 
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Gumbel draws."""
         return self._stream.gumbel(scale=scale, size=shape)
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Independent rows of K-norm noise."""
         return scale * unit_k_norm(self._stream, shape, ball)
 

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.families import family_of
-from dpviz.privacy.mechanisms import Accountant, Gradual
+from dpviz.privacy.mechanisms import Accountant, Gradual, Numbers
+from dpviz.privacy.noise_source import Floats
 from dpviz.wavecluster.methods import privqt, privthr
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, density_threshold
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Numbers = NDArray[np.number] | float
 
 #: Half of the noise, and almost none: a noise distribution cannot have the scale 0.
 HALF, NONE = 0.5, 1e-9

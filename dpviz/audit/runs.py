@@ -15,14 +15,7 @@ from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
-from dpviz.audit.transcript import (
-    Call,
-    Recorder,
-    Replay,
-    TranscriptEnd,
-    Until,
-    log_likelihood,
-)
+from dpviz.audit.transcript import Recorder, Replay, TranscriptEnd, log_likelihood
 from dpviz.base.display import Displayed
 from dpviz.base.errors import InputError, check_number, is_whole
 from dpviz.base.numbers import readable
@@ -210,14 +203,14 @@ class ScenarioRuns:
 
     def __init__(self, scenario: Scenario, claim: float) -> None:
         self.names: list[str] = []
-        self._scenario = scenario
-        self._config: Any = scenario.config(claim)
-        self._pair = scenario.pair(claim)
-        self._run = scenario.run or family_of(scenario.method).run
+        self.scenario = scenario
+        self.config: Any = scenario.config(claim)
+        self.pair = scenario.pair(claim)
+        self.run = scenario.run or family_of(scenario.method).run
 
     def scores(self, side: int, seed: int, number: int) -> Floats:
         """Scores of one run on the first (0) or second (1) data set, shape (scores,)."""
-        groups = self._scenario.groups
+        groups = self.scenario.groups
         run, recorder = self.record(side, seed, number)
         self.names = self.names or names(run, groups)
         found = row(run, groups)
@@ -225,7 +218,7 @@ class ScenarioRuns:
 
     def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
         """Run once and record the answers; the run is None if only answers are scored."""
-        scenario, config = self._scenario, self._config
+        scenario, config = self.scenario, self.config
         recorder = Recorder(
             scenario.noise(seed, side, number),
             config.epsilon,
@@ -234,44 +227,20 @@ class ScenarioRuns:
             answers_only=scenario.groups == (LIKELIHOOD,),
         )
         with suppress(TranscriptEnd):
-            return self._run(self._pair[side], config, recorder), recorder
+            return self.run(self.pair[side], config, recorder), recorder
         return None, recorder
-
-    def calls(self, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
-        """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
-
-        None where this run has no such step, or it is a part of nested releases.
-        """
-        answers = self.record(0, seed, number)[1].answers
-        for end in range(len(answers)):
-            found = []
-            for data in self._pair:
-                until = Until(
-                    answers[:end],
-                    self._scenario.noise(seed, 0, number),
-                    self._config.epsilon,
-                    self._config.neighbours,
-                )
-                with suppress(TranscriptEnd):
-                    self._run(data, self._config, until)
-                if until.call is not None and until.call.step == step:
-                    found.append(until.call)
-            if found:
-                without, joined = found
-                return without, joined
-        return None
 
     def ratio(self, side: int, recorder: Recorder) -> float:
         """Log-likelihood ratio of the answers of a run on one side: second data set over first."""
-        known = (recorder.noise, recorder.budget, recorder.neighbours, self._scenario.bug)
+        known = (recorder.noise, recorder.budget, recorder.neighbours, self.scenario.bug)
 
         def on(data: Any) -> float:
             replay = Replay(recorder.answers, *known)
-            return log_likelihood(partial(self._run, data, self._config), replay)
+            return log_likelihood(partial(self.run, data, self.config), replay)
 
         # Answers that the other data set cannot give decide; its own can give them.
-        other = on(self._pair[1 - side])
-        loss = np.inf if other == -np.inf else on(self._pair[side]) - other
+        other = on(self.pair[1 - side])
+        loss = np.inf if other == -np.inf else on(self.pair[side]) - other
         return float(loss if side else -loss)
 
 

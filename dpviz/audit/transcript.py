@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -19,10 +18,8 @@ from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
 from dpviz.privacy.ledger import Composition, Neighbours
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k_norm
-from dpviz.privacy.noise_source import NoiseSource
-
-Floats = NDArray[np.float64]
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
+from dpviz.privacy.noise_source import Floats, NoiseSource
 
 #: Scale at which two-sided geometric noise is 0 but for one in e^1000.
 _NO_NOISE = 1e-3
@@ -85,7 +82,7 @@ class Recorder(_Built):
 
 
 #: What is recorded of what a mechanism returns.
-_ANSWERS: dict[str, Callable[[Any], Any]] = {
+ANSWERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("laplace", "laplace_disjoint", "finer", "split", "k_norm", "choose"), lambda found: found
     ),
@@ -95,7 +92,7 @@ _ANSWERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _recording(name: str) -> Callable[..., Any]:
-    mechanism, answer = getattr(_Built, name), _ANSWERS[name]
+    mechanism, answer = getattr(_Built, name), ANSWERS[name]
 
     @wraps(mechanism)
     def record(recorder: Recorder, *given: Any, **named: Any) -> Any:
@@ -106,7 +103,7 @@ def _recording(name: str) -> Callable[..., Any]:
     return record
 
 
-for _name in _ANSWERS:
+for _name in ANSWERS:
     setattr(Recorder, _name, _recording(_name))
 
 
@@ -132,7 +129,7 @@ class Replay(_Built):
     def laplace(
         self,
         step: str,
-        values: NDArray[np.number] | float,
+        values: Numbers,
         *,
         sensitivity: float,
         epsilon: float,
@@ -183,7 +180,7 @@ class Replay(_Built):
         return answer
 
     def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], numbers: NDArray[np.number] | float
+        self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
         """Return the answers, in some values finer releases and the noisy numbers beside them."""
         last = len(gradual.levels) - 1
@@ -260,58 +257,6 @@ class Replay(_Built):
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """One use of a mechanism: its name, and all that it was handed."""
-
-    name: str
-    given: tuple[Any, ...]
-    named: dict[str, Any]
-
-    @property
-    def step(self) -> str:
-        """Step that pays for it."""
-        return str(self.given[0])
-
-    def run(self, accountant: Accountant) -> Any:
-        """Use the mechanism once more, alone."""
-        return getattr(accountant, self.name)(*self.given, **self.named)
-
-
-class Until(Replay):
-    """Accountant that returns answers of another run, and ends the method before the next one.
-
-    ``call`` is then the mechanism that would have given it. Nested releases ask for an answer in
-    several calls, none of which costs its own share alone: none of them is kept.
-    """
-
-    call: Call | None = None
-
-    def _reach(self, call: Call | None) -> None:
-        """End at the first call without an answer."""
-        if not self._remaining:
-            self.call = call
-            raise TranscriptEnd
-
-    def _add(self, log: float) -> None:
-        """Go on after the last answer: the next call is what is asked for."""
-
-
-def _stopping(name: str) -> Callable[..., Any]:
-    mechanism, nested = getattr(Replay, name), name in ("gradual", "finer", "split")
-
-    @wraps(mechanism)
-    def stop(until: Until, *given: Any, **named: Any) -> Any:
-        until._reach(None if nested else Call(name, given, named))
-        return mechanism(until, *given, **named)
-
-    return stop
-
-
-for _name in _ANSWERS:
-    setattr(Until, _name, _stopping(_name))
 
 
 class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error

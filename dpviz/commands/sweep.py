@@ -30,7 +30,7 @@ from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
 from dpviz.data.engine.tables import Engine
 from dpviz.data.stored import Stored
-from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweeps, settings_of
+from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweep, settings_of
 from dpviz.families import PARAMETERS, family_of
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import stored_domain
@@ -109,8 +109,8 @@ def check_out(out: str, what: str) -> None:
 def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.DataFrame:
     """Draw all rows of plans into one table; after Ctrl-C, explain how to continue."""
     try:
-        table = run_sweeps(
-            plans, jobs=given.jobs, out=out, resume=given.resume, progress=progress_line("draws")
+        table = run_sweep(
+            *plans, jobs=given.jobs, out=out, resume=given.resume, progress=progress_line("draws")
         )
     except KeyboardInterrupt:
         if sys.stderr.isatty():

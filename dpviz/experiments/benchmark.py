@@ -8,9 +8,8 @@ for k-means the best one that any search or any private run led to.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.base.replace import replacing
 from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS, score_of
-from dpviz.metrics.bands import band
 
 #: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")
@@ -204,25 +201,6 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["method", "made by", "guarantee", "note"])
 
 
-# -- figures of raw rows -----------------------------------------------------------------
-
-
-def summarised(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of raw rows: one row per draw, with the columns of ``KEYS`` and of ``SCORES``."""
-    found = []
-    for score in SCORES:
-        if score not in rows:
-            continue
-        for key, values in rows.dropna(subset=[score]).groupby(list(KEYS), sort=True)[score]:
-            numbers = {name: _short(one) for name, one in asdict(band(values)).items()}
-            found.append(
-                {**dict(zip(KEYS, key, strict=True)), "score": score, "draws": len(values)}
-                | numbers
-            )
-    names = [*KEYS, "score", "draws", "mean", "median", "low", "high"]
-    return pd.DataFrame(found, columns=names)
-
-
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that all methods have, and the number of these sets.
 
@@ -306,19 +284,15 @@ def _geometric(values: pd.Series) -> float:
     return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))
 
 
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
 # -- the file ----------------------------------------------------------------------------
 
-_SERIES = ("score", "data", "method", "variant")
-_NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
+SERIES = ("score", "data", "method", "variant")
+NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Stored:
-    """The file; a line of ``cells`` has ``_SERIES``, and lists of ``_NUMBERS``."""
+    """The file; a line of ``cells`` has ``SERIES``, and lists of ``NUMBERS``."""
 
     made: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
@@ -326,43 +300,16 @@ class _Stored:
     cells: tuple[Any, ...]
 
 
-def write(benchmark: Benchmark, path: Path = FILE) -> None:
-    """Write the figures: one line per set, and per score, set, method and variant."""
-    lines = [
-        {**dict(zip(_SERIES, key, strict=True)), **{name: part[name].tolist() for name in _NUMBERS}}
-        for key, part in benchmark.cells.groupby(list(_SERIES), sort=True)
-    ]
-    parts: dict[str, list[Any]] = {
-        "made": [benchmark.made],
-        "notes": list(benchmark.notes),
-        "sets": [asdict(one) for one in benchmark.sets.values()],
-        "cells": lines,
-    }
-    text = ",\n".join(
-        f'"{name}": [\n' + ",\n".join(_line(one) for one in entries) + "\n]"
-        for name, entries in parts.items()
-    )
-    with replacing(path) as file:
-        file.write(f"{{\n{text}\n}}\n".encode())
-
-
-def _line(entry: Any) -> str:
-    text = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("Infinity", "null")
-
-
 def read(path: Path = FILE) -> Benchmark:
-    """Read the figures; without a file there are none."""
-    if not path.exists():
-        return Benchmark(sets={}, cells=summarised(pd.DataFrame(columns=[*KEYS])))
+    """Read the figures."""
     found: _Stored = read_table_file(path, _Stored)
-    names = (*_SERIES, *_NUMBERS)
+    names = (*SERIES, *NUMBERS)
     rows = [
-        (*(line[name] for name in _SERIES), *numbers)
+        (*(line[name] for name in SERIES), *numbers)
         for line in found.cells
-        for numbers in zip(*(line[name] for name in _NUMBERS), strict=True)
+        for numbers in zip(*(line[name] for name in NUMBERS), strict=True)
     ]
-    cells = pd.DataFrame(rows, columns=names)[[*KEYS, "score", *_NUMBERS[1:]]]
+    cells = pd.DataFrame(rows, columns=names)[[*KEYS, "score", *NUMBERS[1:]]]
     values = ["mean", "median", "low", "high"]
     cells[values] = cells[values].astype(float).fillna(np.inf)
     return Benchmark(

@@ -73,9 +73,6 @@ def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.Dat
     return both[sign * both["own"] > sign * both["best"]][[*COLUMNS]].reset_index(drop=True)
 
 
-def reason_of(
-    family: str, one: SetFacts, reasons: Mapping[tuple[str, str], str] | None = None
-) -> str:
+def reason_of(family: str, one: SetFacts) -> str:
     """Why cells of a set are lost: the reason of the set, else that of its kind, else empty."""
-    known = REASONS if reasons is None else reasons
-    return known.get((family, one.name)) or known.get((family, one.kind), "")
+    return REASONS.get((family, one.name)) or REASONS.get((family, one.kind), "")

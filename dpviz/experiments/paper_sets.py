@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpviz.base.errors import InputError, shown
+from dpviz.base.tables import read_rows
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.apart import UploadedTable
 from dpviz.data.reading.table import Table
@@ -67,40 +69,5 @@ class PaperSet:
         return dataset.take(np.random.default_rng(0).permutation(dataset.n))
 
 
-_CHEN = "github.com/lchen10/DiffPrivWaveCluster"
-_SIPU = "cs.joensuu.fi/sipu/datasets"
-_UCI = "archive.ics.uci.edu"
-
-
-def _set(
-    title: str, records: int | tuple[int, ...], columns: int, source: str, **settings: Any
-) -> PaperSet:
-    return PaperSet(
-        name=title.lower(),
-        title=title,
-        records=records if isinstance(records, tuple) else (records,),
-        columns=columns,
-        source=source,
-        settings=settings,
-    )
-
-
-_ALL = (
-    _set("DS1", 30_000, 2, _CHEN, grid=64, density=0.58, clusters=15),
-    _set("DS2", 31_200, 2, _CHEN, grid=40, density=0.10, clusters=3),
-    _set("DS3", 31_520, 2, _CHEN, grid=36, density=0.23, clusters=5),
-    _set("S1", 5_000, 2, _SIPU, clusters=15),
-    _set("Tiger", 16_281, 2, "the authors alone; it is of census.gov", clusters=2),
-    _set("Gowalla", 107_021, 2, "the authors alone; it is of snap.stanford.edu", clusters=5),
-    # The paper prints a record more than the public file has.
-    _set("house8", (34_113, 34_112), 3, _SIPU, clusters=3),
-    _set("Unbalance", 6_500, 2, _SIPU, clusters=8),
-    # Of its columns three are numbers, as the paper says.
-    _set("ConfLongDemo", 164_860, 3, _UCI, clusters=11),
-    _set("Birch3", 100_000, 2, _SIPU, clusters=100),
-    _set("Blood", 748, 4, _UCI, clusters=2),
-    _set("Gamma", 19_020, 10, _UCI, clusters=2),
-)
-
 #: The papers' sets by name.
-PAPER_SETS = {one.name: one for one in _ALL}
+PAPER_SETS = {one.name: one for one in read_rows(Path(__file__).with_suffix(".toml"), PaperSet)}

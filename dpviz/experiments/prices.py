@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.experiments.measured import rows_about
+from dpviz.base.tables import read_rows
 from dpviz.families import CARDS, family_of
 
 #: File of the figures.
@@ -56,12 +56,9 @@ class Price:
     usual: float
 
 
-def prices(method: str | None = None) -> tuple[Price, ...]:
-    """Return the figures of a method, or all; those of a method that chooses nothing are none.
-
-    Raises InputError if there is no method of this name.
-    """
-    return rows_about(method, FILE, Price)
+def prices() -> tuple[Price, ...]:
+    """Return all figures."""
+    return read_rows(FILE, Price)
 
 
 def of_family(family: str) -> tuple[Price, ...]:

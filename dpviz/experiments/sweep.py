@@ -339,15 +339,14 @@ def settings_of(known: Sample) -> dict[str, Any]:
 
 
 def run_sweep(
-    plan: Plan,
-    *,
+    *plans: Plan,
     jobs: int = 1,
     out: Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> pd.DataFrame:
-    """Draw all rows of a plan.
+    """Draw all rows of some plans into one table; rows that plans share are drawn once.
 
     Raises InputError where a parameter is wrong whatever the data, or ``out`` can't be written;
     without ``resume`` also where an interrupted sweep left finished rows there; SweepCancelled
@@ -359,32 +358,15 @@ def run_sweep(
         Table to write, .csv or .parquet; finished rows are beside it (``.journal``) until it is
         complete. An existing table is replaced unless ``resume``.
     resume
-        Reuse the rows of ``out`` and of its journal that the plan contains.
+        Reuse the rows of ``out`` and of its journal that the plans contain.
 
     Returns
     -------
     DataFrame
-        One row per data set and method, in the order of the plan, epsilon, value of the axis and
-        seed: ``COLUMNS``, then the scores, NaN where a family lacks one. ``attrs["notes"]`` are
-        sentences on the methods that do not fit a data set, of which there are no rows.
-    """
-    return run_sweeps(
-        (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
-    )
-
-
-def run_sweeps(
-    plans: Sequence[Plan],
-    *,
-    jobs: int = 1,
-    out: Path | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
-    cancelled: IsCancelled | None = None,
-) -> pd.DataFrame:
-    """Draw several plans into one table; rows that they share are drawn once.
-
-    Otherwise like :func:`run_sweep`; :func:`rows_of` returns the rows of one plan.
+        One row per data set and method, in the order of the plans, epsilon, value of the axis and
+        seed: ``COLUMNS``, then the scores, NaN where a family lacks one; :func:`rows_of` returns
+        those of one plan. ``attrs["notes"]`` are sentences on the methods that do not fit a data
+        set, of which there are no rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,13 +50,6 @@ TERMS = {
 def parts_of(points: float, largest: float = PART_RECORDS) -> int:
     """Return the number of parts that records lie in."""
     return max(FEWEST_PARTS, math.ceil(points / largest))
-
-
-def _laid(points: float, parts: int | None) -> tuple[int, float]:
-    """Return parts and the records of the largest; None: many parts are full, but for the last."""
-    if parts is not None:
-        return parts, points / parts
-    return parts_of(points), min(points / FEWEST_PARTS, PART_RECORDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,34 +100,38 @@ class PassModel:
     point: float
     error: float = 0.0
 
-    def seconds(self, points: float, workers: int, parts: int | None = None) -> float:
-        """Return the seconds of a pass; ``parts`` None lays records as :func:`parts_of` does.
+    def seconds(self, points: float, workers: int) -> float:
+        """Return the seconds of a pass.
 
         Raises InputError if there are no records or no workers.
         """
         _check(points, workers)
-        parts, size = _laid(points, parts)
+        parts = parts_of(points)
         turns = math.ceil(parts / workers)
-        return self.fixed(parts) + (self.work + self.point * size) * turns
+        return self.fixed(parts) + self._shared(points, PART_RECORDS) * turns
+
+    def _shared(self, points: float, largest: float) -> float:
+        """Seconds of a part at its worker: many parts are full, but for the last."""
+        return self.work + self.point * min(points / FEWEST_PARTS, largest)
 
     def fixed(self, parts: int) -> float:
         """Return the seconds of a pass that workers don't share."""
         return self.round + (self.task + self.merge) * parts
 
-    def speedup(self, points: float, workers: int, parts: int | None = None) -> float:
+    def speedup(self, points: float, workers: int) -> float:
         """Return the acceleration ratio S(m) = T1 / Tm (Zhang, Liu, Wang 2018, eq. 6)."""
-        return self.seconds(points, 1, parts) / self.seconds(points, workers, parts)
+        return self.seconds(points, 1) / self.seconds(points, workers)
 
-    def bend(self, points: float, parts: int | None = None) -> Bend:
-        """Return where more workers stop to help, and why.
+    def bend(self, points: float, largest: float = PART_RECORDS) -> Bend:
+        """Return where more workers stop to help, and why; of the records in a part at most.
 
         Up to there S(m) is more than half of m, where each worker has equally many parts; with
         twice as many workers and two more it is less.
         """
         _check(points, 1)
-        parts, size = _laid(points, parts)
+        parts = parts_of(points, largest)
         terms = {"round": self.round, "task": self.task * parts, "merge": self.merge * parts}
-        fixed, shared = self.fixed(parts), (self.work + self.point * size) * parts
+        fixed, shared = self.fixed(parts), self._shared(points, largest) * parts
         workers = shared / fixed if fixed else math.inf
         if workers >= parts:
             return Bend(workers=parts, term="parts")
@@ -150,51 +147,6 @@ class PassModel:
             enough = self.seconds(10**middle, workers) <= seconds
             low, high = (middle, high) if enough else (low, middle)
         return float(10**low)
-
-    @classmethod
-    def fitted(cls, passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
-        """Model of measured passes: least squares of relative errors, nothing below zero.
-
-        Parameters
-        ----------
-        passes
-            Measured passes, on one worker or two.
-        merge
-            Seconds of the table of a part, measured by themselves: a fit can't tell them from
-            those of the scheduler.
-        ceiling
-            S(2) of two plain loops: what two workers on one machine can reach.
-        """
-        from scipy.optimize import nnls
-
-        rows = list(passes)
-        seconds = np.array([one.seconds for one in rows])
-        parts = np.array([one.parts for one in rows])
-        turns = np.array([one.turns(ceiling) for one in rows])
-        size = np.array([one.points for one in rows]) / parts
-        columns = np.column_stack([np.ones(len(rows)), parts, turns, turns * size])
-        found, _ = nnls(columns / seconds[:, None], (seconds - merge * parts) / seconds)
-        error = np.median(np.abs((columns @ found + merge * parts) / seconds - 1))
-        names = ("round", "task", "work", "point")
-        # Four digits: more would change with every run.
-        numbers = dict(zip(names, (float(f"{one:.4g}") for one in found), strict=True))
-        return cls(**numbers, merge=merge, error=float(f"{error:.4g}"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pass:
-    """A measured pass, or the mean of the passes of a run."""
-
-    points: int
-    parts: int
-    workers: int
-    seconds: float
-
-    def turns(self, ceiling: float) -> float:
-        """Return how many parts in a row the busiest worker reads, at the speed of one alone."""
-        busy = min(self.workers, self.parts)
-        slowed = 1.0 if busy == 1 else busy / ceiling
-        return math.ceil(self.parts / self.workers) * slowed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,16 +174,6 @@ class Timing:
     seconds: float
     repeats: int
     others: float
-
-    @property
-    def a_pass(self) -> Pass:
-        """Its mean pass."""
-        return Pass(
-            points=self.records,
-            parts=self.parts,
-            workers=self.workers,
-            seconds=self.seconds / self.passes,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,10 +258,7 @@ class WorkerTimes:
         """Say what the model is, where curves bend, and what an hour handles."""
         model, title = self.models[method], CARDS[method].title
         most, largest = WORKERS[-1], PART_RECORDS
-        bend, wide = (
-            model.bend(MOST_RECORDS, parts_of(MOST_RECORDS, size))
-            for size in (largest, 10 * largest)
-        )
+        bend, wide = (model.bend(MOST_RECORDS, size) for size in (largest, 10 * largest))
         rate = self.columns * _NUMBER / model.point / 1e6 if model.point else math.inf
         return [
             f"Model of a pass of {title}: {_time(model.round)} a round, {_time(model.task)} a part "
@@ -403,7 +342,7 @@ class WorkerTimes:
                     "workers": one.workers,
                     "seconds": one.seconds,
                     "passes": one.passes,
-                    "seconds a pass": one.a_pass.seconds,
+                    "seconds a pass": one.seconds / one.passes,
                 }
                 for name in self.methods
                 for one in self.over_epsilon(name)

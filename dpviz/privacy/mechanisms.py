@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
-from dpviz.privacy.noise_source import NoiseSource
+from dpviz.privacy.noise_source import Floats, NoiseSource
+
+#: Values that get noise.
+Numbers = NDArray[np.number] | float
 
 
 class Level(NamedTuple):
@@ -51,10 +54,10 @@ class Gradual:
 
     levels: tuple[Level, ...]
     sensitivity: float
-    noisy: NDArray[np.float64]
+    noisy: Floats
     scales: Sequence[float]
     values: NDArray[np.number]
-    releases: tuple[NDArray[np.float64], ...]
+    releases: tuple[Floats, ...]
     known: int = 0
     closed: bool = False
 
@@ -98,12 +101,12 @@ class Accountant:
     def laplace(
         self,
         step: str,
-        values: NDArray[np.number] | float,
+        values: Numbers,
         *,
         sensitivity: float,
         epsilon: float,
         composition: Composition = "sequential",
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Laplace mechanism (Dwork 2006): values + Lap(sensitivity / epsilon) each.
 
         Raises PrivacyRefusal if the budget does not suffice.
@@ -123,13 +126,8 @@ class Accountant:
         return exact + self.noise.laplace(step, scale, exact.shape)
 
     def laplace_disjoint(
-        self,
-        step: str,
-        values: NDArray[np.float64],
-        *,
-        sensitivity: float,
-        epsilons: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
+    ) -> Floats:
         """Laplace mechanism on rows that depend on disjoint records.
 
         Row k gets Lap(sensitivity / epsilon_k) noise on each value. The total cost is the
@@ -150,7 +148,7 @@ class Accountant:
                 for epsilon in epsilons
             ]
         unit = self.noise.laplace(step, 1.0, values.shape)
-        noisy: NDArray[np.float64] = values + np.array(scales)[:, None] * unit
+        noisy: Floats = values + np.array(scales)[:, None] * unit
         return noisy
 
     def gradual(
@@ -188,7 +186,7 @@ class Accountant:
             releases=releases,
         )
 
-    def finer(self, gradual: Gradual, level: int) -> NDArray[np.float64]:
+    def finer(self, gradual: Gradual, level: int) -> Floats:
         """Pay for a finer one of nested releases: the difference of the two budgets.
 
         ``level`` is its number.
@@ -198,8 +196,8 @@ class Accountant:
         return gradual.noisy
 
     def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], numbers: NDArray[np.number] | float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
+    ) -> tuple[Floats, Floats]:
         """Finest release of some values, and noisy numbers that depend on the others alone.
 
         Both get the difference of the budgets in parallel, once: nothing finer comes after it.
@@ -227,13 +225,7 @@ class Accountant:
             gradual.closed = True
         return gradual.releases[-1][where], noisy
 
-    def _beside(
-        self,
-        step: str,
-        numbers: NDArray[np.number] | float,
-        sensitivity: float,
-        epsilon: float,
-    ) -> NDArray[np.float64]:
+    def _beside(self, step: str, numbers: Numbers, sensitivity: float, epsilon: float) -> Floats:
         """Noisy numbers for a parallel spend of a step."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "parallel")
         exact = np.asarray(numbers, dtype=float)
@@ -269,9 +261,9 @@ class Accountant:
 
     def _chain(
         self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
-    ) -> tuple[NDArray[np.float64], ...]:
+    ) -> tuple[Floats, ...]:
         """All releases, from the coarsest to the finest; each level has a stream of its own."""
-        noisy, found = np.asarray(values, dtype=float), list[NDArray[np.float64]]()
+        noisy, found = np.asarray(values, dtype=float), list[Floats]()
         for number in reversed(range(len(levels))):
             stream = f"{levels[0].step}, level {number}"
             noise = geometric(self.noise.laplace(stream, 1.0, noisy.shape), scales[number])
@@ -283,14 +275,8 @@ class Accountant:
         return tuple(reversed(found))
 
     def k_norm(
-        self,
-        step: str,
-        values: NDArray[np.float64],
-        *,
-        ball: int,
-        sensitivity: float,
-        epsilon: float,
-    ) -> NDArray[np.float64]:
+        self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
+    ) -> Floats:
         """K-norm mechanism (Hardt, Talwar 2010) on rows that depend on disjoint records.
 
         Every row gets noise z of density proportional to exp(-epsilon * norm(z) / sensitivity).
@@ -306,13 +292,13 @@ class Accountant:
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         rows, columns = values.shape
-        noisy: NDArray[np.float64] = values + self.noise.k_norm(step, scale, (rows, columns), ball)
+        noisy: Floats = values + self.noise.k_norm(step, scale, (rows, columns), ball)
         return noisy
 
     def choose(
         self,
         step: str,
-        scores: NDArray[np.float64],
+        scores: Floats,
         *,
         sensitivity: float,
         epsilon: float,
@@ -340,13 +326,7 @@ class Accountant:
         return int(np.argmax(scores + self.noise.gumbel(step, scale, scores.shape)))
 
     def interval(
-        self,
-        step: str,
-        edges: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        *,
-        sensitivity: float,
-        epsilon: float,
+        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
         """Exponential mechanism (McSherry, Talwar 2007) over a line split into intervals.
 
@@ -422,7 +402,7 @@ def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
     )
 
 
-def geometric(unit: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def geometric(unit: Floats, scale: float) -> Floats:
     """Two-sided geometric noise, P(x) in proportion to exp(-abs(x) / scale), from unit Laplace.
 
     The number with the same share of its law below it (inverse distribution function): 0 gives
@@ -430,7 +410,7 @@ def geometric(unit: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """
     # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale), and exp(-t) of Laplace noise.
     more = math.log(2) - math.log1p(math.exp(-1 / scale))
-    noise: NDArray[np.float64] = np.floor((np.abs(unit) + more) * scale)
+    noise: Floats = np.floor((np.abs(unit) + more) * scale)
     return np.copysign(noise, unit) + 0.0
 
 
@@ -453,16 +433,14 @@ def _log_sinh(x: float) -> float:
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 
-def k_norm(values: NDArray[np.float64], ball: int) -> NDArray[np.float64]:
+def k_norm(values: Floats, ball: int) -> Floats:
     """Norm of each row (m, D): its largest entry, or the length of the last ``ball`` if larger."""
     entries = np.abs(values[:, : values.shape[1] - ball]).max(axis=1, initial=0.0)
     lengths = np.linalg.norm(values[:, values.shape[1] - ball :], axis=1)
     return np.asarray(np.maximum(entries, lengths))
 
 
-def interval_weights(
-    edges: NDArray[np.float64], scores: NDArray[np.float64], scale: float
-) -> NDArray[np.float64]:
+def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
     """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
 
     Parameters as there, and the noise scale of the spend: 2 * sensitivity / epsilon.
@@ -474,5 +452,5 @@ def interval_weights(
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.diff(edges)) + scores / scale
-    weights: NDArray[np.float64] = np.exp(logs - logs.max())
+    weights: Floats = np.exp(logs - logs.max())
     return weights

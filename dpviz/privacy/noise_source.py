@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 #: Largest draw of which many are cached, and of which a few are: 128 MB in all. What is larger is
 #: drawn anew, as nothing would ever free it.
 _KEEP, _KEEP_FEW = 2**17, 2**20
@@ -23,27 +25,20 @@ _KEEP, _KEEP_FEW = 2**17, 2**20
 class NoiseSource(Protocol):
     """Source of randomness for mechanisms; every request names its step."""
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Lap(scale) draws of the given shape."""
-        ...
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Independent uniform draws from [0, 1)."""
-        ...
 
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Independent Gumbel draws of mean 0.577 * scale."""
-        ...
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Rows of :func:`unit_k_norm`, times ``scale``."""
-        ...
 
     def generator(self, step: str) -> np.random.Generator:
         """Randomness for public choices and for what each record draws for itself."""
-        ...
 
 
 class Silenced:
@@ -56,15 +51,13 @@ class Silenced:
     def __init__(self, source: NoiseSource) -> None:
         self._source = source
 
-    def laplace(
-        self, step: str, scale: float, shape: tuple[int, ...], ball: int = 0
-    ) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...], ball: int = 0) -> Floats:
         """No noise."""
         return np.zeros(shape)
 
     gumbel = k_norm = laplace
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Uniform draws of the source."""
         return self._source.uniform(step, shape)
 
@@ -84,21 +77,19 @@ class SeededNoise:
         self.seed = seed
         self.key = key
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Frozen unit Laplace noise of this step and shape, times ``scale``."""
         return scale * _draw("laplace", self.seed, self.key, step, shape)
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Frozen uniform draws of this step and shape."""
         return _draw("uniform", self.seed, self.key, step, shape)
 
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Frozen unit Gumbel noise of this step and shape, times ``scale``."""
         return scale * _draw("gumbel", self.seed, self.key, step, shape)
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Frozen unit K-norm noise of this step and shape, times ``scale``."""
         return scale * unit_k_norm(_generator(self.seed, self.key, step), shape, ball)
 
@@ -111,9 +102,7 @@ class SeededNoise:
         return "SeededNoise(...)"
 
 
-def unit_k_norm(
-    generator: np.random.Generator, shape: tuple[int, int], ball: int
-) -> NDArray[np.float64]:
+def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
     """Independent rows z of density proportional to exp(-norm of z), shape (m, D).
 
     The norm is the one whose unit body holds the cube [-1, 1] in each of the first D - ball columns
@@ -127,22 +116,18 @@ def unit_k_norm(
         direction = generator.normal(size=(rows, ball))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         noise[:, columns - ball :] = direction * generator.random((rows, 1)) ** (1 / ball)
-    scaled: NDArray[np.float64] = generator.gamma(columns + 1, 1.0, (rows, 1)) * noise
+    scaled: Floats = generator.gamma(columns + 1, 1.0, (rows, 1)) * noise
     return scaled
 
 
-def _draw(
-    law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
-) -> NDArray[np.float64]:
+def _draw(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]) -> Floats:
     """Unit noise; the latest draws are cached, because every redraw of the screen needs them."""
     size = int(np.prod(shape))
     draw = _kept if size <= _KEEP else _latest if size <= _KEEP_FEW else _fresh
     return draw(law, seed, key, step, shape)
 
 
-def _fresh(
-    law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
-) -> NDArray[np.float64]:
+def _fresh(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]) -> Floats:
     """Draw from the stream of one step."""
     generator = _generator(seed, key, step)
     draw = generator.random if law == "uniform" else getattr(generator, law)

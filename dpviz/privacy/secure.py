@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, PrivacyRefusal
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers
+from dpviz.privacy.noise_source import Floats
 from dpviz.privacy.rounded import k_norm_row
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 #: Unit of k-means: a power of 2, so that the conversion to integers and back is exact.
 LATTICE = 2.0**-20
 
-#: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
+#: Number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
 
 #: Names of the K-norm noise of a release, and of the noise of nested releases.
@@ -107,12 +108,12 @@ class SecureAccountant(Accountant):
     def laplace(
         self,
         step: str,
-        values: NDArray[np.number] | float,
+        values: Numbers,
         *,
         sensitivity: float,
         epsilon: float,
         composition: Composition = "sequential",
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Discrete Laplace mechanism: values + noise on whole multiples of the unit.
 
         Each multiple x has probability proportional to exp(-abs(x) epsilon / sensitivity)
@@ -130,13 +131,8 @@ class SecureAccountant(Accountant):
         return self._noisy(measurement, whole)
 
     def laplace_disjoint(
-        self,
-        step: str,
-        values: NDArray[np.float64],
-        *,
-        sensitivity: float,
-        epsilons: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+        self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
+    ) -> Floats:
         """Discrete Laplace mechanism on rows that depend on disjoint records.
 
         Parameters and composition as in :meth:`Accountant.laplace_disjoint`.
@@ -170,13 +166,7 @@ class SecureAccountant(Accountant):
         self._certified(gradual, level)
         return part
 
-    def _beside(
-        self,
-        step: str,
-        numbers: NDArray[np.number] | float,
-        sensitivity: float,
-        epsilon: float,
-    ) -> NDArray[np.float64]:
+    def _beside(self, step: str, numbers: Numbers, sensitivity: float, epsilon: float) -> Floats:
         """Numbers with discrete Laplace noise for a parallel spend of a step."""
         whole = self._whole(step, numbers)
         return self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
@@ -218,7 +208,7 @@ class SecureAccountant(Accountant):
 
     def _chain(
         self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
-    ) -> tuple[NDArray[np.float64], ...]:
+    ) -> tuple[Floats, ...]:
         """All releases, from the coarsest to the finest, with fresh noise and coins."""
         whole = self._whole(levels[0].step, values, 1.0)
         # Python's integers: sums of noise are exact however large they are.
@@ -236,14 +226,8 @@ class SecureAccountant(Accountant):
         return coins(coarse, fine, size)
 
     def k_norm(
-        self,
-        step: str,
-        values: NDArray[np.float64],
-        *,
-        ball: int,
-        sensitivity: float,
-        epsilon: float,
-    ) -> NDArray[np.float64]:
+        self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
+    ) -> Floats:
         """K-norm mechanism on whole multiples of the unit.
 
         Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the nearest multiple to a
@@ -273,7 +257,7 @@ class SecureAccountant(Accountant):
     def choose(
         self,
         step: str,
-        scores: NDArray[np.float64],
+        scores: Floats,
         *,
         sensitivity: float,
         epsilon: float,
@@ -292,14 +276,7 @@ class SecureAccountant(Accountant):
         return int(possible[measurement(whole)])
 
     def interval(
-        self,
-        step: str,
-        edges: NDArray[np.float64],
-        scores: NDArray[np.float64],
-        *,
-        sensitivity: float,
-        epsilon: float,
-        spacing: float | None = None,
+        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
         """Permute and flip over evenly spaced points of a line.
 
@@ -310,24 +287,19 @@ class SecureAccountant(Accountant):
         edges
             The first and the last must be public. The others may be true values: candidates do
             not depend on them.
-        spacing
-            Public distance of the candidates; None, or a distance with too many candidates,
-            takes the smallest distance with at most ``CANDIDATES`` of them.
 
         Returns
         -------
         index, value
             The interval (private: it reveals the rank in the true data) and the candidate.
         """
-        candidates = on_line(float(edges[0]), float(edges[-1]), spacing)
+        candidates = on_line(float(edges[0]), float(edges[-1]))
         # Interval i is above edge i, up to and including edge i + 1.
         intervals = np.clip(np.searchsorted(edges, candidates) - 1, 0, len(scores) - 1)
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
         return int(intervals[chosen]), float(candidates[chosen])
 
-    def _whole(
-        self, step: str, values: NDArray[np.number] | float, unit: float | None = None
-    ) -> NDArray[np.int64]:
+    def _whole(self, step: str, values: Numbers, unit: float | None = None) -> NDArray[np.int64]:
         """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units."""
         unit = unit or self.unit
         exact = np.asarray(values, dtype=float) / unit
@@ -341,7 +313,7 @@ class SecureAccountant(Accountant):
         # record that reaches the limit.
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
-    def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> Floats:
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
     def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
@@ -379,10 +351,7 @@ class SecureAccountant(Accountant):
 
 
 def coins(
-    coarse: float,
-    fine: float,
-    size: int,
-    entropy: Callable[[int], bytes] = os.urandom,
+    coarse: float, fine: float, size: int, entropy: Callable[[int], bytes] = os.urandom
 ) -> NDArray[np.bool_]:
     """Coins that say yes with exactly the chance that a coarser release stays the finer one.
 
@@ -434,30 +403,23 @@ def _sinh_of_half(scale: float) -> Decimal:
     return ((2 * half).exp() - 1) / half.exp()  # twice of it
 
 
-def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
     Each record is truncated alone, so neighbours stay neighbours. No norm grows, so box, cube and
     L1 ball retain their sensitivities, the ball even if rounding had put a record slightly
     outside. A record moves by less than 1e-6 per axis. Sums are exact below 2^33 records.
     """
-    cut: NDArray[np.float64] = np.trunc(points / LATTICE) * LATTICE
+    cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut
 
 
-def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np.float64]:
-    """Candidates low + spacing, low + 2 spacing, ... up to high, at least 1 of them.
-
-    At most ``CANDIDATES``: a finer spacing uses only every second, third, ... candidate.
-    """
+def on_line(low: float, high: float) -> Floats:
+    """``CANDIDATES`` evenly spaced numbers above low, up to high."""
     if not (math.isfinite(high - low) and high > low):
         raise InputError(f"candidates = {low:g} to {high:g}: give a lower and a higher end.")
-    if spacing is None:
-        spacing = (high - low) / CANDIDATES
-    # The small addend prevents rounding from losing the upper end.
-    steps = max(int((high - low) / spacing + 1e-6), 1)
-    stride = math.ceil(steps / CANDIDATES)
-    places = low + spacing * stride * np.arange(1, steps // stride + 1)
+    places = low + (high - low) / CANDIDATES * np.arange(1, CANDIDATES + 1)
+    # Rounding must not pass the upper end.
     return np.asarray(np.minimum(places, high))
 
 
@@ -475,21 +437,19 @@ class _Unseeded:
         """Randomness for starts and post-processing, different at each call."""
         return np.random.default_rng()
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Refuse: this noise would not be secure."""
         raise PrivacyRefusal(
             f"step {step} draws noise past the accountant: a release can't be made of that."
         )
 
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
         """Refuse as well."""
         return self.laplace(step, 1.0, shape)
 
     gumbel = laplace
 
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
+    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Refuse as well."""
         return self.laplace(step, scale, shape)
 

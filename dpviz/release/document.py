@@ -32,22 +32,18 @@ class Material(Protocol):
     @property
     def domain(self) -> Domain:
         """Declared bounds."""
-        ...
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        ...
 
     @property
     def given(self) -> dict[str, Any]:
         """Parameters that the data decided."""
-        ...
 
     @property
     def counted(self) -> bool:
         """Whether the data came as a grid of counts."""
-        ...
 
 
 def document(

@@ -51,6 +51,7 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.seeded import seeded_run
+from dpviz.release.tables import block_sums, cells_of_blocks
 
 Document = Mapping[str, Any]
 Floats = NDArray[np.float64]
@@ -123,9 +124,7 @@ def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
     blocks, room = _blocks(result), _room(result)
     fit = fitted(blocks, room, group)
     chance = (WIDE * float(np.median(np.abs(blocks - fit)))) ** 2
-    cells = fit / room
-    for axis, side in enumerate(np.shape(result["counts"])):
-        cells = np.repeat(cells, result["block"], axis=axis).take(range(side), axis=axis)
+    cells = cells_of_blocks(fit / room, result)
 
     def data(generator: np.random.Generator, domain: Domain) -> Dataset:
         counts = group * generator.poisson(cells / group)
@@ -204,18 +203,13 @@ def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats
 
 def _blocks(result: Mapping[str, Any]) -> Floats:
     """Noisy number of records of each block of cells, in the shape of the labels."""
-    return _sums(np.array(result["counts"], dtype=float), result["block"])
+    counts = np.array(result["counts"], dtype=float)
+    return block_sums(counts, [result["block"]] * counts.ndim)
 
 
 def _room(result: Mapping[str, Any]) -> Floats:
     """Number of cells of each block; the last ones may have fewer."""
-    return _sums(np.ones(np.shape(result["counts"])), result["block"])
-
-
-def _sums(cells: Floats, block: int) -> Floats:
-    for axis, side in enumerate(cells.shape):
-        cells = np.add.reduceat(cells, range(0, side, block), axis=axis)
-    return cells
+    return _blocks({**result, "counts": np.ones(np.shape(result["counts"]))})
 
 
 def _of_cells(document: Document) -> str:

@@ -21,7 +21,7 @@ from dpviz.data.scale import scale_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
 from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
-from dpviz.release.tables import Document, on_map, run_line, tidy
+from dpviz.release.tables import Document, block_sums, on_map, run_line, tidy
 
 #: Maximum number of squares per side of a map; finer grids are summed in blocks.
 MOST_SQUARES = 256
@@ -184,7 +184,7 @@ def counts_svg(document: Document) -> str:
     document = on_map(document)
     counts = np.array(document["result"]["counts"], dtype=float)
     steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
-    squares = _summed(counts, steps)
+    squares = block_sums(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
     # A few peaks must not hide all other values, nor be cut off: what is usual has half of the
@@ -336,13 +336,6 @@ def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
     comma = "," if max(map(abs, values), default=0) >= 10_000 else ""
     # Zero has no sign; a year has no comma.
     return [(value, f"{value + 0.0:{comma}.{decimals}f}") for value in values]
-
-
-def _summed(counts: NDArray[np.float64], steps: Sequence[int]) -> NDArray[np.float64]:
-    """Sums over blocks; the last block of an axis may hold fewer cells."""
-    for axis, step in enumerate(steps):
-        counts = np.add.reduceat(counts, range(0, counts.shape[axis], step), axis=axis)
-    return counts
 
 
 def _colour(share: float) -> str:

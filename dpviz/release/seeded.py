@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import Composition
-from dpviz.privacy.mechanisms import Accountant, geometric
-from dpviz.privacy.noise_source import SeededNoise
+from dpviz.privacy.mechanisms import Accountant, Numbers, geometric
+from dpviz.privacy.noise_source import Floats, SeededNoise
 
 
 class LatticeAccountant(Accountant):
@@ -27,12 +26,12 @@ class LatticeAccountant(Accountant):
     def laplace(
         self,
         step: str,
-        values: NDArray[np.number] | float,
+        values: Numbers,
         *,
         sensitivity: float,
         epsilon: float,
         composition: Composition = "sequential",
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """As :meth:`Accountant.laplace`, with two-sided geometric noise on the lattice."""
         exact = np.asarray(values, dtype=float)
         zero = super().laplace(

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from dpviz.grid.domain import axis_edges
 from dpviz.release.formatting import exact, number
 
 Document = Mapping[str, Any]
+
+AnyNumber = TypeVar("AnyNumber", bound=np.number)
 
 #: A noisy count lies within scale * MARGIN of the true one in 95% of cases: Laplace noise is
 #: larger than t scales with probability e^-t.
@@ -106,10 +108,21 @@ def tidy(value: float) -> float:
 def cell_labels(document: Document) -> NDArray[np.int64]:
     """Cluster of every count cell (0 = none), in the shape of the counts."""
     result = document["result"]
-    labels = np.array(result["labels"], dtype=np.int64)
+    return cells_of_blocks(np.array(result["labels"], dtype=np.int64), result)
+
+
+def cells_of_blocks(blocks: NDArray[AnyNumber], result: Mapping[str, Any]) -> NDArray[AnyNumber]:
+    """Values of blocks for each count cell in them."""
     for axis, side in enumerate(np.shape(result["counts"])):
-        labels = np.repeat(labels, result["block"], axis=axis).take(range(side), axis=axis)
-    return labels
+        blocks = np.repeat(blocks, result["block"], axis=axis).take(range(side), axis=axis)
+    return blocks
+
+
+def block_sums(cells: NDArray[np.float64], steps: Sequence[int]) -> NDArray[np.float64]:
+    """Sums over blocks of so many cells an axis; the last block may hold fewer."""
+    for axis, step in enumerate(steps):
+        cells = np.add.reduceat(cells, range(0, cells.shape[axis], step), axis=axis)
+    return cells
 
 
 def cells_csv(document: Document) -> str:

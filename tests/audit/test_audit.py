@@ -26,7 +26,7 @@ from dpviz.audit.bounds import (
     share_bounds,
 )
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
-from dpviz.audit.data import BRED, DEALT, PUBLIC
+from dpviz.audit.data import BRED, DEALT, LONELY_CLUSTERS, PUBLIC, SETS
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.noise import RunNoise
@@ -40,6 +40,7 @@ from dpviz.families import CARDS
 from dpviz.grid.domain import Domain
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.methods.dprefine import GRID_SIZE
 from dpviz.kmeans.methods.privgene import printed_generations
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -56,6 +57,15 @@ SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 
 def key_of(scenario: Scenario) -> str:
     return f"{scenario.method}-{scenario.variant}-{scenario.name}"
+
+
+def test_scenarios_have_the_numbers_of_their_data() -> None:
+    lonely = find("contour", "sound", "lonely-record")
+    assert lonely.options["clusters"] == LONELY_CLUSTERS
+    assert lonely.noise.keywords == {"public": (PUBLIC,)}
+    assert find("dpkmeans_mapreduce", "sound", "shifted-list").options["clusters"] == SETS
+    assert find("gupt", "sound", "noise-by-2").noise.keywords == {"public": (DEALT,)}
+    assert find("dprefine", "sound", "unsplit-budget").bug.factor == GRID_SIZE
 
 
 # -- Clopper, Pearson --------------------------------------------------------------------

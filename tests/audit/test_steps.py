@@ -22,27 +22,21 @@ from dpviz.audit.bounds import highest
 from dpviz.audit.planted import HALF, NONE, Bug
 from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
-from dpviz.audit.steps import (
-    BUGS,
-    CLAIM,
-    DPREFINE,
-    FEW,
-    NEAR,
-    REASONS,
-    SCENARIOS,
-    StepResult,
-    alone,
-    frame,
-    measure,
-    shares,
-    step_scenario,
-    table,
-)
+from dpviz.audit.steps import BUGS, CLAIM, NEAR, REASONS, StepResult, frame, table
 from dpviz.commands.command_line import main
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import k_norm
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES
+from tests.benchmarks.audit_steps import (
+    DPREFINE,
+    FEW,
+    SCENARIOS,
+    alone,
+    measure,
+    shares,
+    step_scenario,
+)
 from tests.support.tiers import daily
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)

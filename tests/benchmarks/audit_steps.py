@@ -10,11 +10,267 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial, wraps
+from typing import Any
 
+from sklearn import config_context
+
+from dpviz.audit import data
+from dpviz.audit.bounds import lower_bound
+from dpviz.audit.noise import RunNoise
+from dpviz.audit.planted import HALF, NONE, Bug
+from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
-from dpviz.audit.steps import BUGS, FILE, SCENARIOS, StepResult, measure, shares, table
+from dpviz.audit.scores import LIKELIHOOD
+from dpviz.audit.steps import BUGS, CLAIM, FILE, RUNS, StepResult, table
+from dpviz.audit.transcript import ANSWERS, Replay, TranscriptEnd
+from dpviz.privacy.mechanisms import Accountant
+
+#: Fewest runs on each data set that can show a loss beyond the claim in most of its answers.
+FEW = 60
+
+#: Runs on each data set of a step alone.
+ALONE = 20_000
+
+#: Runs that show which steps there are.
+_FIRST = 20
+
+
+def step_scenario(
+    method: str,
+    pair: Callable[[float], Any],
+    *,
+    public: tuple[str, ...] = (),
+    runs: int = RUNS[HALF],
+    **options: Any,
+) -> Scenario:
+    """A sound method on two data sets that differ in all of its steps.
+
+    Choices of the steps in ``public`` are known. ``runs`` are those on each data set with half the
+    noise: fewer where they take long.
+    """
+    return Scenario(
+        name="steps",
+        method=method,
+        variant="sound",
+        description="One person joins.",
+        pair=pair,
+        groups=(LIKELIHOOD,),
+        runs=runs,
+        options=options,
+        noise=partial(RunNoise, public=public),
+    )
+
+
+#: One cluster: counts and sums change as much as possible.
+_kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
+
+
+def _refined(size: int, columns: int, clusters: int, runs: int) -> Scenario:
+    """DP-Refine on many records, with so few runs because each of them takes long."""
+    pair = partial(data.crowd, size=size, columns=columns)
+    return step_scenario("dprefine", pair, clusters=clusters, runs=runs)
+
+
+#: DP-Refine's ways, which hang on the noisy number of records: sizes lie far from where they turn,
+#: in standard deviations of that noise, too.
+DPREFINE = (
+    # A nested grid with subcells; the same with a residual step.
+    step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
+    _refined(100_000, 1, clusters=3, runs=100),
+    # In more columns: centres that look at no data, and a residual step.
+    _refined(10, 17, clusters=30, runs=100),
+    # A plain grid.
+    _refined(750, 5, clusters=80, runs=500),
+    # A grid of the whole box; one of a projection, and a residual step.
+    _refined(2_700, 5, clusters=100, runs=100),
+    _refined(830, 40, clusters=10, runs=60),
+    # A tree of three levels, and two last steps.
+    _refined(100_000, 5, clusters=1, runs=200),
+)
+
+SCENARIOS = (
+    step_scenario("privqt", data.eleventh_in_cell),
+    step_scenario("privthr", data.second_block),
+    step_scenario("privthr", data.second_block, alpha=0.5),
+    # Few cells are significant: the counts up to the share get up to 0.8 of the budget.
+    step_scenario("twostage", data.one_of_eleven, density=0.99),
+    # With p = 1/2 the last step gets up to 0.6.
+    step_scenario("twostage", data.one_of_many, runs=1_000),
+    step_scenario("twostage", data.eleventh_point, choose="private", runs=200),
+    step_scenario("privthrem", data.third_block),
+    step_scenario("privthrem", data.third_block, alpha=0.2),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="adaptive_grid"),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="uniform_grid"),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="privelet"),
+    step_scenario("baseline", data.eleventh_in_cell, synopsis="quadtree"),
+    _kmeans("dplloyd"),
+    _kmeans("dplloyd", iterations=2),
+    _kmeans("dpkmeanspp"),
+    _kmeans("dpkmeansup"),
+    _kmeans("dpkmeans_mapreduce"),
+    _kmeans("dpkmeans_mapreduce", iterations=1),
+    _kmeans("contour", iterations=1),
+    _kmeans("contour", iterations=1, start="random"),
+    _kmeans("mcmc", iterations=2),
+    _kmeans("eugkm"),
+    _kmeans("hybrid"),
+    step_scenario("gupt", data.swapped_centers, public=(data.DEALT,), clusters=2),
+    *DPREFINE,
+    step_scenario("privgene", data.opposite_end, public=(data.BRED,), clusters=2, iterations=1),
+)
+
+
+def shares(scenario: Scenario) -> dict[str, float]:
+    """Largest budget share of each step; a noisy size may change the steps."""
+    scenario_runs, found = ScenarioRuns(scenario, CLAIM), dict[str, float]()
+    for number in range(_FIRST):
+        for spend in scenario_runs.record(0, 0, number)[1].ledger:
+            share = round(spend.epsilon / CLAIM, 6)
+            found[spend.step] = max(share, found.get(spend.step, 0))
+    return found
+
+
+# -- a step alone ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One use of a mechanism: its name, and all that it was handed."""
+
+    name: str
+    given: tuple[Any, ...]
+    named: dict[str, Any]
+
+    @property
+    def step(self) -> str:
+        """Step that pays for it."""
+        return str(self.given[0])
+
+    def run(self, accountant: Accountant) -> Any:
+        """Use the mechanism once more, alone."""
+        return getattr(accountant, self.name)(*self.given, **self.named)
+
+
+class Until(Replay):
+    """Accountant that returns answers of another run, and ends the method before the next one.
+
+    ``call`` is then the mechanism that would have given it. Nested releases ask for an answer in
+    several calls, none of which costs its own share alone: none of them is kept.
+    """
+
+    call: Call | None = None
+
+    def _reach(self, call: Call | None) -> None:
+        """End at the first call without an answer."""
+        if not self._remaining:
+            self.call = call
+            raise TranscriptEnd
+
+    def _add(self, log: float) -> None:
+        """Go on after the last answer: the next call is what is asked for."""
+
+
+def _stopping(name: str) -> Callable[..., Any]:
+    mechanism, nested = getattr(Replay, name), name in ("gradual", "finer", "split")
+
+    @wraps(mechanism)
+    def stop(until: Until, *given: Any, **named: Any) -> Any:
+        until._reach(None if nested else Call(name, given, named))
+        return mechanism(until, *given, **named)
+
+    return stop
+
+
+for _name in ANSWERS:
+    setattr(Until, _name, _stopping(_name))
+
+
+def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
+    """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
+
+    None where this run has no such step, or it is a part of nested releases.
+    """
+    answers = runs.record(0, seed, number)[1].answers
+    for end in range(len(answers)):
+        found = []
+        for records in runs.pair:
+            noise = runs.scenario.noise(seed, 0, number)
+            until = Until(answers[:end], noise, runs.config.epsilon, runs.config.neighbours)
+            with suppress(TranscriptEnd):
+                runs.run(records, runs.config, until)
+            if until.call is not None and until.call.step == step:
+                found.append(until.call)
+        if found:
+            without, joined = found
+            return without, joined
+    return None
+
+
+def alone(scenario: Scenario, step: str) -> Scenario | None:
+    """Scenario of one step after the answers of one run, which are public; see above.
+
+    None where the first runs have no such step, or it is a part of nested releases: those cost
+    less together than each after the other.
+    """
+    scenario_runs = ScenarioRuns(scenario, CLAIM)
+    for number in range(_FIRST):
+        calls = _calls(scenario_runs, step, 0, number)
+        if calls is not None:
+            return replace(scenario, pair=partial(_pair, calls), run=_once)
+    return None
+
+
+def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
+    """Two calls as two data sets; they were made at the claim of all rows."""
+    return calls
+
+
+def _once(call: Call, config: Any, accountant: Accountant) -> None:
+    call.run(accountant)
+
+
+# -- measuring ---------------------------------------------------------------------------
+
+
+def measure(
+    scenario: Scenario, step: str, factor: float, *, runs: int | None = None, seed: int = 0
+) -> StepResult:
+    """Plant a bug in one step of a method, and audit it.
+
+    ``factor`` is that on the noise; ``runs`` None takes the number of the committed figures.
+    """
+    if runs is None:
+        runs = max(RUNS[factor] * scenario.runs // RUNS[HALF], FEW)
+    # On tiny data, the checks of scikit-learn take longer than the fit.
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        _, without, joined = collect(replace(scenario, bug=Bug(step, factor)), CLAIM, runs, seed)
+        largest = max(float(abs(side).max()) for side in (without, joined))
+        found = StepResult(
+            method=scenario.method,
+            variant=scenario.variant,
+            options=dict(scenario.options),
+            step=step,
+            share=shares(scenario)[step],
+            factor=factor,
+            pair_loss=None if factor == NONE else round(largest, 4),
+            bound=round(lower_bound(without, joined).epsilon, 4),
+            runs=runs,
+        )
+        only = None if found.found or factor == NONE else alone(scenario, step)
+        return found if only is None else _with_alone(found, only, seed)
+
+
+def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
+    bug = Bug(result.step, result.factor)
+    _, without, joined = collect(replace(only, bug=bug), CLAIM, ALONE, seed)
+    budget = ScenarioRuns(only, CLAIM).record(0, seed, 0)[1].ledger.epsilon
+    bound = lower_bound(without, joined).epsilon
+    return replace(result, alone=round(bound, 4), alone_share=round(budget, 6))
 
 
 def main(names: list[str]) -> None:

@@ -28,9 +28,9 @@ import pandas as pd
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts, summarised, write
+from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts
 from dpviz.experiments.journal import Scores, Store
-from dpviz.experiments.sweep import Plan, Subject, run_sweeps
+from dpviz.experiments.sweep import Plan, Subject, run_sweep
 from dpviz.families import FAMILIES
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -45,6 +45,7 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth
 from tests.benchmarks.bench_peers import PEERS, answers
 from tests.benchmarks.sets import SETS, BenchSet, MissingError, folder
+from tests.support.benchmark import summarised, write
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
@@ -166,7 +167,7 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
         ]  # fmt: skip
         # A table each: methods may join later, and one may have fewer draws than another.
         out = wanted.out / f"{family}-{one.name}-{method}-{variant}.parquet"
-        table = run_sweeps(plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
+        table = run_sweep(*plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
         drawn += len(table)
         notes += table.attrs["notes"]
     say(f"{family} {one.name}: {drawn:,} rows in {time.perf_counter() - start:.1f} s")

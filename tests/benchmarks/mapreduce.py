@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import pickle
 import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -33,6 +34,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy.optimize import nnls
 
 from dpviz import __version__
 from dpviz.data.engine.dask import JOINED, Cluster
@@ -135,13 +137,66 @@ def measured(most: int) -> WorkerTimes:
         epsilon=EPSILON,
         ceiling=ceiling,
         models={
-            method: PassModel.fitted(
-                [one.a_pass for one in found if one.method == method], merge, ceiling
+            method: fitted(
+                [mean_pass(one) for one in found if one.method == method], merge, ceiling
             )
             for method in METHODS
         },
         timings=tuple(found),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """A measured pass, or the mean of the passes of a run."""
+
+    points: int
+    parts: int
+    workers: int
+    seconds: float
+
+    def turns(self, ceiling: float) -> float:
+        """Return how many parts in a row the busiest worker reads, at the speed of one alone."""
+        busy = min(self.workers, self.parts)
+        slowed = 1.0 if busy == 1 else busy / ceiling
+        return math.ceil(self.parts / self.workers) * slowed
+
+
+def mean_pass(run: Timing) -> Pass:
+    """Mean pass of a measured run."""
+    return Pass(
+        points=run.records,
+        parts=run.parts,
+        workers=run.workers,
+        seconds=run.seconds / run.passes,
+    )
+
+
+def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
+    """Model of measured passes: least squares of relative errors, nothing below zero.
+
+    Parameters
+    ----------
+    passes
+        Measured passes, on one worker or two.
+    merge
+        Seconds of the table of a part, measured by themselves: a fit can't tell them from
+        those of the scheduler.
+    ceiling
+        S(2) of two plain loops: what two workers on one machine can reach.
+    """
+    rows = list(passes)
+    seconds = np.array([one.seconds for one in rows])
+    parts = np.array([one.parts for one in rows])
+    turns = np.array([one.turns(ceiling) for one in rows])
+    size = np.array([one.points for one in rows]) / parts
+    columns = np.column_stack([np.ones(len(rows)), parts, turns, turns * size])
+    found, _ = nnls(columns / seconds[:, None], (seconds - merge * parts) / seconds)
+    error = np.median(np.abs((columns @ found + merge * parts) / seconds - 1))
+    names = ("round", "task", "work", "point")
+    # Four digits: more would change with every run.
+    numbers = dict(zip(names, (float(f"{one:.4g}") for one in found), strict=True))
+    return PassModel(**numbers, merge=merge, error=float(f"{error:.4g}"))
 
 
 def yardstick() -> float:

@@ -15,7 +15,7 @@ import pytest
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.experiments.benchmark import SCORES, read, summarised
+from dpviz.experiments.benchmark import SCORES, read
 from dpviz.grid.domain import Domain
 from tests.benchmarks import bench_peers, bench_utility
 from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
@@ -33,6 +33,7 @@ from tests.benchmarks.sets import (
     folder,
     grid_of,
 )
+from tests.support.benchmark import summarised
 
 TOY = BenchSet(
     name="toy", title="Toy", kind="mixture", seen=True, n=60, ndim=2,

@@ -17,7 +17,7 @@ from dpviz.data.samples import sample_names
 from dpviz.experiments import sweep
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
 from dpviz.experiments.presets import PRESETS, figure_table, plans, preset, rank_table
-from dpviz.experiments.sweep import Subject, rows_of, run_sweep, run_sweeps, summary
+from dpviz.experiments.sweep import Subject, rows_of, run_sweep, summary
 from dpviz.families import CARDS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -138,7 +138,7 @@ def test_every_preset_draws_on_our_sample_sets():
     # Folds for OCM would take longer than all else.
     chosen = [one for one in PRESETS.values() if one.name != "000-8"]
     planned = plans(chosen, repeats=1)
-    table = run_sweeps(list(dict.fromkeys(planned.values())))
+    table = run_sweep(*dict.fromkeys(planned.values()))
     assert table.attrs["notes"] == []
     for one in chosen:
         found = figure_table(one, rows_of(table, planned[one.name]))

@@ -31,7 +31,6 @@ from dpviz.experiments.sweep import (
     SweepCancelled,
     rows_of,
     run_sweep,
-    run_sweeps,
     subject_of_sample,
     summary,
 )
@@ -352,7 +351,7 @@ def test_draws_that_fail_alone_leave_the_others_of_their_part(monkeypatch):
 
 def test_several_plans_share_rows_and_find_them_again():
     first, second = plan(), plan(epsilons=(0.5, 2), methods=("baseline", "privqt"))
-    table = run_sweeps([first, second])
+    table = run_sweep(first, second)
     alone = run_sweep(second)
     assert table["run"].is_unique
     assert len(table) == len(run_sweep(first)) + 2 * 5 * 3

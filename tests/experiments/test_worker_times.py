@@ -20,7 +20,6 @@ from dpviz.experiments.worker_times import (
     FILE,
     MOST_RECORDS,
     WORKERS,
-    Pass,
     PassModel,
     Timing,
     WorkerTimes,
@@ -105,10 +104,10 @@ def test_a_fit_finds_the_model_behind_its_passes(model: PassModel, ceiling: floa
     passes = []
     for points, parts in ((10**5, 16), (10**7, 16), (10**8, 100), (10, 1), (2560, 256)):
         for workers in (1, 2):
-            one = Pass(points=points, parts=parts, workers=workers, seconds=1)
+            one = mapreduce.Pass(points=points, parts=parts, workers=workers, seconds=1)
             shared = (model.work + model.point * points / parts) * one.turns(ceiling)
-            passes.append(Pass(**asdict(one) | {"seconds": model.fixed(parts) + shared}))
-    found = PassModel.fitted(passes, model.merge, ceiling)
+            passes.append(mapreduce.Pass(**asdict(one) | {"seconds": model.fixed(parts) + shared}))
+    found = mapreduce.fitted(passes, model.merge, ceiling)
     for one in passes:
         shared = (found.work + found.point * one.points / one.parts) * one.turns(ceiling)
         assert found.fixed(one.parts) + shared == pytest.approx(one.seconds, rel=1e-2)
@@ -172,8 +171,8 @@ def test_the_file_has_what_the_benchmark_measures() -> None:
 def test_the_stored_models_are_those_of_the_stored_runs() -> None:
     times = worker_times()
     for method, model in times.models.items():
-        passes = [one.a_pass for one in times.timings if one.method == method]
-        again = PassModel.fitted(passes, model.merge, times.ceiling)
+        passes = [mapreduce.mean_pass(one) for one in times.timings if one.method == method]
+        again = mapreduce.fitted(passes, model.merge, times.ceiling)
         assert asdict(again) == pytest.approx(asdict(model), rel=1e-3, abs=1e-12)
 
 

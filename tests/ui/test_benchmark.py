@@ -12,8 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.experiments import lost
-from dpviz.experiments.benchmark import KEYS, Benchmark, SetFacts, summarised
+from dpviz.experiments.benchmark import KEYS, Benchmark, SetFacts
 from dpviz.families import FAMILIES
+from tests.support.benchmark import summarised
 from tests.support.controls import control
 from tests.support.links import opened
 

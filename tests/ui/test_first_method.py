@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from dpviz.experiments.benchmark import Benchmark, Lead, SetFacts, lead, summarised
+from dpviz.experiments.benchmark import Benchmark, Lead, SetFacts, lead
 from dpviz.families import FAMILIES
 from dpviz.ui.widgets.first_method import reason
+from tests.support.benchmark import summarised
 from tests.support.links import opened
 
 #: Error of each method on each set; "seen" was seen in development, "far" has no DP-Refine.

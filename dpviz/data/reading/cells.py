@@ -116,7 +116,12 @@ class Cells:
 
     def fitting(self, axis: int, styles: Sequence[Style]) -> Kind:
         """The first style that fits all cells of a column, or else text."""
+        first: str | None = None
         for style in styles:
+            if style in GROUPS:  # many styles, which one cell tells apart
+                first = self._first_text(axis) if first is None else first
+                if first and not re.search(PATTERNS[style], first):
+                    continue
             seen = False
             for (cells,) in self.blocks([axis]):
                 values, wrong = as_numbers(cells[:_FIRST], style)  # text tells soon
@@ -130,6 +135,12 @@ class Cells:
             else:
                 return style if seen else "nothing"
         return "text"
+
+    def _first_text(self, axis: int) -> str:
+        """The first text of a column that is not NaN, or nothing if it comes late."""
+        [cells] = next(self.blocks([axis]), [pa.nulls(0, pa.string())])
+        texts = text_cells(cells[:_FIRST]).drop_null().to_pylist()
+        return next((one for one in texts if one.lower() not in ("nan", "-nan")), "")
 
     def style_of(self, axis: int) -> Style:
         """How a column writes numbers; a mixed one is read cell by cell."""
