@@ -218,9 +218,10 @@ def run_chain(
         _copy(draws.accept),
     )
     step = _best_step(trace)
+    shown = np.linspace(0, len(index), min(len(trace), TRACE)).round().astype(np.intp)
     return Chain(
         points=_replayed(points, proposed, index, taken[:step]),
-        log_likelihood=_thinned(trace),
+        log_likelihood=trace[shown],
         best=float(trace[step]),
         accepted=float(taken.mean()) if len(taken) else 0.0,
     )
@@ -250,11 +251,6 @@ def _with_one(points: Floats) -> Floats:
 def _best_step(trace: Floats) -> int:
     """First step whose value no other step exceeds by more than rounding errors."""
     return int(np.argmax(trace >= trace.max() - ROUNDING))
-
-
-def _thinned(trace: Floats) -> Floats:
-    last = len(trace) - 1
-    return trace[np.linspace(0, last, min(len(trace), TRACE)).round().astype(np.intp)]
 
 
 def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
+from dpviz.kmeans.passes import loops
 
 #: Levels of a half's part, from none to all.
 LEVELS = 48
@@ -49,11 +50,9 @@ def denoised(
 
     From noisy counts and the variances of their noise, shape (m,).
     """
-    from dpviz.kmeans import kernels
-
     found = np.zeros(len(noisy))
     side = round(len(noisy) ** (1 / ndim))
-    kernels.denoise(
+    loops().denoise(
         noisy, variances, side, ndim, total, *prior(), LEAST, passes(len(noisy)), generator, found
     )
     return found
@@ -73,12 +72,10 @@ def denoised_parts(
     Noisy counts come cell by cell, each in row-major order. ``parts``, ``firsts`` and ``totals``
     are subcells per axis of each cell, 1 for none; number of its first subcell; its count.
     """
-    from dpviz.kmeans import kernels
-
     found = np.zeros(len(noisy))
     if len(noisy):
         number = passes(len(noisy))
-        kernels.denoise_parts(
+        loops().denoise_parts(
             noisy, variance, parts, firsts, ndim, totals, *prior(), LEAST, number, generator, found
         )
     return found

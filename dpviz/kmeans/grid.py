@@ -13,6 +13,7 @@ from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import UNLIMITED, Records
 from dpviz.privacy.mechanisms import Accountant
 
@@ -103,12 +104,10 @@ class NoisyGrid:
 
     def _in_blocks(self, values: Floats) -> Floats:
         """Sums of the cells' values (column 0) and their moments, shape (m, 1 + d)."""
-        from dpviz.kmeans import kernels
-
         widths = block_widths(self.shape, self.most_places)
         blocks = [-(-side // width) for side, width in zip(self.shape, widths, strict=True)]
         table = np.zeros((math.prod(blocks), 1 + self.ndim))
-        kernels.add_blocks(
+        loops().add_blocks(
             np.ascontiguousarray(values), np.array([self.shape, widths, blocks]), table
         )
         return table

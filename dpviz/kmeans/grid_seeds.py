@@ -54,11 +54,11 @@ def grid_seeds(task: Seeding) -> Seeds:
         most=records.most_cells,
     )  # fmt: skip
     if task.clusters is None:
-        choice = choose_clusters(grid.noisy, int(noise.generator("choice").integers(2**31)))
+        choice = choose_clusters(grid.points, int(noise.generator("choice").integers(2**31)))
         K = choice.clusters
     return Seeds(
         clusters=found(grid, K, noise.generator("restarts")),
-        size=float(grid.weights.sum()),
+        size=float(grid.points.weights.sum()),
         steps=0,
         choice=choice,
         grid=grid.cells,
@@ -67,13 +67,13 @@ def grid_seeds(task: Seeding) -> Seeds:
 
 def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Prototypes:
     """K clusters of a grid's estimated records, by k-means, with their numbers and scales."""
+    places, weights = grid.points.places, grid.points.weights
     centers = k_means(
-        grid.points, grid.weights, clusters, generator,
-        few=grid.means, few_weights=grid.cells.weights,
-    )  # fmt: skip
-    labels, squares = assigned(grid.points, centers)
-    counts = np.bincount(labels, grid.weights, clusters).astype(float)
-    errors = np.bincount(labels, grid.weights * squares, clusters)
+        places, weights, clusters, generator, few=grid.means, few_weights=grid.cells.weights
+    )
+    labels, squares = assigned(places, centers)
+    counts = np.bincount(labels, weights, clusters).astype(float)
+    errors = np.bincount(labels, weights * squares, clusters)
     return Prototypes(centers, counts, spread(np.sqrt(errors / np.maximum(counts, 1e-9))))
 
 
@@ -120,9 +120,6 @@ def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
 def _grouped(
     middles: Floats, centers: Floats, points: Floats, places: Floats
 ) -> tuple[NDArray[Any], ...]:
-    """Points with their groups, and their squared distances to the groups' centres.
-
-    A record's group hangs on its own place and on what was released.
-    """
+    """Points with their groups, and squared distances to the groups' centres; each by itself."""
     labels = assigned(places, middles)[0]
     return points, labels, squares_to(points, centers, labels)

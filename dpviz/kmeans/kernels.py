@@ -22,6 +22,16 @@ BLOCK = 128
 
 
 @compiled(inline="always")
+def square(points, i, centers, k):  # type: ignore[no-untyped-def]
+    """Squared distance of a point, given by its number, to a centre."""
+    distance = 0.0
+    for j in range(points.shape[1]):
+        difference = points[i, j] - centers[k, j]
+        distance += difference * difference
+    return distance
+
+
+@compiled(inline="always")
 def rooms(ndim):  # type: ignore[no-untyped-def]
     """Room of :func:`nearest`: columns, squares, best, second, own."""
     return (
@@ -88,17 +98,6 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
             table[own, 0] += 1
             for j in range(points.shape[1]):
                 table[own, j + 1] += block[i, j]
-
-
-@compiled()
-def label(points, centers, labels):  # type: ignore[no-untyped-def]
-    """Write the nearest centre of every point."""
-    room = rooms(points.shape[1])
-    for begin in range(0, points.shape[0], BLOCK):
-        block = points[begin : begin + BLOCK]
-        numbers, _, _ = nearest(block, centers, room, False)
-        for i in range(block.shape[0]):
-            labels[begin + i] = numbers[i]
 
 
 @compiled()
@@ -231,11 +230,7 @@ def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
     """Largest squared distance of a cluster's points from its centre, shape (K,)."""
     radii = np.zeros(centers.shape[0])
     for i in range(points.shape[0]):
-        own, distance = labels[i], 0.0
-        for j in range(points.shape[1]):
-            difference = points[i, j] - centers[own, j]
-            distance += difference * difference
-        radii[own] = max(radii[own], distance)
+        radii[labels[i]] = max(radii[labels[i]], square(points, i, centers, labels[i]))
     return radii
 
 
@@ -246,7 +241,7 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
     Takes squared radii. Returns the number of these centres, their indices and their squared
     distances from the cluster's own centre; row k belongs to cluster k.
     """
-    clusters, ndim = centers.shape
+    clusters = centers.shape[0]
     many = np.zeros(clusters, dtype=np.int64)
     numbers = np.empty((clusters, clusters), dtype=np.int32)
     squares = np.zeros((clusters, clusters))
@@ -254,13 +249,9 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
     for k in range(clusters):
         nearest = np.inf
         for other in range(clusters):
-            distance = 0.0
-            for j in range(ndim):
-                difference = centers[k, j] - centers[other, j]
-                distance += difference * difference
-            row[other] = distance
-            if other != k and distance < nearest:
-                nearest = distance
+            row[other] = square(centers, k, centers, other)
+            if other != k:
+                nearest = min(nearest, row[other])
         # Every point is within radius + distance of the nearest other centre. So its second
         # nearest centre is within one more radius of the own centre. The factor covers rounding.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
@@ -293,19 +284,15 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
         total, changes = 0.0, 0
         counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
         for i in range(points.shape[0]):
-            first, distance = labels[i], 0.0
-            for j in range(ndim):
-                difference = points[i, j] - centers[first, j]
-                distance += difference * difference
+            first = labels[i]
+            distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
                 # A centre at twice the point's distance from the own centre cannot be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
-                k, other = numbers[first, place], 0.0
-                for j in range(ndim):
-                    difference = points[i, j] - centers[k, j]
-                    other += difference * difference
+                k = numbers[first, place]
+                other = square(points, i, centers, k)
                 if other < best:
                     best, own = other, k
             changes += own != first
@@ -354,10 +341,8 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
                 break
-            k, other = numbers[own, place], 0.0
-            for j in range(ndim):
-                difference = points[i, j] - centers[k, j]
-                other += difference * difference
+            k = numbers[own, place]
+            other = square(points, i, centers, k)
             if other < next_best:
                 next_best, second[i] = other, k
         losses[own] += next_best - distance
@@ -612,11 +597,7 @@ def denoise_parts(  # type: ignore[no-untyped-def]
 def squares_to(points, centers, labels, squares):  # type: ignore[no-untyped-def]
     """Write the squared distance of every point to the centre of its label."""
     for i in range(points.shape[0]):
-        distance = 0.0
-        for j in range(points.shape[1]):
-            difference = points[i, j] - centers[labels[i], j]
-            distance += difference * difference
-        squares[i] = distance
+        squares[i] = square(points, i, centers, labels[i])
 
 
 @compiled()
@@ -654,10 +635,7 @@ def half_ways(centers):  # type: ignore[no-untyped-def]
     halves = np.full(centers.shape[0], np.inf)
     for k in range(centers.shape[0]):
         for other in range(k):
-            square = 0.0
-            for j in range(centers.shape[1]):
-                square += (centers[k, j] - centers[other, j]) ** 2
-            half = np.sqrt(square) / 2
+            half = np.sqrt(square(centers, k, centers, other)) / 2
             halves[k], halves[other] = min(halves[k], half), min(halves[other], half)
     return halves
 
@@ -668,7 +646,7 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
 
     Of each row of ``draws`` in [0, 1), shape (K - 1, tries), the one that leaves the least error.
     """
-    (n, ndim), (later, tries) = points.shape, draws.shape
+    n, (later, tries) = points.shape[0], draws.shape
     chosen = np.empty(later + 1, dtype=np.int64)
     chosen[0] = first
     closest, sums = np.full(n, np.inf), np.empty(n)
@@ -681,11 +659,7 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
                 at = min(np.searchsorted(sums, draws[number - 1, one] * sums[-1]), n - 1)
             error = 0.0
             for i in range(n):
-                square = 0.0
-                for j in range(ndim):
-                    difference = points[i, j] - points[at, j]
-                    square += difference * difference
-                tried[i] = min(closest[i], square)
+                tried[i] = min(closest[i], square(points, i, points, at))
                 error += weights[i] * tried[i]
             if one == 0 or error < least:
                 least, chosen[number] = error, at
@@ -728,10 +702,7 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
                 continue
             own = owners[i]
             others[i] -= next_long if own == farthest else long
-            best = 0.0
-            for j in range(ndim):
-                difference = points[i, j] - centers[own, j]
-                best += difference * difference
+            best = square(points, i, centers, own)
             if np.sqrt(best) >= max(others[i], halves[own]) * SURELY:
                 best, second, own = nearest_two(points, i, centers)
                 owners[i], others[i] = own, np.sqrt(second)

@@ -126,8 +126,7 @@ def _iterate(
     cluster_budgets: ClusterBudgets | None,
 ) -> Iteration:
     """Make one noisy update; its centres are scaled."""
-    found = records.sums(space, centers)
-    values = np.column_stack([found.counts, found.sums])
+    values = records.sums(space, centers)
     if cluster_budgets is None:
         noisy = accountant.laplace(step, values, sensitivity=space.sensitivity, epsilon=epsilon)
         scales = np.full(len(centers), accountant.ledger.spends[-1].scale)

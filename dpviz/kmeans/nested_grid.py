@@ -21,6 +21,7 @@ from dpviz.grid.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
 from dpviz.kmeans.grid import NoisyGrid, onto_simplex
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import Records, Rows, Weights
 from dpviz.privacy.mechanisms import Accountant, Level
 
@@ -75,32 +76,16 @@ class NestedGrid:
 
     Parameters
     ----------
-    points, weights
-        Middles of all cells that are not split, and of all subcells, shape (m, d); estimated
-        records there, shape (m,), none negative.
-    counts, variances
-        The noisy counts there, and the variances of their noise, shape (m,).
+    points
+        All cells that are not split, and all subcells, at their middles, shape (m, d).
     cells, means
-        The same by the cells of the uniform grid; where their estimated records lie on average,
-        shape (cells, d).
+        The cells of the uniform grid; where their estimated records lie on average, shape (cells,
+        d).
     """
 
-    points: Floats
-    weights: Floats
-    counts: Floats
-    variances: Floats
+    points: NoisyPoints
     cells: NoisyGrid
     means: Floats
-
-    @property
-    def noisy(self) -> NoisyPoints:
-        """The same as points from which a number of clusters can be chosen."""
-        return NoisyPoints(
-            places=self.points,
-            weights=self.weights,
-            counts=self.counts,
-            variances=self.variances,
-        )
 
 
 def nested_grid(
@@ -167,14 +152,13 @@ def nested_grid(
         means[which] += sub_weights[numbers] @ inside / known[:, None]
         shares.append(sub_weights[numbers].ravel())
         found.append(sub_counts[numbers].ravel())
-    return NestedGrid(
-        points=np.vstack(places),
+    points = NoisyPoints(
+        places=np.vstack(places),
         weights=np.concatenate(shares),
         counts=np.concatenate(found),
         variances=np.append(variances[~split], np.full(len(sub_counts), sub_variance)),
-        cells=grid,
-        means=means,
     )
+    return NestedGrid(points=points, cells=grid, means=means)
 
 
 def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) -> int:
@@ -208,10 +192,8 @@ def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[n
 
 
 def _cells(side: int, points: Floats) -> tuple[NDArray[Any], ...]:
-    from dpviz.kmeans import kernels
-
     cells = np.empty(len(points), dtype=np.int64)
-    kernels.grid_cells(points, side, cells)
+    loops().grid_cells(points, side, cells)
     return points, cells
 
 
@@ -229,9 +211,7 @@ def _sub_counts(
     cells: NDArray[np.int64],
 ) -> Tables:
     """Records in all subcells; those in cells that are not split count nowhere."""
-    from dpviz.kmeans import kernels
-
     found = np.empty(len(points), dtype=np.int64)
-    kernels.sub_cells(points, side, cells, parts, firsts, found)
+    loops().sub_cells(points, side, cells, parts, firsts, found)
     inside = found >= 0
     return (tally(found[inside], total, None if weights is None else weights[inside]),)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import plus_plus
 
 #: With more records, the search uses samples.
@@ -103,11 +104,9 @@ def _lloyd(
     goal: float = np.inf,
 ) -> _Found:
     """Lloyd's iteration; stops if the error cannot fall below the goal."""
-    from dpviz.kmeans import kernels
-
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
-    return _Found(centers, labels, kernels.lloyd(points, centers, labels, *effort, goal))
+    return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal))
 
 
 def _chain(
@@ -137,10 +136,8 @@ def _chain(
 
 def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
     """Move one centre at a time, best prospects first, until ``tries`` moves in a row fail."""
-    from dpviz.kmeans import kernels
-
     while True:
-        second, losses, gains, halves = kernels.prospects(points, best.centers, best.labels)
+        second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
         # The best ``tries`` pairs are always among these.
         sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
         worth = gains[targets] - losses[sources, None]

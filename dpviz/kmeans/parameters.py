@@ -224,8 +224,7 @@ class KMeansConfig:
         check_option("method", self.method, DEFAULTS)
         check_variant(self.variant)
         check_epsilon(self.epsilon)
-        clusters = check_whole("clusters", self.clusters, MAX_CLUSTERS)
-        object.__setattr__(self, "clusters", clusters)
+        self._check_whole("clusters", MAX_CLUSTERS)
         defaults = defaults_of(self.method, self.variant)
         for parameter in PARAMETERS[2:]:
             name, options = parameter.name, parameter.options
@@ -239,8 +238,14 @@ class KMeansConfig:
             elif options:
                 check_option(name, value, options)
         if self.iterations is not None:
-            iterations = check_whole("iterations", self.iterations, MAX_ITERATIONS)
-            object.__setattr__(self, "iterations", iterations)
+            self._check_whole("iterations", MAX_ITERATIONS)
+
+    def _check_whole(self, name: str, highest: int) -> None:
+        value = getattr(self, name)
+        number = check_number(name, value)
+        if not (number.is_integer() and 1 <= number <= highest):
+            raise InputError(f"{name} = {value}: give a whole number from 1 to {highest:,}.")
+        object.__setattr__(self, name, int(number))
 
 
 def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
@@ -257,11 +262,3 @@ def takes(method: str) -> tuple[Parameter, ...]:
         *PARAMETERS[:2],
         *(replace(known[name], default=default) for name, default in special.items()),
     )
-
-
-def check_whole(name: str, value: object, highest: int) -> int:
-    """Return a whole number from 1 to ``highest``, or raise InputError."""
-    number = check_number(name, value)
-    if not (number.is_integer() and 1 <= number <= highest):
-        raise InputError(f"{name} = {value}: give a whole number from 1 to {highest:,}.")
-    return int(number)

@@ -8,6 +8,7 @@ not by matrix products, whose rounding makes a record's cluster depend on the ot
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,6 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats
 from dpviz.base.threads import in_threads
 from dpviz.grid.domain import CHUNK
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What one Lloyd iteration needs: records per cluster (K,), and their sums (K, d)."""
-
-    counts: Floats
-    sums: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,20 +33,27 @@ class Fit:
     contours: Floats
 
 
-def cluster_sums(points: Floats, centers: Floats) -> Sums:
-    """Counts and sums of points (n, d) by nearest centre: the data pass of Lloyd's iteration.
-
-    Of the centres (K, d), the lowest number wins ties.
-    """
+@cache
+def loops() -> Any:
+    """Compiled loops (:mod:`dpviz.kmeans.kernels`), which take long to import: on first use."""
     from dpviz.kmeans import kernels
 
-    def part(chunk: Floats) -> Floats:
-        table = np.zeros((len(centers), points.shape[1] + 1))
-        kernels.add_sums(chunk, centers, table)
+    return kernels
+
+
+def cluster_sums(points: Floats, centers: Floats) -> Floats:
+    """Counts (column 0) and sums of points (n, d) by nearest centre, shape (K, 1 + d).
+
+    The data pass of Lloyd's iteration. Of the centres (K, d), the lowest number wins ties.
+    """
+    shape = (len(centers), points.shape[1] + 1)
+
+    def part(chunk: slice) -> Floats:
+        table = np.zeros(shape)
+        loops().add_sums(points[chunk], centers, table)
         return table
 
-    table = _total(points, part, (len(centers), points.shape[1] + 1))
-    return Sums(counts=table[:, 0], sums=table[:, 1:])
+    return np.asarray(sum(in_threads(part, _chunks(points)), np.zeros(shape)))
 
 
 def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
@@ -61,55 +61,44 @@ def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
 
     Weights (n,) are the records that each point stands for; None counts each once.
     """
-    from dpviz.kmeans import kernels
-
     table = np.zeros((len(centers), 4))
-    for begin in range(0, len(points), CHUNK):
-        chunk = points[begin : begin + CHUNK]
-        share = np.ones(len(chunk)) if weights is None else weights[begin : begin + CHUNK]
-        kernels.add_fit(chunk, centers, share, table)
+    for chunk in _chunks(points):
+        part = points[chunk]
+        share = np.ones(len(part)) if weights is None else weights[chunk]
+        loops().add_fit(part, centers, share, table)
     return Fit(*table.T)
 
 
 def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats]:
     """Number of the nearest centre of every point, and the squared distance to it, shape (n,)."""
-    from dpviz.kmeans import kernels
-
     labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
 
-    def part(begin: int) -> None:
-        chunk = slice(begin, begin + CHUNK)
-        kernels.assign(points[chunk], centers, labels[chunk], squares[chunk])
+    def part(chunk: slice) -> None:
+        loops().assign(points[chunk], centers, labels[chunk], squares[chunk])
 
-    in_threads(part, range(0, len(points), CHUNK))
+    in_threads(part, _chunks(points))
     return labels, squares
 
 
 def squares_to(points: Floats, centers: Floats, labels: NDArray[np.int32]) -> Floats:
     """Squared distance of every point to the centre of its label, shape (n,)."""
-    from dpviz.kmeans import kernels
-
     squares = np.empty(len(points))
 
-    def part(begin: int) -> None:
-        chunk = slice(begin, begin + CHUNK)
-        kernels.squares_to(points[chunk], centers, labels[chunk], squares[chunk])
+    def part(chunk: slice) -> None:
+        loops().squares_to(points[chunk], centers, labels[chunk], squares[chunk])
 
-    in_threads(part, range(0, len(points), CHUNK))
+    in_threads(part, _chunks(points))
     return squares
 
 
 def projected(points: Floats, center: Floats, directions: Floats) -> Floats:
     """Coordinates of points (n, d) along directions (d, m), from a centre, clipped to [-1, 1]."""
-    from dpviz.kmeans import kernels
-
     found = np.empty((len(points), directions.shape[1]))
 
-    def part(begin: int) -> None:
-        chunk = slice(begin, begin + CHUNK)
-        kernels.project(points[chunk], center, directions, found[chunk])
+    def part(chunk: slice) -> None:
+        loops().project(points[chunk], center, directions, found[chunk])
 
-    in_threads(part, range(0, len(points), CHUNK))
+    in_threads(part, _chunks(points))
     return found
 
 
@@ -130,40 +119,33 @@ def residuals(
     makes no number larger; so the sums are exact, whatever the order. Weights (n,) are the records
     at each point, None for one each; labels and squares are of :func:`assigned`.
     """
-    from dpviz.kmeans import kernels
-
     given = np.empty(0, dtype=np.int64) if weights is None else weights
     shape = (len(centers), 2 + points.shape[1])
 
-    def part(begin: int) -> NDArray[np.int64]:
-        table, chunk = np.zeros(shape, dtype=np.int64), slice(begin, begin + CHUNK)
-        kernels.add_residuals(
+    def part(chunk: slice) -> NDArray[np.int64]:
+        table = np.zeros(shape, dtype=np.int64)
+        loops().add_residuals(
             points[chunk], given[chunk], centers, labels[chunk], squares[chunk], radius, unit, table
         )
         return table
 
-    tables = in_threads(part, range(0, len(points), CHUNK))
+    tables = in_threads(part, _chunks(points))
     return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
 
 
 def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
     """Number of the nearest centre of every point, shape (n,)."""
-    from dpviz.kmeans import kernels
-
-    labels = np.empty(len(points), dtype=np.int32)
-    for begin in range(0, len(points), CHUNK):
-        kernels.label(points[begin : begin + CHUNK], centers, labels[begin : begin + CHUNK])
-    return labels
+    return assigned(points, centers)[0]
 
 
 def wcss(points: Floats, centers: Floats) -> float:
     """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
-    from dpviz.kmeans import kernels
 
-    def part(chunk: Floats) -> Floats:
-        return np.array([kernels.error(chunk, centers)])
+    def part(chunk: slice) -> Floats:
+        return np.array([loops().error(points[chunk], centers)])
 
-    return float(_total(points, part, (1,))[0])
+    # Of arrays: sum() compensates for the rounding of Python's numbers, and the order stays.
+    return float(sum(in_threads(part, _chunks(points)), np.zeros(1))[0])
 
 
 def excess(
@@ -178,24 +160,20 @@ def excess(
     d); returns shape (m,). Squared distances are rounded down to multiples of ``unit``, a power of
     2: the sums are exact, whatever the order.
     """
-    from dpviz.kmeans import kernels
-
     m, K, d = candidates.shape
     places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
     sets, given = members.reshape(m, K), np.empty(0, dtype=np.int64) if weights is None else weights
     reach = np.abs(points).max(initial=0) + np.abs(places).max(initial=0)
     number = np.int32 if d * reach**2 / unit < 2**31 - 1 else np.int64
 
-    # Small chunks: each record is compared with all sets, so a sketch's few are worth two threads.
-    step = max(1, CHUNK // 32)
-
-    def part(begin: int) -> NDArray[np.int64]:
-        table, chunk = np.zeros(m, dtype=np.int64), slice(begin, begin + step)
-        room = np.empty((len(places), kernels.BLOCK), dtype=number)
-        kernels.add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
+    def part(chunk: slice) -> NDArray[np.int64]:
+        table = np.zeros(m, dtype=np.int64)
+        room = np.empty((len(places), loops().BLOCK), dtype=number)
+        loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
         return table
 
-    tables = in_threads(part, range(0, len(points), step))
+    # Small chunks: each record is compared with all sets, so a sketch's few are worth two threads.
+    tables = in_threads(part, _chunks(points, 32))
     return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 
 
@@ -229,24 +207,18 @@ def printed_contours(points: Floats, centers: Floats) -> Floats:
     -----
     Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
     """
-    from dpviz.kmeans import kernels
-
     averages = np.zeros(len(centers))
     # The first pass finds the averages, the second one the coefficients.
     for _ in range(2):
         table = np.zeros((len(centers), 3))
-        for begin in range(0, len(points), CHUNK):
-            kernels.add_contours(points[begin : begin + CHUNK], centers, averages, table)
+        for chunk in _chunks(points):
+            loops().add_contours(points[chunk], centers, averages, table)
         counts = np.where(table[:, 0] > 0, table[:, 0], 1)
         averages = table[:, 1] / counts
     coefficients: Floats = table[:, 2] / counts
     return coefficients
 
 
-def _total(points: Floats, part: Any, shape: tuple[int, ...]) -> Floats:
-    """Add up the tables of all chunks, in order: threads change nothing about the sum."""
-    chunks = [points[begin : begin + CHUNK] for begin in range(0, len(points), CHUNK)]
-    total = np.zeros(shape)
-    for table in in_threads(part, chunks):
-        total += table
-    return total
+def _chunks(points: Floats, parts: int = 1) -> list[slice]:
+    size = max(1, CHUNK // parts)
+    return [slice(begin, begin + size) for begin in range(0, len(points), size)]

@@ -19,11 +19,11 @@ from dpviz.grid.counts import laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.kmeans.optimum import descended, optimum
 from dpviz.kmeans.passes import (
-    Sums,
     cluster_sums,
     excess,
+    fit,
+    loops,
     nearest,
-    simplified_silhouettes,
     wcss,
 )
 from dpviz.kmeans.space import Space
@@ -193,18 +193,19 @@ class Records:
 
         return self.kept(("scaled", space), build)
 
-    def rows(self, space: Space) -> Rows:
-        """Records in scaled coordinates, for passes over them."""
-        return HeldRows((self.scaled(space),), self.weights)
+    def rows(self, space: Space | None) -> Rows:
+        """Records in scaled coordinates, for passes over them; None for the units of the data."""
+        return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
     def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Count the records in every cell of a uniform grid over the domain."""
-        return quantize(self.points, self.domain, shape, weights=self.weights)[0]
+        (counts,) = self.rows(None).total(partial(_cells, self.domain, shape))
+        return counts
 
-    def sums(self, space: Space, centers: Floats) -> Sums:
-        """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""
+    def sums(self, space: Space, centers: Floats) -> Floats:
+        """Scaled counts and sums (K, 1 + d) by nearest centre (K, d): one data pass."""
         (table,) = self.rows(space).total(partial(_sums, centers))
-        return Sums(counts=table[:, 0], sums=table[:, 1:])
+        return table
 
     def excess(self, space: Space, candidates: Floats) -> Floats:
         """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
@@ -213,11 +214,13 @@ class Records:
 
     def wcss(self, space: Space | None, centers: Floats) -> float:
         """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
-        return wcss(self.points if space is None else self.scaled(space), centers)
+        (found,) = self.rows(space).total(partial(_wcss, centers))
+        return float(found[0])
 
     def silhouettes(self, space: Space, centers: Floats) -> Floats:
         """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
-        return simplified_silhouettes(self.scaled(space), centers)
+        (table,) = self.rows(space).total(partial(_contours, centers))
+        return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Best scaled centres (K, d) that a search finds, without noise."""
@@ -280,8 +283,20 @@ def _sums(centers: Floats, weights: Weights, points: Floats) -> Tables:
     """Counts and sums (K, 1 + d) by nearest centre."""
     if weights is not None:
         return (_weighed(points, weights, nearest(points, centers), len(centers)),)
-    found = cluster_sums(points, centers)
-    return (np.column_stack([found.counts, found.sums]),)
+    return (cluster_sums(points, centers),)
+
+
+def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
+    return (np.array([wcss(points, centers)]),)
+
+
+def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
+    found = fit(points, centers)
+    return (np.column_stack([found.counts, found.contours]),)
+
+
+def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:
+    return (quantize(points, domain, shape, weights=weights)[0],)
 
 
 def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
@@ -292,8 +307,6 @@ def _weighed(
     points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
 ) -> Floats:
     """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
-    from dpviz.kmeans import kernels
-
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
-    kernels.add_weighed(points, weights, owner, LATTICE, table)
+    loops().add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)

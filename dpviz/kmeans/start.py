@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
-from dpviz.kmeans.passes import fit
+from dpviz.kmeans.passes import fit, loops
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -114,15 +114,13 @@ def plus_plus(
     tries: its products use threads, which for so few columns wait longer for each other than they
     multiply, and their number can't be limited for one session alone.
     """
-    from dpviz.kmeans import kernels
-
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
         weights = np.ones(len(points))
     draws = np.random.RandomState(int(generator.integers(2**31)))
     first = draws.choice(len(points), p=weights / weights.sum())
     shares = draws.uniform(size=(clusters - 1, tries))
-    chosen: NDArray[np.int64] = kernels.plus_plus(
+    chosen: NDArray[np.int64] = loops().plus_plus(
         np.ascontiguousarray(points), weights, first, shares
     )
     return points[chosen]

@@ -19,12 +19,12 @@ from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, shown
 from dpviz.base.lru import LRUCache
 from dpviz.data.engine.tables import Engine, Part, Tables
-from dpviz.grid.counts import quantize, tally
+from dpviz.grid.counts import tally
 from dpviz.grid.domain import Domain, Outside, check_outside
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
+from dpviz.kmeans.passes import cluster_sums, nearest, wcss
 from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
@@ -47,8 +47,7 @@ class View:
     Parameters
     ----------
     outside
-        ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out; None leaves
-        them where they are.
+        ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out.
     cut, space
         Whether scaled records are cut to the lattice; None for the units of the data.
     ball
@@ -56,7 +55,7 @@ class View:
     """
 
     domain: Domain
-    outside: Outside | None
+    outside: Outside
     cut: bool = False
     space: Space | None = None
     ball: Space | None = None
@@ -65,7 +64,7 @@ class View:
         """Records that take part, in the view's coordinates."""
         if self.outside == "drop":
             points = points[self.domain.contains(points)]
-        elif self.outside == "clip":
+        else:
             points = np.clip(points, self.domain.lows, self.domain.highs)
         if self.ball is not None:
             points = self.ball.restore(self.ball.scale(points))
@@ -171,24 +170,9 @@ class StoredRecords(Records):
         """Rows left out because a value was missing or infinite."""
         return self._numbers[2]
 
-    def rows(self, space: Space) -> StoredRows:
-        """Records in scaled coordinates, for passes over them."""
-        return self._seen(space)
-
-    def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Count the records in every cell of a uniform grid over the domain."""
-        (counts,) = self._seen(None).total(partial(_cells, self.domain, shape))
-        return counts
-
-    def wcss(self, space: Space | None, centers: Floats) -> float:
-        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
-        (found,) = self._seen(space).total(partial(_wcss, centers))
-        return float(found[0])
-
-    def silhouettes(self, space: Space, centers: Floats) -> Floats:
-        """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
-        (table,) = self.rows(space).total(partial(_contours, centers))
-        return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
+    def rows(self, space: Space | None) -> StoredRows:
+        """Records in scaled coordinates, for passes over them; None for the units of the data."""
+        return StoredRows(self, self._view(space))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
@@ -248,10 +232,6 @@ class StoredRecords(Records):
     def _view(self, space: Space | None) -> View:
         """How records are seen in scaled coordinates; None for the units of the data."""
         return replace(self.taken, space=space)
-
-    def _seen(self, space: Space | None) -> StoredRows:
-        """Records in scaled coordinates; None for the units of the data."""
-        return StoredRows(self, self._view(space))
 
     def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
         pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
@@ -345,24 +325,10 @@ def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
     return (np.concatenate(found),)
 
 
-def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    return (np.array([wcss(points, centers)]),)
-
-
 def _round(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    found = cluster_sums(points, centers)
-    return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
-
-
-def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    found = fit(points, centers)
-    return (np.column_stack([found.counts, found.contours]),)
+    return cluster_sums(points, centers), np.array([wcss(points, centers)])
 
 
 def _crossed(one: Floats, other: Floats, weights: Weights, points: Floats) -> Tables:
     pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
     return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
-
-
-def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:
-    return (quantize(points, domain, shape)[0],)

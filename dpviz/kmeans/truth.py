@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.arrays import Floats
 from dpviz.base.numbers import counted
 from dpviz.family.method import check_method
 from dpviz.grid.domain import Domain
@@ -24,7 +23,7 @@ from dpviz.metrics import centers as of_centers
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.privacy.noise_source import NoiseSource, Silenced
+from dpviz.privacy.noise_source import NoiseSource, SeededNoise, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
@@ -51,7 +50,7 @@ class KMeansTruth:
         """The true run: the best that the search finds, or that the start leads to."""
         config = KMeansConfig(method=NOISE_FREE, clusters=self.clusters)
         if self.start is None:
-            return run_kmeans(self.records, config, _Nothing())
+            return run_kmeans(self.records, config, SeededNoise(0))
         centers = self.records.descended(self.space, self.space.scale(self.start))
         return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
 
@@ -87,7 +86,6 @@ class KMeansTruth:
     def in_ball(self) -> KMeansTruth:
         """k-means of the records drawn into the unit L1 ball, in the units of the data."""
         ball = Space(self.records.domain, "l1")
-
         return self.records.kept(
             ("in ball", self.clusters),
             lambda: KMeansTruth(self.records.drawn_in(ball), self.clusters),
@@ -240,21 +238,3 @@ def ratio(value: float, reference: float) -> float:
     if reference > 0:
         return value / reference
     return 1.0 if value == 0 else float("inf")
-
-
-class _Nothing:
-    """Noise source of the true run, which asks for none."""
-
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        raise AssertionError("the true run asks for no noise")
-
-    gumbel = laplace
-
-    def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
-        raise AssertionError("the true run asks for no noise")
-
-    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        raise AssertionError("the true run asks for no noise")
-
-    def generator(self, step: str) -> np.random.Generator:
-        raise AssertionError("the true run asks for no noise")

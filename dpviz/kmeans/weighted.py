@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpviz.base.arrays import Floats
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import enough, plus_plus
 
 #: Starts of k-means; failed swaps in a row that end it, of few points and of all.
@@ -108,7 +109,5 @@ def _heavy(
 
 def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
     """Move centres, in place; errors and losses of the clusters."""
-    from dpviz.kmeans import kernels
-
-    errors, losses = kernels.weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
+    errors, losses = loops().weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
     return errors, losses

@@ -145,12 +145,17 @@ def with_density(
     return replace(config, density=max(worth, key=worth.__getitem__)), worth
 
 
-def count_noise(
-    config: Config, accountant: Accountant, shape: tuple[int, ...]
-) -> Callable[[np.random.Generator], Floats]:
-    """Noise of W' drawn again, for techniques whose last spend put Laplace noise on the counts."""
+def noisy_counts(
+    source: Source, config: Config, accountant: Accountant, epsilon: float
+) -> tuple[Floats, Floats, Callable[[np.random.Generator], Floats]]:
+    """Laplace noise on all counts for ``epsilon``: M', its W', and the noise of W' drawn again."""
+    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=epsilon)
     scale = accountant.ledger.spends[-1].scale
-    return lambda generator: transform(generator.laplace(0, scale, shape), config)
+
+    def redrawn(generator: np.random.Generator) -> Floats:
+        return transform(generator.laplace(0, scale, source.shape), config)
+
+    return noisy, transform(noisy, config), redrawn
 
 
 def worth_of_densities(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -16,6 +18,8 @@ from dpviz.grid.domain import (
     compiled_rule,
     flat_cells,
 )
+
+T = TypeVar("T", bound=np.generic)
 
 
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -33,9 +37,12 @@ def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int
     return number[labels], int(n_clusters)
 
 
-def cluster_sizes(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int64]:
-    """Cells per cluster, shape (n_clusters,), in the order of the cluster numbers."""
-    return np.bincount(labels.ravel(), minlength=n_clusters + 1)[1:]
+def unblocked(blocks: NDArray[T], shape: tuple[int, ...], level: int = 1) -> NDArray[T]:
+    """Values of blocks of 2**level cells a side, laid on each cell of a grid."""
+    cells = blocks
+    for axis, side in enumerate(shape):
+        cells = np.repeat(cells, 2**level, axis=axis).take(range(side), axis=axis)
+    return cells
 
 
 def label_points(
@@ -54,10 +61,7 @@ def label_points(
     """
     check_outside(outside)
     # One label per cell of the fine grid: each point then needs one look-up.
-    fine = labels
-    for axis, side in enumerate(shape):
-        fine = np.repeat(fine, 2**level, axis=axis).take(range(side), axis=axis)
-    table: NDArray[np.int32] = fine.ravel() - np.int32(1)
+    table: NDArray[np.int32] = unblocked(labels, shape, level).ravel() - np.int32(1)
     loops = compiled_loops(len(points))
     if loops is None:
         result: NDArray[np.int32] = table[flat_cells(points, domain, shape)]

@@ -43,7 +43,7 @@ from dpviz.base.errors import InputError
 from dpviz.base.numbers import counted, readable
 from dpviz.grid.counts import pad
 from dpviz.privacy.noise_source import SeededNoise
-from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.components import connected_components, unblocked
 from dpviz.wavecluster.fates import Fate, fates
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
@@ -63,7 +63,7 @@ RUNS: dict[RunName, str] = {
 }
 
 #: Runs that show what would have kept a cluster.
-EXCHANGED: tuple[RunName, ...] = ("true_threshold", "true_cells", "twice_budget")
+EXCHANGED = tuple(name for name in RUNS if name != "private")
 
 #: Draws behind a share.
 DRAWS = 20
@@ -327,10 +327,7 @@ class Diagnostics:
         """Number of clusters of the finer grid with a large share of a cluster's records."""
         if self.finer is None:
             return None
-        fine = inside
-        for axis, side in enumerate(self.finer.stages.labels.shape):
-            fine = np.repeat(fine, 2, axis=axis).take(range(side), axis=axis)
-        records = self.finer.records * fine
+        records = self.finer.records * unblocked(inside, self.finer.stages.labels.shape)
         held = np.bincount(self.finer.stages.labels.ravel(), weights=records.ravel())[1:]
         return int(np.count_nonzero(held >= PART * records.sum())) if records.any() else 0
 

@@ -112,10 +112,7 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
 
 
 def _chance_beyond(seen: float, drawn: Floats) -> float:
-    """Chance of a value as large as the one seen, by the gamma law with mean and variance of draws.
-
-    Each value is a quadratic form of nearly normal sums.
-    """
+    """Chance of a value as large as the one seen, by the gamma law with moments of draws."""
     mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
     if variance <= 1e-9 * mean**2:
         return 1.0

@@ -11,8 +11,7 @@ are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full
 grid splits between neighbouring cells. A fully grown tree gives every cell its own label, so
-its prediction for a point is the label of the point's cell. :func:`agreement` looks up this
-label; :func:`tree_predictions` grows the tree, which is the definition, for comparison.
+its prediction for a point is the label of the point's cell: :func:`agreement` looks it up.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ class Folds:
     the points, so two methods are compared on the same tenths.
     """
 
-    def __init__(self, source: Source, n_folds: int = FOLDS) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.n_folds = max(2, min(n_folds, source.n))
+        self.n_folds = max(2, min(FOLDS, source.n))
 
     @cached_property
     def fold_of(self) -> NDArray[np.uint8]:
@@ -125,20 +124,3 @@ def agreement(
         scores.append((ocm(table), two_ce(table)))
     mean_ocm, mean_two_ce = np.mean(scores, axis=0)
     return float(mean_ocm), float(mean_two_ce)
-
-
-def tree_predictions(source: Source, stages: Stages, points: Floats) -> NDArray[np.int32]:
-    """Labels of points (m, d) by a decision tree learned from the cells: the measure's definition.
-
-    Every cell of the subband is one training sample: its centre is the features, its cluster (0 =
-    not significant) is the class.
-    """
-    from sklearn.tree import DecisionTreeClassifier  # where it is used: the app opens sooner
-
-    step = 2**stages.level
-    width = (source.domain.highs - source.domain.lows) / source.shape
-    index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
-    centres = source.domain.lows + (index + 0.5) * step * width
-    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    labels: NDArray[np.int32] = tree.fit(centres, stages.labels.ravel()).predict(points)
-    return labels

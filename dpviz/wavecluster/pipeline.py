@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
+from dpviz.base.lru import LRUCache
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.grid.domain import Domain, Outside, check_outside, flat_cells, grid_shape
 from dpviz.privacy.ledger import Ledger
-from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
+from dpviz.wavecluster.components import connected_components, label_points
 from dpviz.wavecluster.evidence import Evidence
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
@@ -212,22 +213,19 @@ class Source:
         shape = grid_shape(grid, len(self.shape))
         if self.fixed or shape == self.shape:
             return self
-        if shape not in self._others:
-            if len(self._others) >= _MOST_GRIDS:
-                self._others.clear()
+
+        def build() -> Source:
             if self.recount:
-                there = replace(self, counts=self.recount(shape))
-            else:
-                counts, _ = quantize(self.points, self.domain, shape)
-                points = self.points
-                there = replace(self, counts=counts, gather=lambda: points, locate=None)
-            self._others[shape] = there
-        return self._others[shape]
+                return replace(self, counts=self.recount(shape))
+            counts, points = quantize(self.points, self.domain, shape)[0], self.points
+            return replace(self, counts=counts, gather=lambda: points, locate=None)
+
+        return self._others.get(shape, build)
 
     @cached_property
-    def _others(self) -> dict[tuple[int, ...], Source]:
+    def _others(self) -> LRUCache:
         """Other grids, kept: many draws ask for the same few."""
-        return {}
+        return LRUCache(_MOST_GRIDS)
 
     @property
     def lattice(self) -> tuple[int, ...] | None:
@@ -319,7 +317,7 @@ class Stages:
     @cached_property
     def cluster_sizes(self) -> NDArray[np.int64]:
         """Cells per cluster, from the largest."""
-        return cluster_sizes(self.labels, self.n_clusters)
+        return np.bincount(self.labels.ravel(), minlength=self.n_clusters + 1)[1:]
 
     @property
     def notices(self) -> list[str]:

@@ -9,7 +9,7 @@ Post-processing alone: nothing here reads data, and any other estimate is as pri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,8 @@ from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
 from dpviz.wavecluster.pooled import pooled, spread, starts
 from dpviz.wavecluster.random_field import field_samples, sweeps_of
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.smoothing import smoothed
-from dpviz.wavecluster.wavelet import ZERO
+from dpviz.wavecluster.wavelet import ZERO, rank_of
 
 #: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
 BACK = 0.5
@@ -179,10 +178,8 @@ def pooled_chances(
         # All pools together take as long as single counts.
         sums, filled = field_samples(pooled(released, start), density, generator, sweeps)
         found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
-    return _mean(found) if found else None
-
-
-def _mean(found: Sequence[Chances]) -> Chances:
+    if not found:
+        return None
     return Chances(
         chance=np.mean([one.chance for one in found], axis=0),
         expected=float(np.mean([one.expected for one in found])),

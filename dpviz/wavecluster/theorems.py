@@ -26,10 +26,9 @@ from dpviz.base.errors import InputError, check_number
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.truth import Truth
-from dpviz.wavecluster.wavelet import coefficient_weights, sensitivity
+from dpviz.wavecluster.wavelet import coefficient_weights, rank_of, sensitivity
 
 #: Failure probability of each part of a theorem where none is given.
 OMEGA = 0.05

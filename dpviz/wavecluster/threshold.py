@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, check_number
-from dpviz.wavecluster.rank import rank_of
-from dpviz.wavecluster.wavelet import ZERO
+from dpviz.wavecluster.wavelet import ZERO, rank_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpviz.family.parameter import PRIVATE
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Crossed, Run, Source
+from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES
 from dpviz.wavecluster.truth import Evaluation, Truth, run, true_config
 
@@ -73,10 +74,9 @@ class WaveClusterTrial:
 
     def true(self) -> dict[str, float]:
         """Numbers of the true run, and its scores against known classes."""
-        true = Evaluation(self.truth, self.truth.stages)
         names = ["clusters", "significant", "noise_points"]
         names += [name for name in self.score_names if name in OF_CLASSES]
-        return {name: float(SCORES[name].compute(true)) for name in names}
+        return self.truth.scores(self.truth.stages, tuple(names))
 
     def label(self, one: Run | None) -> NDArray[np.int32]:
         """Cluster of every record in a draw, or in the true run, shape (n,); -1 = noise."""
@@ -89,16 +89,14 @@ class WaveClusterTrial:
 
         The labels (n,) are of any grid; -1 = noise.
         """
-        table_of: dict[Truth, Callable[[Any], NDArray[np.int64]]] = {}
+
         # Draws that choose p alone share the pass over the records.
-        crossed: dict[Source, Crossed] = {}
+        @cache
+        def crossed(source: Source) -> Crossed:
+            return source.crossed(reference + 1)
 
-        def table(one: Run) -> NDArray[np.int64]:
-            truth = self.beside(one).truth
-            if truth not in table_of:
-                if truth.source not in crossed:
-                    crossed[truth.source] = truth.source.crossed(reference + 1)
-                table_of[truth] = truth.tables(crossed[truth.source])
-            return table_of[truth](one.stages)
+        @cache
+        def table_of(truth: Truth) -> Callable[[Stages], NDArray[np.int64]]:
+            return truth.tables(crossed(truth.source))
 
-        return table
+        return lambda one: table_of(self.beside(one).truth)(one.stages)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.base.lru import LRUCache
 from dpviz.base.work import IsCancelled, Work
 from dpviz.family.method import check_method
 from dpviz.family.parameter import GIVEN
@@ -47,7 +48,7 @@ class Truth:
 
     source: Source
     config: Config
-    _others: dict[object, Truth] = field(default_factory=dict, init=False)
+    _others: LRUCache = field(default_factory=lambda: LRUCache(_MOST_TRUTHS), init=False)
 
     def at(self, config: Config) -> Truth:
         """The true run at g and p of a run, which may have chosen its own."""
@@ -55,12 +56,7 @@ class Truth:
         # g of the true run is that of its source.
         if source is self.source and true == self.config:
             return self
-        key = (source.shape, true)
-        if key not in self._others:
-            if len(self._others) >= _MOST_TRUTHS:
-                self._others.clear()
-            self._others[key] = Truth(source, true)
-        return self._others[key]
+        return self._others.get((source.shape, true), lambda: Truth(source, true))
 
     @cached_property
     def stages(self) -> Stages:

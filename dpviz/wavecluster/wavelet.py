@@ -25,13 +25,26 @@ from scipy.sparse import csr_array
 from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
-from dpviz.wavecluster.rank import rank_of
 
 #: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
 #: value is zero.
 ZERO = 1e-9
 
 _MODE = "periodization"
+
+#: Parts of a whole that a density has.
+_PARTS = 10**12
+
+
+def rank_of(density: float, positive: int) -> int:
+    """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant.
+
+    Computed in whole numbers, where ceil(a + b) <= ceil(a) + ceil(b) holds. In floating point it
+    does not: 0.55 * 100 is slightly above 55. The privacy of PrivTHREM rests on it: see
+    :func:`sensitivity`. p is rounded to 12 digits: 0.45 has no exact double.
+    """
+    kept = _PARTS - round(float(density) * _PARTS)
+    return -(-kept * int(positive) // _PARTS)
 
 
 def wavelet_names() -> tuple[str, ...]:
@@ -103,16 +116,10 @@ def _gain(steps: int) -> float:
 
 @lru_cache(maxsize=512)
 def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
-    """Weights of the average coefficients of one axis, which sum to 1.
+    """Weights of the average coefficients of one axis, which sum to 1; of exact value 0 are 0.
 
-    Coefficient i gives the cell (2**level * i + start - v) mod ``padded`` the weight v of the
-    array, where ``start`` is half the filter's length times 2**level - 1. Filters longer than
-    the side wrap around.
-
-    Returns
-    -------
-    weights
-        Shape (at most ``padded``,). Weights whose exact value is 0 are 0.
+    Coefficient i gives the cell (2**level * i + start - v) mod ``padded`` the weight v, where
+    ``start`` is half the filter's length times 2**level - 1: long filters wrap around.
     """
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
     # Rational taps as fractions: their sums are exact.
@@ -209,16 +216,12 @@ def delay(wavelet: str, level: int) -> int:
 
     Measured as the centre of mass of the response to one full block of cells, rounded.
     """
-    step = 2**level
-    blocks = 8 * pywt.Wavelet(wavelet).dec_len
-    middle = blocks // 2
+    step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros(blocks * step)
-    band[middle * step : (middle + 1) * step] = 1.0
+    band[blocks // 2 * step : (blocks // 2 + 1) * step] = 1.0
     for _ in range(level):
         band, _ = pywt.dwt(band, wavelet, mode=_MODE)
-    centre = float(np.arange(blocks) @ band) / float(band.sum())
-    lag: int = round(centre) - middle
-    return lag
+    return _beyond_middle(band)
 
 
 @lru_cache(maxsize=512)
@@ -228,18 +231,19 @@ def detail_delay(wavelet: str, level: int) -> int:
     Measured as the centre of the energy of the responses to the cells of one block, rounded:
     the coefficients of a difference add up to zero and have no centre of mass.
     """
-    step = 2**level
-    blocks = 8 * pywt.Wavelet(wavelet).dec_len
-    middle = blocks // 2
+    step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros((step, blocks * step))
-    band[np.arange(step), middle * step + np.arange(step)] = 1.0
+    band[np.arange(step), blocks // 2 * step + np.arange(step)] = 1.0
     details = band
     for _ in range(level):
         band, details = pywt.dwt(band, wavelet, mode=_MODE)
-    energy = (details**2).sum(axis=0)
-    centre = float(np.arange(blocks) @ energy) / float(energy.sum())
-    lag: int = round(centre) - middle
-    return lag
+    return _beyond_middle((details**2).sum(axis=0))
+
+
+def _beyond_middle(weights: Floats) -> int:
+    """How far the centre of mass lies beyond the middle, in whole cells."""
+    centre = float(np.arange(weights.size) @ weights) / float(weights.sum())
+    return round(centre) - weights.size // 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ def load(path: Path) -> ModuleType:
 
 def labels(loaded: ModuleType) -> list[int]:
     found = np.zeros(len(POINTS), dtype=np.int64)
-    loaded.label(POINTS, CENTERS, found)
+    loaded.assign(POINTS, CENTERS, found, np.zeros(len(POINTS)))
     return found.tolist()
 
 
@@ -42,7 +42,7 @@ EXPECTED = np.linalg.norm(POINTS[:, None] - CENTERS, axis=2).argmin(axis=1).toli
 
 def kept(path: Path, ending: str) -> Path:
     """File of the kept code of one kernel."""
-    (file,) = (path.parent / "__pycache__").glob(f"*label*.{ending}")
+    (file,) = (path.parent / "__pycache__").glob(f"*assign*.{ending}")
     return file
 
 
@@ -50,8 +50,8 @@ def test_machine_code_is_kept(module):
     assert labels(load(module)) == EXPECTED
     again = load(module)
     assert labels(again) == EXPECTED
-    assert sum(again.label.stats.cache_hits.values()) == 1
-    assert sum(again.label.stats.cache_misses.values()) == 0
+    assert sum(again.assign.stats.cache_hits.values()) == 1
+    assert sum(again.assign.stats.cache_misses.values()) == 0
 
 
 def test_without_a_folder_to_write_it_is_compiled_all_the_same(module, monkeypatch):
@@ -88,7 +88,7 @@ def test_damaged_files_are_compiled_anew_and_replaced(module, ending, damage):
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
     loaded = load(module)
     assert labels(loaded) == EXPECTED
-    assert sum(loaded.label.stats.cache_misses.values()) == 1
+    assert sum(loaded.assign.stats.cache_misses.values()) == 1
     healed = load(module)
     assert labels(healed) == EXPECTED
-    assert sum(healed.label.stats.cache_hits.values()) == 1
+    assert sum(healed.assign.stats.cache_hits.values()) == 1

@@ -458,8 +458,8 @@ def test_nested_grid_holds_the_records() -> None:
     accountant = Accountant(SeededNoise(0), 1e4)
     rows = records.rows(Space(records.domain))
     grid = nested_grid(rows, 2, accountant, epsilon=1e4, clusters=4, size=size)
-    assert grid.weights.sum() == pytest.approx(3000, rel=1e-3)
-    middle = (grid.points * grid.weights[:, None]).sum(axis=0) / 3000
+    assert grid.points.weights.sum() == pytest.approx(3000, rel=1e-3)
+    middle = (grid.points.places * grid.points.weights[:, None]).sum(axis=0) / 3000
     np.testing.assert_allclose(middle, points.mean(axis=0), atol=6e-3)
     cells = nearest(points, grid.cells.centers)
     counts = np.bincount(cells, minlength=len(grid.cells.weights))
@@ -478,14 +478,14 @@ def test_sparse_grids_keep_cells_whole_and_take_the_mean_of_two_estimates(
         HeldRows((points,)), ndim, Accountant(SeededNoise(seed), 2.0),
         epsilon=2.0, clusters=clusters, size=Estimate(200.0, 10.0, 5.0), sparse=True,
     )  # fmt: skip
-    m = len(grid.points)
-    np.testing.assert_array_equal(grid.points, grid.cells.centers)
-    np.testing.assert_array_equal(grid.variances, np.full(m, 2 / 2.0**2))
+    m = len(grid.points.places)
+    np.testing.assert_array_equal(grid.points.places, grid.cells.centers)
+    np.testing.assert_array_equal(grid.points.variances, np.full(m, 2 / 2.0**2))
     # The projection's half is zero below its level; the other half is never negative.
-    total = Estimate(200.0, 10.0, 5.0).pooled(grid.counts.sum(), grid.variances.sum())
-    projected = onto_simplex(grid.counts, total)
-    assert (grid.weights >= projected / 2 - 1e-9).all()
-    assert total - 2 * m * LEAST <= grid.weights.sum() <= total * (1 + 1e-9)
+    total = Estimate(200.0, 10.0, 5.0).pooled(grid.points.counts.sum(), grid.points.variances.sum())
+    projected = onto_simplex(grid.points.counts, total)
+    assert (grid.points.weights >= projected / 2 - 1e-9).all()
+    assert total - 2 * m * LEAST <= grid.points.weights.sum() <= total * (1 + 1e-9)
 
 
 def test_records_are_few_up_to_a_number_per_cluster_where_a_grid_covers_the_box() -> None:

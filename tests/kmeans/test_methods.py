@@ -23,7 +23,7 @@ from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.lloyd import space_of
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods import mcmc as mcmc_module
-from dpviz.kmeans.methods.contour import by_contour
+from dpviz.kmeans.methods.contour import dealt
 from dpviz.kmeans.methods.dpkmeanspp import as_printed
 from dpviz.kmeans.methods.gupt import _block_centers
 from dpviz.kmeans.methods.hybrid import iterates
@@ -36,7 +36,7 @@ from dpviz.kmeans.methods.privgene import (
     printed_generations,
 )
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
-from dpviz.kmeans.passes import excess, printed_contours, wcss
+from dpviz.kmeans.passes import excess, printed_contours, simplified_silhouettes, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.schedule import SCHEDULES
@@ -983,6 +983,11 @@ def test_published_contour_deals_by_averages_of_clusters() -> None:
         np.testing.assert_allclose(one.scales, 3 / (one.epsilon * share))
 
 
+def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
+    """Budgets from centres, as contour deals them."""
+    return lambda centers, epsilon: dealt(simplified_silhouettes(points, centers, weights), epsilon)
+
+
 def test_contour_deals_an_iterations_budget_by_hand() -> None:
     # Line 0, 4, 10, 11 with centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2,
     # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). (1 + S_k - 0) / (1 + 2/3).
@@ -1014,17 +1019,16 @@ def test_contour_coefficients_are_taken_where_the_iterations_take_place(
     geometry: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[NDArray[np.float64], Any]] = []
-    rule = by_contour
 
-    def spy(points: NDArray[np.float64], weights: Any) -> Any:
+    def spy(points: NDArray[np.float64], centers: NDArray[np.float64], weights: Any) -> Any:
         seen.append((points, weights))
-        return rule(points, weights)
+        return simplified_silhouettes(points, centers, weights)
 
-    monkeypatch.setattr("dpviz.kmeans.methods.contour.by_contour", spy)
+    monkeypatch.setattr("dpviz.kmeans.methods.contour.simplified_silhouettes", spy)
     unit = np.repeat([[0.1, 0.2], [0.9, 0.6]], 300, axis=0)
     config = KMeansConfig(method="contour", clusters=2, geometry=geometry, epsilon=50.0)
     run_kmeans(records_of(place(unit)), config, SeededNoise(0))
-    ((points, weights),) = seen
+    points, weights = seen[0]
     low = 0 if geometry == "cube" else -1
     heaviest = (points[np.argsort(weights)[-2:]] - low) / (1 - low)
     side = round(len(points) ** 0.5)
@@ -1435,7 +1439,9 @@ def test_the_chain_is_told_what_the_iterations_did(
     told: dict[str, Any] = {}
     walk = chain_module.run_chain
 
-    def spy(statistics: Any, rates: Any, size: int, draws: Any, delta: float) -> Any:
+    def spy(
+        statistics: Any, rates: Any, size: int, draws: Any, delta: float = chain_module.DELTA
+    ) -> Any:
         told.update(statistics=statistics, rates=rates, size=size, draws=draws, delta=delta)
         return walk(statistics, rates, size, draws, delta)
 

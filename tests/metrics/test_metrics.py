@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+from sklearn.tree import DecisionTreeClassifier
 
 from dpviz.data.dataset import Dataset
 from dpviz.grid.counts import quantize
@@ -32,7 +33,7 @@ from dpviz.metrics.matching import (
 )
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.components import label_points
-from dpviz.wavecluster.heldout import Folds, agreement, tree_predictions
+from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.truth import Truth, run
@@ -378,6 +379,16 @@ def test_training_parts_hold_the_positions_of_their_own_points(source: Source) -
 def test_folds_are_the_same_for_every_run(source: Source) -> None:
     again = Source.build(Dataset(name="", points=source.points), SHAPE, DOMAIN)
     np.testing.assert_array_equal(Folds(source).fold_of, Folds(again).fold_of)
+
+
+def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.ndarray:
+    """Labels of points by a decision tree learned from the cells: the measure's definition."""
+    step = 2**stages.level
+    width = (source.domain.highs - source.domain.lows) / source.shape
+    index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
+    centres = source.domain.lows + (index + 0.5) * step * width
+    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    return tree.fit(centres, stages.labels.ravel()).predict(points)
 
 
 def by_tree(folds: Folds, true: list[Stages], private: list[Stages]) -> tuple[float, float]:

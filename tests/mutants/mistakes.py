@@ -350,7 +350,7 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     **_of(
-        "wavecluster/rank.py",
+        "wavecluster/wavelet.py",
         "wavecluster/test_threshold_components.py",
         rounding_adds_a_cell=(
             "-(-kept * int(positive) // _PARTS)",
@@ -470,7 +470,10 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "kmeans/kernels.py",
         "kmeans/test_parts.py",
-        closest_are_forgotten=("tried[i] = min(closest[i], square)", "tried[i] = square"),
+        closest_are_forgotten=(
+            "tried[i] = min(closest[i], square(points, i, points, at))",
+            "tried[i] = square(points, i, points, at)",
+        ),
     ),
     **_of(
         "base/lru.py",

@@ -30,8 +30,8 @@ from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import CHOOSERS, Config
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.truth import run
+from dpviz.wavecluster.wavelet import rank_of
 from tests.support.replaying import Recorder
 
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))

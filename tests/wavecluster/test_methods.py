@@ -37,10 +37,9 @@ from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves, _agree, _haar, 
 from dpviz.wavecluster.parameters import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import density_threshold, positive_values
 from dpviz.wavecluster.truth import Truth, run
-from dpviz.wavecluster.wavelet import average_subband, sensitivity
+from dpviz.wavecluster.wavelet import average_subband, rank_of, sensitivity
 
 quick = settings(max_examples=60, deadline=None)
 

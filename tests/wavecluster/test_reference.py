@@ -21,8 +21,8 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.methods import baseline
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.truth import Truth, run
+from dpviz.wavecluster.wavelet import rank_of
 from tests.conftest import reference_file
 
 GRIDS = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}

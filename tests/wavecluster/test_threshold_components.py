@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError
 from dpviz.grid.domain import CHUNK, MAX_CELLS, Domain
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import (
     check_density,
     density_threshold,
     positive_values,
     significant_cells,
 )
+from dpviz.wavecluster.wavelet import rank_of
 
 quick = settings(max_examples=150, deadline=None)
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.grid.counts import pad
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.wavelet import (
     Sensitivity,
@@ -25,6 +24,7 @@ from dpviz.wavecluster.wavelet import (
     delay,
     detail_delay,
     detail_subbands,
+    rank_of,
     sensitivity,
     wavelet_names,
 )

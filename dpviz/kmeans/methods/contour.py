@@ -8,7 +8,7 @@ from functools import partial
 from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.grid import noisy_grid
-from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
+from dpviz.kmeans.lloyd import START_SHARE, lloyd, space_of
 from dpviz.kmeans.methods.dpkmeans_mapreduce import START_BUDGET, STOPPING, resting
 from dpviz.kmeans.methods.dplloyd import KEEPING
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -77,47 +77,30 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Noisy iterations with cluster budgets by contour coefficient."""
-    space = space_of(records, config)
-    settled = partial(resting, span=space.span)
+    space, share, grid = space_of(records, config), 0.0, None
     if config.variant == "published":
-        points = records.scaled(space)
-        return lloyd(
+        contours = partial(printed_contours, records.scaled(space))
+    else:
+        share = START_SHARE * config.epsilon
+        grid = noisy_grid(
             records,
-            config,
             accountant,
-            settled=settled,
-            cluster_budgets=lambda centers, epsilon: dealt(
-                printed_contours(points, centers), epsilon
-            ),
+            step="contours",
+            epsilon=share,
+            clusters=config.clusters,
+            variant=config.variant,
         )
-    share = START_SHARE * config.epsilon
-    grid = noisy_grid(
-        records,
-        accountant,
-        step="contours",
-        epsilon=share,
-        clusters=config.clusters,
-        variant=config.variant,
-    )
-    places, weights = grid.places()
+        places, weights = grid.places()
+        contours = partial(simplified_silhouettes, space.placed(places), weights=weights)
     run = lloyd(
         records,
         config,
         accountant,
         epsilon=config.epsilon - share,
-        settled=settled,
-        cluster_budgets=by_contour(space.placed(places), weights),
+        settled=partial(resting, span=space.span),
+        cluster_budgets=lambda centers, epsilon: dealt(contours(centers), epsilon),
     )
-    return replace(run, grid=grid)
-
-
-def by_contour(points: Floats, weights: Floats | None) -> ClusterBudgets:
-    """Rule that splits an iteration's budget by the simplified silhouettes of points (n, d)."""
-
-    def deal(centers: Floats, epsilon: float) -> Floats:
-        return dealt(simplified_silhouettes(points, centers, weights), epsilon)
-
-    return deal
+    return run if grid is None else replace(run, grid=grid)
 
 
 def dealt(contours: Floats, epsilon: float) -> Floats:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
@@ -116,16 +113,6 @@ def from_grid(
         seed = int(accountant.noise.generator("choice").integers(2**31))
         choice = choose_clusters(grid.points, seed)
         K = choice.clusters
-    centers = grid_centers(grid, K, accountant.noise.generator("restarts"))
+    centers = utility_plus(*grid.places(), K, accountant.noise.generator("restarts"))
     run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger, grid=grid)
     return restored(run.with_choice(choice), Space(records.domain))
-
-
-def grid_centers(
-    grid: NoisyGrid, clusters: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Scaled centres (K, d) of the weighted cells; improves the start instead of only restarting.
-
-    Simple restarts have one of two results: the right one, or one with two clusters joined.
-    """
-    return utility_plus(*grid.places(), clusters, generator)

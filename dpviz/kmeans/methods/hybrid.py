@@ -10,11 +10,12 @@ from dpviz.family.card import Card, Variant, VariantName
 from dpviz.kmeans.grid import PER_CELL, grid_sides, noisy_grid, noisy_size
 from dpviz.kmeans.lloyd import lloyd, restored, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING
-from dpviz.kmeans.methods.eugkm import CELLS, RESTARTS, TRUE_SIZE, grid_centers
+from dpviz.kmeans.methods.eugkm import CELLS, RESTARTS, TRUE_SIZE
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
 #: Root mean square distance of a centre's coordinate from the middle of the domain, as a share of
@@ -92,21 +93,17 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         variant=variant,
         size=size,
     )
-    centers = grid_centers(grid, K, accountant.noise.generator("restarts"))
+    centers = utility_plus(*grid.places(), K, accountant.noise.generator("restarts"))
     if rest:
         run = lloyd(records, config, accountant, epsilon=rest, start=space.placed(centers))
         decision = (
             "One iteration: at this ε and number of records it is better than the grid alone."
         )
-        return replace(run, grid=grid, decision=decision)
-    run = KMeansRun(
-        config=config,
-        centers=centers,
-        ledger=accountant.ledger,
-        grid=grid,
-        decision="No iteration: at this ε and number of records the grid alone is better.",
-    )
-    return restored(run, Space(records.domain))
+    else:
+        run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
+        run = restored(run, Space(records.domain))
+        decision = "No iteration: at this ε and number of records the grid alone is better."
+    return replace(run, grid=grid, decision=decision)
 
 
 def iterates(

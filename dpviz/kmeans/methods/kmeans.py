@@ -69,13 +69,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    """Scaled centres (K, d) without those that repeat another one, up to rounding.
-
-    There are some where there are fewer distinct records than clusters.
-    """
+    """Scaled centres (K, d) without repeated ones: of few distinct records there are some."""
     apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers
     # Of centres in one place, all records take one.
-    kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers).counts > 0)]
+    kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers)[:, 0] > 0)]
     return kept

@@ -24,8 +24,8 @@ from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.start import best_of, enough
 from dpviz.privacy.mechanisms import Accountant
 
-#: Length of the chain and variance of its proposals, from the paper.
-STEPS, DELTA = 30_000, 0.001
+#: Length of the chain, from the paper.
+STEPS = 30_000
 
 #: Maximum number of simulated records, beyond which statistics are scaled down to it. As printed
 #: all are simulated; Gowalla, the paper's largest set, has 107,021.
@@ -129,7 +129,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         _rates(before, config, total / size if total else 1.0),
         size,
         draws(generator, STEPS, records.domain.ndim),
-        DELTA,
     )
     points, weights = enough(*_distinct(chain.points, config), config.clusters, generator)
     seed = int(generator.integers(2**31))
@@ -138,10 +137,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Points and their weights for k-means: as published, equal points are one of more weight.
-
-    At most one point differs per step of the chain; all others still lie on the first centres.
-    """
+    """Points and weights for k-means: published, equal points (there are many) are one of more."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)

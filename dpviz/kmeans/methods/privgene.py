@@ -10,6 +10,7 @@ from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
+from dpviz.kmeans.passes import loops
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
@@ -140,10 +141,8 @@ def difference(candidates: Floats) -> float:
     v^2 - w^2 + 2 |v - w|. And D(t, v) is at most the squared distance of the farthest corner to
     the centre of v that is nearest to its own farthest corner.
     """
-    from dpviz.kmeans import kernels
-
     farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
-    return float(kernels.difference(candidates, farthest))
+    return float(loops().difference(candidates, farthest))
 
 
 def _offspring(parents: Floats, generation: int, generator: np.random.Generator) -> Floats:

@@ -126,10 +126,7 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Distribute records that are uniform in [low, high) over columns of width 1.
-
-    Returns leaf, column, records and cells of every part that got a record.
-    """
+    """Distribute records, uniform in [low, high), over columns of width 1: parts that got some."""
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low
@@ -147,6 +144,6 @@ def _split(
         keep = records > 0
     if not parts:
         return leaf[:0], column[:0], records[:0], cells[:0]
-    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-    found = joined[2] > 0
-    return joined[0][found], joined[1][found], joined[2][found], joined[3][found]
+    leaf, column, records, cells = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    found = records > 0
+    return leaf[found], column[found], records[found], cells[found]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import count_noise, with_density
+from dpviz.wavecluster.choice import noisy_counts, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster, transform
-from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 from dpviz.wavecluster.threshold import positive_values
+from dpviz.wavecluster.wavelet import rank_of
 
 CARD = Card(
     name="privqt",
@@ -78,9 +78,7 @@ def surprise(true: Stages, private: Run) -> str:
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster noisy counts (Chen, Yu, Chirkova, Algorithm 2)."""
     hide_one_change(accountant, config)
-    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=config.epsilon)
-    average = transform(noisy, config)
-    again = count_noise(config, accountant, source.shape)
+    noisy, average, again = noisy_counts(source, config, accountant, config.epsilon)
     positive = positive_values(average).size
     config, worth = with_density(
         config, accountant, average, lambda density: rank_of(density, positive), again

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
-from dpviz.wavecluster.choice import count_noise, with_density
+from dpviz.wavecluster.choice import noisy_counts, with_density
 from dpviz.wavecluster.methods.printed import (
     MODIFIED,
     OTHER_WAVELETS,
@@ -19,9 +19,8 @@ from dpviz.wavecluster.methods.printed import (
 )
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import Threshold, positive_values
-from dpviz.wavecluster.wavelet import sensitivity
+from dpviz.wavecluster.wavelet import rank_of, sensitivity
 
 #: The method assumes that half of the empty cells become positive; with noise in whole numbers,
 #: which is often 0, they would not.
@@ -85,9 +84,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a refined threshold (Chen, Yu, Chirkova, Algorithm 3)."""
     hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
-    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
-    again = count_noise(config, accountant, source.shape)
-    average = transform(noisy, config)
+    noisy, average, again = noisy_counts(source, config, accountant, first)
     true_average = transform(source.counts, config)
     nonpositive = true_average.size - int(np.count_nonzero(true_average > 0))
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)

@@ -9,13 +9,12 @@ import numpy as np
 from dpviz.base.arrays import Floats
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.choice import count_noise, with_density
+from dpviz.wavecluster.choice import noisy_counts, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import Threshold, positive_values
-from dpviz.wavecluster.wavelet import ZERO, sensitivity
+from dpviz.wavecluster.wavelet import ZERO, rank_of, sensitivity
 
 #: Name of the exponential mechanism on the ledger.
 STEP = "threshold"
@@ -85,9 +84,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a drawn threshold (Chen, Yu, Chirkova, Algorithm 4)."""
     hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
-    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
-    average = transform(noisy, config)
-    again = count_noise(config, accountant, source.shape)
+    noisy, average, again = noisy_counts(source, config, accountant, first)
     config, worth = with_density(config, accountant, average, partial(_rank, average), again)
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
     edges, ranks, scores = candidates(transform(source.counts, config), average, config)

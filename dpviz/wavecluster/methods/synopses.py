@@ -18,6 +18,7 @@ from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums, tally
 from dpviz.grid.domain import CHUNK, axis_cells
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.components import unblocked
 from dpviz.wavecluster.pipeline import Source
 
 
@@ -155,12 +156,7 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
 
 
 def _haar(cells: Floats, axis: int) -> Floats:
-    """Weighted Haar coefficients along one axis, in the order of :func:`_inverse_haar`.
-
-    The weight of a coefficient is the number of cells of its block. Weight times coefficient is
-    the sum over the first half of the block minus the sum over the second; for the first
-    coefficient it is the total. One record changes each coefficient above it by 1.
-    """
+    """Haar coefficients of an axis, times the cells of their blocks: a record changes each by 1."""
     sums = np.moveaxis(cells, axis, 0)
     details = []
     while len(sums) > 1:
@@ -170,12 +166,7 @@ def _haar(cells: Floats, axis: int) -> Floats:
 
 
 def _inverse_haar(noise: Floats, axis: int) -> Floats:
-    """Cells from weighted Haar coefficients along one axis.
-
-    Coefficient 0 is the mean of all cells; coefficient 2**j + i is half the difference
-    between the means of the two halves of block i of 2**j blocks. Each is divided by its
-    weight, the number of cells of its block.
-    """
+    """Cells from what :func:`_haar` makes of them."""
     moved = np.moveaxis(noise, axis, 0)
     side = len(moved)
     cells = moved[:1] / side
@@ -225,9 +216,7 @@ def _agree(noisy: list[Floats], budgets: Floats, fanout: int) -> Floats:
     agreed = estimates[0]
     for estimate in estimates[1:]:
         missing = (agreed - block_sums(estimate)) / fanout
-        for axis in range(missing.ndim):
-            missing = np.repeat(missing, 2, axis=axis)
-        agreed = estimate + missing
+        agreed = estimate + unblocked(missing, estimate.shape)
     return agreed
 
 

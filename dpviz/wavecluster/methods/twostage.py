@@ -17,13 +17,12 @@ from dpviz.grid.counts import block_sums
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, choose_share
 from dpviz.wavecluster.choice import with_density
-from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.components import connected_components, unblocked
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, Stages, transform
-from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import Threshold
-from dpviz.wavecluster.wavelet import check_level, sums_blocks
+from dpviz.wavecluster.wavelet import check_level, rank_of, sums_blocks
 
 #: Steps on the ledger.
 ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
@@ -194,7 +193,4 @@ def _subbands(samples: Floats, config: Config) -> Floats:
 
 def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
     """Counts whose blocks have these sums, all cells of a block alike; padding stays empty."""
-    counts = blocks / block_sums(np.ones(shape), level)
-    for axis, side in enumerate(shape):
-        counts = np.repeat(counts, 2**level, axis=axis).take(range(side), axis=axis)
-    return counts
+    return unblocked(blocks / block_sums(np.ones(shape), level), shape, level)
