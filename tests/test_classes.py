@@ -95,7 +95,7 @@ def named(data: Dataset) -> list[str]:
 def test_classes_are_read_and_no_coordinates() -> None:
     data = read("x,kind,y\n1,red,2\n,red,3\n4,blue,5\n6,,7\n8,red,9\n")
     assert (data.columns, data.n, data.dropped) == (("x", "y"), 4, 1)
-    # Who has no class is in a class of its own: which records take part hangs on no class.
+    # Who has no class is in a class of its own: which records take part depends on no class.
     assert named(data) == ["red", "blue", "none", "red"]
     (note,) = (note for note in data.notes if "class" in note)
     assert note == '1 row has nothing in "kind" and count as a class of their own.'

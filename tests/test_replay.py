@@ -193,7 +193,7 @@ class Coupled(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Generator whose draws, one a record, hang on the record's place alone.
+    """Generator whose draws, one a record, depend on the record's place alone.
 
     Records of a place are numbered: one more there leaves the draws of those before as they are.
     """

@@ -114,7 +114,7 @@ def _check_stored(given: argparse.Namespace, source: Stored) -> None:
     check_parts(source)
     if given.columns is None and source.ndim > 2:
         raise columns_missing(source.columns)
-    for note in source.notes:  # on names of files: they hang on no record
+    for note in source.notes:  # on names of files: they depend on no record
         say(f"note: {note.removesuffix('.')}")
 
 

@@ -243,7 +243,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     if given.columns is None and len(others) > 2:
         raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
-    for note in table.notes:  # unlike those of the data, they hang on no record
+    for note in table.notes:  # unlike those of the data, they depend on no record
         say(f"note: {note.removesuffix('.')}")
     return data
 

@@ -113,7 +113,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
 
     def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[NDArray[np.int32]]:
-        """Clusters of stored records, some at a time: the memory hangs on no number of records.
+        """Clusters of stored records, some at a time: memory does not grow with the data.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
 def _error(ratio: float) -> str:
     """How much more error than the best k-means."""
     if ratio < 1.0005:
-        return "error as of the best"
+        return "error as small as that of the best"
     if ratio < 2:
         return f"error {100 * (ratio - 1):.1f}% above the best"
     return f"error {readable(ratio)} times the best"

@@ -80,7 +80,7 @@ PARAMETERS = (
         column="n_clusters",
         python="n_clusters",
         metavar="K",
-        usage="number of clusters; 8, or as many as the sample has, unless told",
+        usage="number of clusters (default: 8, or as many as the sample has)",
         report="number of clusters",
         meaning="Number of centres.",
     ),

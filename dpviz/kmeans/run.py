@@ -96,7 +96,7 @@ class KMeansRun:
 
     @property
     def kept_centers(self) -> int:
-        """How often a centre stayed where it was for want of a usable update."""
+        """How often a centre stayed where it was since it had no usable update."""
         return sum(int(iteration.kept.sum()) for iteration in self.iterations)
 
     @property

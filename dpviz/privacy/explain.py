@@ -63,7 +63,7 @@ def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = Fa
         "you are" if persons else f"{_records(neighbours)} {'are' if neighbours.cap > 1 else 'is'}"
     )
     said = (
-        f"Who knows all else, and holds it for 50 : 50 whether {unit} in the data, is "
+        f"Who knows all else, and thinks it 50 : 50 whether {unit} in the data, is "
         f"{surest_words(epsilon)} after the release."
     )
     if persons or neighbours.cap > 1:

@@ -114,7 +114,7 @@ class Prepared:
         ----------
         source
             Records in Parquet files, whose columns hold numbers by their types: whether a text's
-            cell is one would hang on the record. If the privacy unit is a person, each has no
+            cell is one would depend on the record. If the privacy unit is a person, each has no
             more records than its cap.
         """
         request.check()
@@ -164,7 +164,7 @@ class Prepared:
 def check_parts(source: Stored) -> None:
     """Refuse to release from other files than Parquet, part by part.
 
-    Columns of Parquet hold numbers by their types; whether a cell of text is one hangs on its
+    Columns of Parquet hold numbers by their types; whether a cell of text is one depends on its
     record, and would stop the release.
     """
     for part in source.parts:

@@ -237,7 +237,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     described = (
         f"Map of {found} over {x} (to the right) and {y} (upwards)"
         + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
-        + (f" {left_out:,} of them have no number, for want of room." if left_out else "")
+        + (f" {left_out:,} of them have no number, since there is no room." if left_out else "")
         + " The table of clusters has them all."
     )
     if not total:
@@ -255,7 +255,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         described += f" {away:,} more, which noise alone could have made, are left out."
     line = run_line(document)
     if left_out:
-        line += f"; {left_out:,} without a number, for want of room"
+        line += f"; {left_out:,} without a number, since there is no room"
     return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
 
 

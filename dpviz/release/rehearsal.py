@@ -192,7 +192,7 @@ class Forecast:
         """What the plan would publish of data without clusters."""
         if not self.request.family.finds_number:
             return (
-                "Of records without any cluster it publishes as many centres all the same, and the "
+                "Of records without any cluster it still publishes as many centres, and the "
                 "report may not mark them all."
             )
         if not self.nothing.size:

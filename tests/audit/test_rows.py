@@ -115,7 +115,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No promise hangs on the length of a chain."""
+    """No promise depends on the length of a chain."""
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 1000)
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
 

@@ -76,8 +76,8 @@ def _refined(size: int, columns: int, clusters: int, runs: int) -> Scenario:
     return step_scenario("dprefine", pair, clusters=clusters, runs=runs)
 
 
-#: DP-Refine's ways, which hang on the noisy number of records: sizes lie far from where they turn,
-#: in standard deviations of that noise, too.
+#: DP-Refine's ways, which depend on the noisy number of records: sizes lie far from where they
+#: turn, in standard deviations of that noise, too.
 DPREFINE = (
     # A nested grid with subcells; the same with a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),

@@ -29,7 +29,7 @@ FIRST = "?method=privthr&g=64"
 LINKS = (FIRST, *(f"kmeans?method={name}&k=15" for name in KMEANS if KMEANS[name].card.spends))
 SESSIONS, SECONDS, SESSION_ROUNDS = 8, 20, 2
 
-#: Keys on each page, by turns.
+#: Keys on each page, in turn.
 ROUNDS, PRESSES = 3, 10
 
 #: Milliseconds after which a page rests.
@@ -57,7 +57,7 @@ def main(*only: str) -> None:
                 _await_exact(pages[n])
                 pages[n].evaluate(WATCH)
             found: dict[int, list[float]] = {n: [] for n in files}
-            # By turns: a machine is quicker in one minute than in the next.
+            # In turn: a machine is quicker in one minute than in the next.
             for _ in range(ROUNDS):
                 for n, page in pages.items():
                     page.bring_to_front()
@@ -117,7 +117,7 @@ def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
 
 
 def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> None:
-    """Eight sessions with few records and with all, by turns."""
+    """Eight sessions with few records and with all, in turn."""
     found: dict[int, list[float]] = {n: [] for n in files}
     sizes: dict[int, list[float]] = {n: [] for n in files}
     for _ in range(SESSION_ROUNDS):

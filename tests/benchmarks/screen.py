@@ -109,7 +109,7 @@ def said(latencies: list[float]) -> str:
 
 
 def drag(page: Page, held: float = 4.0) -> str:
-    """Hold the thumb of epsilon and move it to and fro; count changed pictures."""
+    """Hold the thumb of epsilon and move it back and forth; count changed pictures."""
     box = page.get_by_role("slider", name="Privacy budget").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2

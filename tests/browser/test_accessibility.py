@@ -30,7 +30,7 @@ FAULTS = """async ([part, rules]) => (await axe.run(
   + node.any.map((why) => why.message).join(" ")))"""
 
 
-#: What hangs on the colours of a page.
+#: What depends on the colours of a page.
 COLOURS = ["color-contrast", "link-in-text-block"]
 
 

@@ -108,7 +108,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         (f"Three spirals · PrivTHR · ε {low} ", "seed 0"),
         (f"Three spirals · PrivTHR · ε {low} ", "seed 1"),
     )
-    # Down and up again, one by one; then to and fro.
+    # Down and up again, one by one; then back and forth.
     for at in (3, 2, 1, 0):
         back(watched)
         expect(watched, *changes[at])

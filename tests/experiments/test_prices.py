@@ -104,7 +104,7 @@ def test_a_run_replaces_its_own_sets_alone(tmp_path: Path, monkeypatch: pytest.M
     measured.main(command)
     written = json.loads(file.read_text(encoding="utf-8"))
     assert written == frame(prices()).to_dict("records")
-    # Nothing is left to do: not even the file is written.
+    # There is nothing more to do: not even the file is written.
     file.unlink()
     measured.main([*command, "--resume"])
     assert not file.exists()

@@ -44,7 +44,7 @@ def test_the_sentence_names_what_broke(truth, name):
 
 def test_the_error_is_that_of_the_readout(truth):
     run = KMeansRun(config=KMeansConfig(clusters=4), centers=truth.centers, ledger=Ledger())
-    assert headline(truth, run, 1.0).detail == "error as of the best"
+    assert headline(truth, run, 1.0).detail == "error as small as that of the best"
     moved = KMeansRun(
         config=KMeansConfig(clusters=4),
         centers=truth.centers + np.array([1.0, 0.0]),

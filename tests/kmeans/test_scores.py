@@ -326,7 +326,7 @@ def test_no_run_is_better_than_what_it_is_held_against(domain: Domain) -> None:
     better = truth.beyond(good.centers)
     assert better.centers[:, 0].tolist() == [2, 8]
     assert better.beyond(better.centers) is better.beyond(good.centers) is better
-    # Draws don't know of each other: what they are held against does not hang on their order.
+    # Draws don't know of each other: what they are held against does not depend on their order.
     assert truth.errors[0] == pytest.approx(75)
     assert truth.beyond(truth.centers) is truth
 

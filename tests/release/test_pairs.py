@@ -1,4 +1,4 @@
-"""Whether a bundle comes, and what is said instead, hangs on no record: it would be an answer.
+"""Whether a bundle comes, and what is said instead, depends on no record: it would be an answer.
 
 2,000 random pairs of neighbouring inputs go the whole way from bytes to files, every day 200 of
 them. What differs between them is one record, whatever stands in it, or one person's records.

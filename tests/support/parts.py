@@ -78,7 +78,7 @@ def changed(part: Numbers) -> tuple[np.ndarray]:
 
 
 def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Numbers]:
-    """Files whose sums hang on the order; the reader of the second one is told to wait."""
+    """Files whose sums depend on the order; the reader of the second one is told to wait."""
     generator = np.random.default_rng(number)
     return stored_parts(
         folder,

@@ -240,7 +240,7 @@ def test_the_load_is_the_mean_of_the_last_moments() -> None:
     assert load.mean() == pytest.approx(2)
     clock[0] += math.log(4)
     assert load.mean() == pytest.approx(0.5)
-    # By turns half of the time: half of one.
+    # In turn half of the time: half of one.
     load = Load(lambda: clock[0])
     for _ in range(10_000):
         with load:

@@ -252,7 +252,7 @@ def test_one_cell_that_cuts(why):
 
 
 def test_a_cell_among_others_is_not_the_one():
-    # The tail hangs on one cell, but the true cluster stays without it.
+    # The tail depends on one cell, but the true cluster stays without it.
     average = drawn("........ .###.... .#####.. .###.... ........")
     noise = np.zeros(average.shape)
     noise[[1, 2, 3, 1, 2], [1, 1, 1, 2, 4]] = -HIGH

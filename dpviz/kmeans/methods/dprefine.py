@@ -108,7 +108,7 @@ CARD = Card(
                 "Projection: its directions "
                 "are random numbers that look at no data and may be known; its middle and width "
                 "come from the root. So a record's projection, clipped to the box of the grid, "
-                "hangs on the record and on outputs alone, and lies in one cell and one group."
+                "depends on the record and on outputs alone, and lies in one cell and one group."
             ),
         ),
     ),

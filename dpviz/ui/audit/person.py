@@ -220,7 +220,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
         f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
-        "Who knows all else, and holds it for 50 : 50 whether this person with one record is in "
+        "Who knows all else, and thinks it 50 : 50 whether this person with one record is in "
         f"the data, is {surest_words(experiment.epsilon)} after seeing the number.",
         f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
         "nothing, the proof is in the method's card.",
