@@ -1,4 +1,4 @@
-"""Names, comments, the screen and the documentation do without the phrases that CONTRIBUTING lists."""
+"""Names, comments, the screen and the documentation avoid the phrases that CONTRIBUTING lists."""
 
 import re
 
