@@ -22,7 +22,7 @@ from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.cells import Style, as_numbers, float_text, text_cells
 from dpviz.data.reading.far import longitude, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes
-from dpviz.data.reading.kinds import holds_numbers
+from dpviz.data.reading.kinds import holds_numbers, whole
 from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.grid.counts import MAX_EXACT
@@ -56,14 +56,9 @@ class Converted:
         """Decode columns of a table that was read for exploring; by default all of them.
 
         Few rows of another number of fields, and few with something else than a number in a column
-        of numbers, may be left out; by default the former stop the conversion, and the cells of the
-        latter stay text.
-
-        Raises
-        ------
-        InputError
-            If a column is unknown, or such rows are not few; an :class:`UnreadableError` where
-            they are, and are not to be left out.
+        of numbers, may be left out; by default the former stop the conversion with an
+        :class:`UnreadableError`, and the cells of the latter stay text. Raises InputError if a
+        column is unknown, or such rows are not few.
         """
         wanted = table.columns if columns is None else columns
         axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
@@ -83,14 +78,12 @@ class Converted:
             )
         if leave_out:
             keep = ~wrong.any(axis=1)
-            places = np.flatnonzero(~keep).tolist()
-            first = []
-            for row, place in zip(
-                table.cells.row_numbers(places[:NAMED]), places[:NAMED], strict=True
-            ):
-                at = int(wrong[place].argmax())
-                first.append((row, names[at], shown(made.column(at)[place].as_py())))
-            unread |= NamedRows(rows=len(places), first=tuple(first))
+            places = np.flatnonzero(~keep)
+            first = [(place, int(wrong[place].argmax())) for place in places[:NAMED].tolist()]
+            cells = [(names[at], shown(made.column(at)[place].as_py())) for place, at in first]
+            rows = table.cells.row_numbers([place for place, _ in first])
+            named = tuple((row, *cell) for row, cell in zip(rows, cells, strict=True))
+            unread |= NamedRows(rows=len(places), first=named)
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
@@ -144,7 +137,7 @@ def _decoded(
     typed = is_text or any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
     texts, wrong, breaks = [], [], 0
     for one in cells.written(axis) if typed else chain.from_iterable(cells.blocks([axis])):
-        one = one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one
+        one = whole(one)
         nothing = np.zeros(len(one), dtype=bool)
         found, others = (text_cells(one), nothing) if is_text else _numbers(one, style)
         found = _turned(found, style) if turn else found
@@ -162,12 +155,8 @@ def _decoded(
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
     """A table, or a grid of counts of one or two axes, as the bytes of a CSV file.
 
-    Rows of another number of fields are left out.
-
-    Raises
-    ------
-    InputError
-        If the grid has more axes, or the file would have more than ``most`` bytes.
+    Rows of another number of fields are left out. Raises InputError if the grid has more axes, or
+    the file would have more than ``most`` bytes.
     """
     stream = io.BytesIO()
     if isinstance(table, Table):

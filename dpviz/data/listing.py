@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.data.reading.files import out_of_reach, refusing
 from dpviz.data.source import ADDRESS, PATTERN, each_once, store_origin
 from dpviz.privacy.origin import Origin, origins
 
@@ -164,22 +165,17 @@ def _system(path: str) -> tuple[Any, str]:
         ) from None
 
 
-@contextmanager
-def no_traceback(path: str, problem: str) -> Iterator[None]:
+def no_traceback(path: str, problem: str) -> AbstractContextManager[None]:
     """Turn an error of a reader into a sentence that names the file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (OSError, pa.ArrowException, ValueError, EOFError) as error:
+
+    def sentence(error: Exception) -> str:
         if isinstance(error, OSError) and error.strerror:  # of the disk, not of the decoder
-            raise InputError(
-                f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines "
-                "that read need it at the same path."
-            ) from error
+            return out_of_reach(path, error)
         said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         if "pickle" in said:  # NumPy goes on with advice that is not safe
             said = "it holds objects of Python, which are never loaded"
-        raise InputError(
+        return (
             f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
-        ) from None
+        )
+
+    return refusing(sentence, OSError, pa.ArrowException, ValueError, EOFError)

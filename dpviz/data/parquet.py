@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import accumulate, pairwise, starmap
 
 import pyarrow as pa
@@ -11,27 +10,14 @@ import pyarrow.parquet as pq
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
-from dpviz.data.reading.files import PARQUET, megabytes
-from dpviz.data.reading.kinds import exact, holds_text, plain, readable
+from dpviz.data.reading.files import PARQUET, megabytes, refusing
+from dpviz.data.reading.kinds import holds_text, readable
 
 #: Longest footer: in memory it takes up to twenty times as much.
 _FOOTER = 2**25
 
 #: Bytes that are decoded at once.
 _BUFFER = 2**18
-
-
-@contextmanager
-def refusing_damage(name: str) -> Iterator[None]:
-    """Raise InputError, in one sentence, for a damaged file; it may raise many kinds of errors."""
-    try:
-        yield
-    except (InputError, MemoryError):
-        raise
-    except Exception:
-        raise InputError(
-            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
-        ) from None
 
 
 class ParquetCells(Cells):
@@ -42,14 +28,16 @@ class ParquetCells(Cells):
     """
 
     def __init__(self, data: bytes, name: str) -> None:
-        self._data, self._name = data, name
         size = int.from_bytes(data[-8:-4], "little")
         if data[:4] == data[-4:] == PARQUET and _FOOTER < size < len(data):
             raise InputError(
                 f"{shown(name)} has a footer of {megabytes(size)}: write it again with fewer "
                 "columns, or with more rows in each row group."
             )
-        with refusing_damage(name):
+        self._damaged = (
+            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
+        )
+        with refusing(self._damaged, Exception):  # of many kinds
             self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))
             texts = [one.name for one in self.schema if holds_text(one.type)]
             self._file = pq.ParquetFile(
@@ -65,19 +53,14 @@ class ParquetCells(Cells):
         ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
         self._leaves = list(starmap(range, pairwise(ends)))
 
-    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns."""
-        for columns in self.batches([self.flat[axis] for axis in axes]):
-            yield [plain(column) for column in columns]
-
-    def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column."""
-        return (exact(columns[0]) for columns in self.batches([self.flat[axis]]))
-
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns that are not nested."""
+        return self.stored([self.flat[axis] for axis in axes])
+
+    def stored(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some of all columns, of their own types."""
         rows, order = 0, sorted(set(axes))
-        with refusing_damage(self._name):
+        with refusing(self._damaged, Exception):
             for batch in self._file.reader.iter_batches(
                 BLOCK_ROWS,
                 row_groups=list(range(self._file.num_row_groups)),

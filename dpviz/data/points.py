@@ -45,15 +45,8 @@ def read(
     unit, classes
         Columns of the persons, without one of whom a row is left out, and of known classes, for
         scores alone.
-    header, skip
-        Whether the first row holds names, and how many lines above it are left out; by default it
-        does unless its fields are like those below, and the table begins where it looks so.
-    encoding
-        Of text, as Python names it; by default UTF-8, or what the text looks like.
-    missing
-        Cells that stand for no value, besides the usual ones.
-    part
-        Name of the sheet, layer, array, or file of an archive; needed where several hold data.
+    header, skip, encoding, missing, part
+        As in :func:`dpviz.read_table`; ``missing`` may be a single text.
     leave_out
         Whether few rows that hold something else than a number in these columns are left out;
         by default they stop the reading.
@@ -101,12 +94,9 @@ def select_points(
     classes: str | int | None = None,
     leave_out: bool = False,
 ) -> Dataset:
-    """Points of a table that was read for exploring; see :func:`read`.
+    """Points of a table that was read for exploring, or InputError; see :func:`read`.
 
-    Raises
-    ------
-    InputError
-        As there; an :class:`UnreadableError` where few rows hold something else than a number.
+    It is an :class:`UnreadableError` where few rows hold something else than a number.
     """
     unreadable: Unreadable = "leave out" if leave_out else "refuse"
     if columns is not None:

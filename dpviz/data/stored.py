@@ -65,35 +65,17 @@ Where: TypeAlias = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stored:
-    """Records in parts, read anew by every pass.
+    """Records in parts, read anew by every pass."""
 
-    Parameters
-    ----------
-    name, columns
-        What to call the data on the screen, and the chosen columns, one per axis.
-    parts
-        Where the records are, in the order in which sums are added.
-    domain
-        Public bounds, if somebody declared them.
-    dropped, notes
-        Rows left out before there were parts, and sentences about what was done so far.
-    unit
-        Column of the persons of whom each has few records, if they were capped.
-    origins
-        Files, and their folder, that are read.
-    aside
-        Columns left aside, where nobody has named the chosen ones.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    parts: tuple[Part, ...]
-    domain: Domain | None = None
-    dropped: int = 0
-    notes: tuple[str, ...] = ()
-    unit: str | None = None
-    origins: tuple[Origin, ...] = ()
-    aside: tuple[str, ...] | None = None
+    name: str  # for the screen
+    columns: tuple[str, ...]  # the chosen ones, one per axis
+    parts: tuple[Part, ...]  # in the order in which sums are added
+    domain: Domain | None = None  # public bounds, if somebody declared them
+    dropped: int = 0  # rows left out before there were parts
+    notes: tuple[str, ...] = ()  # sentences about what was done so far
+    unit: str | None = None  # column of persons, if the records of each were capped
+    origins: tuple[Origin, ...] = ()  # files, and their folder, that are read
+    aside: tuple[str, ...] | None = None  # columns left aside where nobody named the chosen ones
 
     @property
     def ndim(self) -> int:
@@ -474,7 +456,6 @@ def _opened_text(
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
-    from dpviz.data.explore.tables import degrees_of
     from dpviz.data.explore.text import decoded, encoding_of, form_of, rows_of
     from dpviz.data.reading.table import unique_names
 
@@ -497,13 +478,7 @@ def _opened_text(
     form = form_of(text, title, options)
     rows, heading = headed(rows_of(text, form), options)
     names = tuple(unique_names(heading.names))
-    cells = ArrowCells(
-        rows.columns,
-        numbers=rows.numbers,
-        missing=options.missing,
-        commas=rows.commas,
-        degrees=degrees_of(names),
-    )
+    cells = ArrowCells(rows, names, options.missing)
     kinds = dict(zip(names, map(cells.kind, range(len(names))), strict=True))
     if unclear := [name for name, kind in kinds.items() if kind == "unclear"]:
         raise InputError(

@@ -7,13 +7,14 @@ parts: any engine returns the same bits, however many workers it has and whichev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.base.errors import InputError, reason, shown
+from dpviz.data.reading.files import out_of_reach, refusing
 
 #: What a pass finds in a part of the records: additive arrays of the same shapes for all parts.
 Tables = tuple[NDArray[Any], ...]
@@ -66,13 +67,8 @@ class Engine(Protocol):
 
 def read(work: PartWork, part: Titled) -> Tables:
     """Do the work on a part; InputError names a file that is missing or can't be read."""
-    try:
+    with refusing(partial(out_of_reach, part.title), OSError):
         return work(part)
-    except OSError as error:
-        raise InputError(
-            f"{shown(part.title, 120)} can't be read: {reason(error)}; all machines that "
-            "read need it at the same path."
-        ) from error
 
 
 def read_alone(work: PartWork, part: Titled) -> Waiting:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpviz.base.errors import InputError, listed, shown
-from dpviz.data.reading.files import ZIP, too_large
+from dpviz.data.reading.files import ZIP, refusing, too_large
 
 #: Most files in an archive, whose list is held in memory. It may unpack to a multiple of its size,
 #: plus a constant: tables shrink to a tenth or so, and archives made as bombs to a thousandth.
@@ -18,6 +18,11 @@ _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of tables that are archives themselves.
 _PACKED = (".xlsx", ".xlsm", ".xlsb", ".ods", ".npz", ".kmz", ".shz")
+
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError,
+    OSError, ValueError, OverflowError,
+)  # fmt: skip
 
 
 def members(data: bytes, name: str) -> tuple[str, ...]:
@@ -55,19 +60,14 @@ def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str,
         raise InputError(
             f"{shown(name)} is an archive of more than {_FILES:,} files: give the table alone."
         )
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # Python 3.11 can't tell whether one without a name is a folder.
-            found = [one for one in archive.infolist() if one.filename and not one.is_dir()]
-            # Programs differ in which of two files of one name they read.
-            if len({one.filename.lower() for one in found}) < len(found):
-                raise zipfile.BadZipFile
-            yield archive, {one.filename: one for one in found}
-    except InputError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError,
-            EOFError, OSError, ValueError, OverflowError):  # fmt: skip
-        raise InputError(
-            f"{shown(name)} is no whole zip archive or workbook, perhaps cut off or packed in an "
-            "unusual way: save or pack it again."
-        ) from None
+    said = (
+        f"{shown(name)} is no whole zip archive or workbook, perhaps cut off or packed in an "
+        "unusual way: save or pack it again."
+    )
+    with refusing(said, *_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # Python 3.11 can't tell whether one without a name is a folder.
+        found = [one for one in archive.infolist() if one.filename and not one.is_dir()]
+        # Programs differ in which of two files of one name they read.
+        if len({one.filename.lower() for one in found}) < len(found):
+            raise zipfile.BadZipFile
+        yield archive, {one.filename: one for one in found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.data.explore.places import LAT_WORDS, LON_WORDS
+from dpviz.data.explore.rows import Rows
 from dpviz.data.explore.text import may_be_number
 from dpviz.data.reading.cells import (
     PATTERNS,
@@ -23,7 +25,8 @@ from dpviz.data.reading.cells import (
     emptied,
     text_cells,
 )
-from dpviz.data.reading.kinds import holds_numbers, holds_text
+from dpviz.data.reading.kinds import holds_numbers, holds_text, whole
+from dpviz.data.reading.proposal import words_of
 
 #: Marks that stand for no value where numbers are explored; a release leaves them to its own rule.
 MARKS = (
@@ -44,35 +47,23 @@ _LOOKED_AT = 1000
 
 
 class ArrowCells(TableCells):
-    """Columns in memory, as people write them.
+    """Named rows as people write them.
 
-    Parameters
-    ----------
-    numbers, commas, written
-        As of :class:`~dpviz.data.explore.rows.Rows`.
-    missing
-        Cells of text that stand for no value, besides the usual ones.
-    tidy
-        Whether marks for no value and signs of currencies are looked for.
-    degrees
-        Largest absolute values of columns of degrees, by position.
+    ``missing`` cells of text stand for no value, besides the usual ones; ``tidy`` looks for marks
+    for no value and signs of currencies.
     """
 
     def __init__(
-        self,
-        columns: Sequence[pa.ChunkedArray],
-        *,
-        numbers: Callable[[], NDArray[np.int64]] | None = None,
-        missing: Collection[str] = (),
-        commas: bool = False,
-        written: bool = False,
-        tidy: bool = True,
-        degrees: dict[int, float] | None = None,
+        self, rows: Rows, names: Sequence[str], missing: Collection[str], *, tidy: bool = True
     ) -> None:
-        super().__init__(columns, "either" if commas else "point")
-        self._numbers, self._typed, self._degrees = numbers, written, degrees or {}
+        super().__init__(rows.columns, "either" if rows.commas else "point")
+        self._numbers, self._typed = rows.numbers, rows.written
         self._tidies, self._missing = tidy, marks_of(missing)
         self._tidied: set[int] = set()
+        words = [set(words_of(name)) for name in names]
+        #: Largest absolute value of columns that are longitude or latitude by their names.
+        self._degrees = {axis: 360.0 for axis, one in enumerate(words) if one & LON_WORDS}
+        self._degrees |= {axis: 90.0 for axis, one in enumerate(words) if one & LAT_WORDS}
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
@@ -172,12 +163,12 @@ class NamedCells(Cells):
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, null where a value is missing."""
         for columns in self._cells.blocks(axes):
-            whole = map(_whole, columns)
-            yield [pc.if_else(self._holding(one, self._marks), None, one) for one in whole]
+            plain = map(whole, columns)
+            yield [pc.if_else(self._holding(one, self._marks), None, one) for one in plain]
 
-    def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as in the source."""
-        return self._cells.written(axis)
+    def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns, of their own types."""
+        return self._cells.batches(axes)
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
         """Numbers in the source, from 1, of the rows at some positions."""
@@ -193,7 +184,7 @@ class NamedCells(Cells):
         found: Counter[str] = Counter()
         for columns in self._cells.blocks(axes):
             for mark in self._marks:
-                held = [self._holding(_whole(one), [mark]) for one in columns]
+                held = [self._holding(whole(one), [mark]) for one in columns]
                 found[mark] += int(np.count_nonzero(np.any(held, axis=0)))
         # What is null already is known.
         return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
@@ -220,8 +211,3 @@ def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
 def marks_of(missing: Collection[str] = ()) -> pa.Array:
     """Text that stands for no value, with some that a person names."""
     return pa.array([*MARKS, *missing], pa.large_string())
-
-
-def _whole(cells: pa.Array) -> pa.Array:
-    """The same cells without a dictionary."""
-    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells

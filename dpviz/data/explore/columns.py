@@ -20,7 +20,7 @@ from dpviz.data.explore.tables import table_of
 from dpviz.data.parquet import ParquetCells
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.cells import text_cells
-from dpviz.data.reading.files import File
+from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 from dpviz.data.reading.table import Table, named_table
 
@@ -32,11 +32,11 @@ def read_parquet(file: File, options: Options) -> Table:
     """Make a table of the columns of a Parquet file; points in geometry columns become two."""
     cells = ParquetCells(file.data, file.name)
     may_be = [axis for axis, one in enumerate(cells.schema) if may_be_places(one.type)]
-    first = next(cells.batches(may_be), []) if may_be and cells.rows else []
+    first = next(cells.stored(may_be), []) if may_be and cells.rows else []
     places = {axis for axis, one in zip(may_be, first, strict=False) if _holds_places(one)}
     if places:
         every = sorted({*cells.flat, *places})
-        batches = list(cells.batches(every))
+        batches = list(cells.stored(every))
         columns = []
         for at, axis in enumerate(every):
             column = pa.chunked_array([batch[at] for batch in batches])
@@ -49,14 +49,10 @@ def read_parquet(file: File, options: Options) -> Table:
 
 def read_feather(file: File, options: Options) -> Table:
     """Make a table of a Feather or Arrow file."""
-    try:
+    said = f"{shown(file.name)} is no whole Feather file, perhaps cut off: transfer or write it "
+    with refusing(f"{said}again.", pa.ArrowException, ValueError, OSError, TypeError):
         table = pa.feather.read_table(pa.BufferReader(file.data), memory_map=False)
         table.validate(full=True)
-    except (pa.ArrowException, ValueError, OSError, TypeError):
-        raise InputError(
-            f"{shown(file.name)} is no whole Feather file, perhaps cut off: transfer or write it "
-            "again."
-        ) from None
     return read_arrow(table, file.name, options, memory=file.memory)
 
 
@@ -105,43 +101,33 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
 # -- arrays ----------------------------------------------------------------------------------
 
 
-def array_names(data: bytes, name: str) -> tuple[str, ...]:
-    """Names of the arrays in a .npz file."""
-    return tuple(one.removesuffix(".npy") for one in members(data, name) if one.endswith(".npy"))
-
-
-def tables_within(data: bytes, name: str) -> tuple[str, ...]:
+def tables_within(file: File) -> tuple[str, ...]:
     """Names of the arrays to choose from in a .npz file: those of two axes, if several have two."""
     found = []
-    for one in array_names(data, name):
+    for one in _array_names(file):
         with suppress(InputError):  # reading the array says what is wrong
-            found += [one] * (_array(File(name, "npz", data, 2**30), one).ndim == 2)
+            found += [one] * (_array(file, one).ndim == 2)
     return tuple(found) if len(found) > 1 else ()
 
 
 def read_npz(file: File, options: Options) -> Table:
     """Make a table of an array of a .npz file, or of several of one axis and the same length.
 
-    Raises
-    ------
-    InputError
-        If several arrays may be meant.
+    Raises InputError if several arrays may be meant.
     """
-    names = array_names(file.data, file.name)
+    names = _array_names(file)
     if options.part is not None and options.part not in names:
         raise InputError(
             f'{shown(file.name)} has no array "{shown(options.part)}": choose from {listed(names)}.'
         )
-    wanted = names if options.part is None else (options.part,)
-    arrays = {one: _array(file, one) for one in wanted}
-    tables = {one: array for one, array in arrays.items() if array.ndim == 2}
+    arrays = {one: _array(file, one) for one in names if options.part in (None, one)}
+    tables = [one for one, array in arrays.items() if array.ndim == 2]
     columns = {one: array for one, array in arrays.items() if array.ndim == 1}
     if len(tables) == 1:
-        ((name, array),) = tables.items()
-        table = read_array(array, file.name, file.memory)
-        said = f'The array "{shown(name)}" is read.' if len(names) > 1 else ""
-        return replace(table, notes=(*table.notes, said)) if said else table
-    if not tables and columns and len({len(one) for one in columns.values()}) == 1:
+        table = read_array(arrays[tables[0]], file.name, file.memory)
+        said = (f'The array "{shown(tables[0])}" is read.',) if len(names) > 1 else ()
+        return replace(table, notes=(*table.notes, *said))
+    if not tables and columns and len({*map(len, columns.values())}) == 1:
         if any(array.dtype.kind in "OV" for array in columns.values()):
             return read_array(next(iter(columns.values())), file.name, file.memory)
         made = [pa.chunked_array([pa.array(np.asarray(one))]) for one in columns.values()]
@@ -154,7 +140,11 @@ def read_npz(file: File, options: Options) -> Table:
     )
 
 
+def _array_names(file: File) -> list[str]:
+    names = members(file.data, file.name)
+    return [one.removesuffix(".npy") for one in names if one.endswith(".npy")]
+
+
 def _array(file: File, name: str) -> NDArray[Any]:
-    """One array of a .npz file."""
     data = member(file.data, file.name, f"{name}.npy", (file.memory or 2**31) // 2)
     return read_npy(File(f"{file.name}, {name}", "npy", data, file.memory))

@@ -31,7 +31,7 @@ from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.objects import ONLY_POINTS, SEVERAL, axes
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import check_width, text_cells
-from dpviz.data.reading.files import ZIP
+from dpviz.data.reading.files import ZIP, File, refusing
 
 #: Files of an archive that hold places.
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
@@ -67,15 +67,13 @@ _DAMAGED = (
 )
 
 
-def read_layer(data: bytes, name: str, options: Options) -> Rows:
+def read_layer(file: File, options: Options) -> Rows:
     """Read the points of one layer; the first two columns are lon and lat, or x and y.
 
-    Raises
-    ------
-    InputError
-        If it can't be read, has no points, or several layers of points and none is named.
+    Raises InputError if it can't be read, has no points, or several layers and none is named.
     """
-    whole, layers = _opened(data, name, options.part)
+    name = file.name
+    whole, layers = _opened(file.data, name, options.part)
     layer = options.part if options.part in layers else layers[0]
     if len(layers) > 1 and options.part not in layers:
         said = f"{len(layers)} layers of points, {listed(layers)}"
@@ -113,10 +111,10 @@ def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def layer_names(data: bytes, name: str) -> tuple[str, ...]:
+def layer_names(file: File) -> tuple[str, ...]:
     """Names of the layers of points, or of the files of an archive, to choose from."""
-    mains = _mains(data, name) if data.startswith(ZIP) else []
-    return tuple(mains if len(mains) > 1 else _opened(data, name, None)[1])
+    mains = _mains(file.data, file.name) if file.data.startswith(ZIP) else []
+    return tuple(mains if len(mains) > 1 else _opened(file.data, file.name, None)[1])
 
 
 def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
@@ -225,14 +223,10 @@ def _unread(name: str, what: str = _DAMAGED) -> InputError:
 def _by_gdal(name: str) -> Iterator[None]:
     """Let GDAL read nothing else; its errors are one sentence."""
     pyogrio.set_gdal_config_options(_ALONE)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except (InputError, MemoryError):
-        raise
-    except (RuntimeError, OSError, ValueError, pa.ArrowException, KeyError):
-        raise _unread(name) from None
+    wrong = (RuntimeError, OSError, ValueError, pa.ArrowException, KeyError)
+    with refusing(str(_unread(name)), *wrong), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _points(reader: Any, place: str) -> tuple[NDArray[Any], NDArray[Any], list[Any], int]:

@@ -25,6 +25,7 @@ from dpviz.data.explore.places import is_degrees
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import decoded
 from dpviz.data.reading.cells import MAX_COLUMNS, check_width
+from dpviz.data.reading.files import File
 from dpviz.data.reading.unread import FEW, NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
@@ -65,16 +66,10 @@ SEVERAL = "Points of MultiPoint features are rows by themselves."
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."
 
 
-def read_objects(data: bytes, name: str, options: Options) -> Rows:
-    """Read records of JSON or GeoJSON.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON, or holds neither records nor columns.
-    """
-    data, notes = decoded(data, name, options.encoding)
-    text = _Text(data.decode(errors="replace"), name)
+def read_objects(file: File, options: Options) -> Rows:
+    """Read JSON or GeoJSON; InputError if it is none, or holds neither records nor columns."""
+    data, notes = decoded(file.data, file.name, options.encoding)
+    text = _Text(data.decode(errors="replace"), file.name)
     del data  # the text takes its place in memory
     lines = filter(None, (one[0].strip(" \t\x1e,") for one in re.finditer(r"[^\n]+", text.all)))
     first = list(islice(lines, 2))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from dpviz.base.errors import InputError, listed, shown
-from dpviz.base.formats import format_of
+from dpviz.base.formats import Format, format_of
 from dpviz.data.explore.archive import member, members
 from dpviz.data.explore.columns import read_feather, read_npz, read_parquet, tables_within
 from dpviz.data.explore.objects import read_objects
-from dpviz.data.explore.rows import Options
+from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.sheets import read_sheet, sheet_names
 from dpviz.data.explore.tables import table_of
 from dpviz.data.explore.text import read_text
@@ -18,44 +19,50 @@ from dpviz.data.reading.files import File, load
 from dpviz.data.reading.table import Table
 
 
+def _read_layer(file: File, options: Options) -> Rows:
+    from dpviz.data.explore.layers import read_layer  # its libraries are large
+
+    return read_layer(file, options)
+
+
+def _layer_names(file: File) -> tuple[str, ...]:
+    from dpviz.data.explore.layers import layer_names
+
+    return layer_names(file)
+
+
+def _read_npy(file: File, options: Options) -> Table:
+    return read_array(read_npy(file), file.name, file.memory)
+
+
+#: Readers of all formats but archives, and of the names of what they hold where it may be several.
+_READERS: dict[Format, Callable[[File, Options], Rows | Table]] = {
+    "text": read_text, "json": read_objects, "sheet": read_sheet, "layer": _read_layer,
+    "parquet": read_parquet, "feather": read_feather, "npy": _read_npy, "npz": read_npz,
+}  # fmt: skip
+_PARTS: dict[Format, Callable[[File], tuple[str, ...]]] = {
+    "sheet": sheet_names, "layer": _layer_names, "npz": tables_within,
+}  # fmt: skip
+
+
 def read_file(file: File, options: Options, *, exact: bool = False) -> Table:
     """Make a table of a file; an ``exact`` one keeps all rows and cells as they are."""
     file, options = _opened(file, options)
-    form, data, name = file.format, file.data, file.name
-    if form not in ("sheet", "layer", "npz") and options.part is not None:
+    if file.format not in _PARTS and options.part is not None:
         raise InputError(
-            f'part = "{shown(options.part)}": {shown(name)} holds a single table, so leave it out.'
+            f'part = "{shown(options.part)}": {shown(file.name)} holds a single table, so leave it '
+            "out."
         )
-    if form == "parquet":
-        return read_parquet(file, options)
-    if form == "feather":
-        return read_feather(file, options)
-    if form == "npz":
-        return read_npz(file, options)
-    if form == "npy":
-        return read_array(read_npy(file), name, file.memory)
-    if form == "layer":
-        from dpviz.data.explore.layers import read_layer  # its libraries are large
-
-        rows = read_layer(data, name, options)
-    else:
-        read = read_sheet if form == "sheet" else read_objects if form == "json" else read_text
-        rows = read(data, name, options)
-    return table_of(rows, name, options, file.memory, exact=exact)
+    found = _READERS[file.format](file, options)
+    if isinstance(found, Table):
+        return found
+    return table_of(found, file.name, options, file.memory, exact=exact)
 
 
 def parts_of(file: File) -> tuple[str, ...]:
     """Names of the sheets, layers, arrays or files to choose from; none of a single table."""
     file, tables = _seen(file)
-    if file.format == "npz":
-        return tables_within(file.data, file.name)
-    if file.format == "sheet":
-        return sheet_names(file.data, file.name)
-    if file.format == "layer":
-        from dpviz.data.explore.layers import layer_names
-
-        return layer_names(file.data, file.name)
-    return tables
+    return _PARTS[file.format](file) if file.format in _PARTS else tables
 
 
 def _opened(file: File, options: Options) -> tuple[File, Options]:

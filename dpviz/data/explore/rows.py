@@ -34,31 +34,15 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Fields in columns, as Arrow arrays of text or of a type of their own.
-
-    Parameters
-    ----------
-    names
-        Names of the columns; None where the first rows may hold them.
-    numbers
-        Returns the number in the source, from 1, of each row (n,).
-    notes
-        Sentences on what was guessed or left out.
-    ragged
-        Rows left out for another number of fields.
-    commas
-        Whether numbers may have a decimal comma in single cells.
-    written
-        Whether a program wrote the numbers, with decimal points.
-    """
+    """Fields in columns, as Arrow arrays of text or of a type of their own."""
 
     columns: list[pa.ChunkedArray]
-    names: list[str] | None = None
-    numbers: Callable[[], NDArray[np.int64]] | None = None
-    notes: tuple[str, ...] = ()
-    ragged: NamedRows = NO_ROWS
-    commas: bool = False
-    written: bool = False
+    names: list[str] | None = None  # None where the first rows may hold them
+    numbers: Callable[[], NDArray[np.int64]] | None = None  # of the rows (n,) in the source, from 1
+    notes: tuple[str, ...] = ()  # on what was guessed or left out
+    ragged: NamedRows = NO_ROWS  # left out for another number of fields
+    commas: bool = False  # whether numbers may have a decimal comma in single cells
+    written: bool = False  # whether a program wrote the numbers, with decimal points
 
     @property
     def rows(self) -> int:

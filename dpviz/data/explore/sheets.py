@@ -28,7 +28,7 @@ from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading import apart
 from dpviz.data.reading.apart import Upload, stored
 from dpviz.data.reading.cells import BLOCK_ROWS, check_width
-from dpviz.data.reading.files import ZIP
+from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
 #: Most cells of an .xlsx sheet from A1 to its last one, besides one for each byte of the file.
@@ -46,23 +46,23 @@ _FULL = re.compile(rb'<c r=["\']([A-Z]{1,3})(\d{1,7})["\'][^<>]*(?<!/)>(?!</c>)'
 _UNRESOLVED = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f>[^<]*</f>(?:<v></v>|<v ?/>)?</c>')
 
 
-def sheet_names(data: bytes, name: str) -> tuple[str, ...]:
+def sheet_names(file: File) -> tuple[str, ...]:
     """Names of the sheets that hold cells, without hidden ones."""
-    return tuple(_asked(data, name, only_names=True)[1])
+    return tuple(_asked(file, only_names=True)[1])
 
 
-def read_sheet(data: bytes, name: str, options: Options) -> Rows:
+def read_sheet(file: File, options: Options) -> Rows:
     """Read the rows of one sheet: the only one that holds cells, or ``options.part``."""
-    columns, notes = _asked(data, name, part=options.part, skip=options.skip or 0)
+    columns, notes = _asked(file, part=options.part, skip=options.skip or 0)
     numbers = columns.pop()
     return Rows(columns=columns, numbers=numbers.to_numpy, notes=tuple(notes), written=True)
 
 
-def _asked(data: bytes, name: str, **asked: Any) -> Answer:
+def _asked(file: File, **asked: Any) -> Answer:
     """Answer of a process with limits: of this one, if it has any."""
     if apart.limited:
-        return sheet_answer(data, name, **asked)
-    with closing(Upload(name, len(data), lambda: data, 0)) as upload:
+        return sheet_answer(file.data, file.name, **asked)
+    with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
         return upload.ask(lambda _, arrays: stored(arrays[0]), "sheet", **asked)
 
 

@@ -25,10 +25,7 @@ def table_of(
 ) -> Table:
     """Make a table of rows; an ``exact`` one keeps all of them, and its columns as they are.
 
-    Raises
-    ------
-    InputError
-        If no row, or no column that can be read, is left.
+    Raises InputError if no row, or no column that can be read, is left.
     """
     check_width(len(rows.columns), name)
     if exact:
@@ -54,15 +51,8 @@ def table_of(
         columns, names, said = with_places(columns, names)
         said = (*said, *_in_whole_degrees(columns, names))
     flat = [axis for axis, column in enumerate(columns) if readable(column.type)]
-    cells = ArrowCells(
-        [columns[axis] for axis in flat],
-        numbers=rows.numbers,
-        missing=options.missing,
-        commas=rows.commas,
-        written=rows.written,
-        tidy=not exact,
-        degrees=degrees_of([names[axis] for axis in flat]),
-    )
+    rows = replace(rows, columns=[columns[axis] for axis in flat])
+    cells = ArrowCells(rows, [names[axis] for axis in flat], options.missing, tidy=not exact)
     table = named_table(
         name,
         names,
@@ -95,13 +85,6 @@ def _is_empty(column: pa.ChunkedArray) -> bool:
     if not holds_text(column.type):
         return bool(column.null_count == len(column))
     return not pc.any(pc.match_substring_regex(column, r"\S")).as_py()
-
-
-def degrees_of(names: Sequence[str]) -> dict[int, float]:
-    """Largest absolute value of columns that are longitude or latitude by their names."""
-    words = [set(words_of(name)) for name in names]
-    most = {axis: 360.0 for axis, one in enumerate(words) if one & LON_WORDS}
-    return most | {axis: 90.0 for axis, one in enumerate(words) if one & LAT_WORDS}
 
 
 def _styles(table: Table) -> Iterator[str]:

@@ -25,6 +25,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import COMMA_NUMBER, NUMBER, check_width, looks_grouped
+from dpviz.data.reading.files import File
 from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
@@ -74,16 +75,10 @@ _OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
 _CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
 
 
-def read_text(data: bytes, name: str, options: Options) -> Rows:
-    """Read rows of fields.
-
-    Raises
-    ------
-    InputError
-        If it is no text, or has no row.
-    """
-    data, notes = decoded(data, name, options.encoding)
-    return rows_of(data, form_of(data, name, options), notes)
+def read_text(file: File, options: Options) -> Rows:
+    """Read rows of fields; InputError if it is no text, or has no row."""
+    data, notes = decoded(file.data, file.name, options.encoding)
+    return rows_of(data, form_of(data, file.name, options), notes)
 
 
 def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
@@ -146,13 +141,7 @@ def newlines(data: bytes) -> bytes:
 
 
 def encoding_of(data: bytes, name: str) -> str:
-    """Name of the encoding that a text looks like.
-
-    Raises
-    ------
-    InputError
-        If it is no text.
-    """
+    """Name of the encoding that a text looks like; InputError if it is no text."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in data[:_HEAD]:
@@ -180,8 +169,8 @@ def _is_utf8(data: bytes) -> bool:
 
 def _guessed(data: bytes) -> str:
     """Encoding of text that is not UTF-8 throughout."""
-    words = b" ".join(islice((m[0] for m in re.finditer(rb"[^\s,;|]*[\x80-\xff]\S*", data)), 2000))
-    words = words[:_HEAD]
+    found = re.finditer(rb"[^\s,;|]*[\x80-\xff]\S*", data)
+    words = b" ".join(one[0] for one in islice(found, 2000))[:_HEAD]
     damaged = words.decode("utf-8", "replace").count("\ufffd")
     if damaged * 10 < sum(byte > 127 for byte in words):
         return "utf-8"
@@ -203,25 +192,13 @@ def _guessed(data: bytes) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """How the rows of a text are written.
+    """How the rows of a text are written."""
 
-    Parameters
-    ----------
-    mark, quote
-        Separator of the fields (a space stands for a run of white space), and quotation mark.
-    width
-        Number of fields of most rows.
-    start, line
-        Offset of the first row in the bytes, and its line, from 1.
-    names
-        Names that stand above rows of more or fewer fields; else None.
-    """
-
-    mark: str
-    width: int
-    start: int
-    line: int
-    names: list[str] | None = None
+    mark: str  # between fields; a space stands for a run of white space
+    width: int  # fields of most rows
+    start: int  # offset of the first row in the bytes
+    line: int  # of the first row, from 1
+    names: list[str] | None = None  # where they stand above rows of more or fewer fields
     quote: str = '"'
     notes: tuple[str, ...] = ()
 
@@ -438,24 +415,12 @@ def _names_above(
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows of successive lines.
-
-    Parameters
-    ----------
-    rows
-        Fields as text.
-    numbers
-        Returns the line of each row, from 1.
-    wrong
-        Line, text and number of fields of rows that have others than most.
-    opened
-        Lines in which a quotation mark is never closed.
-    """
+    """Rows of successive lines."""
 
     rows: pa.RecordBatch
-    numbers: Callable[[], NDArray[np.int64]]
+    numbers: Callable[[], NDArray[np.int64]]  # the line of each row, from 1
     wrong: Sequence[Wrong] = ()
-    opened: Sequence[int] = ()
+    opened: Sequence[int] = ()  # lines in which a quotation mark is never closed
 
 
 #: Characters of a row that tell whether it is a comment.
@@ -471,19 +436,10 @@ def parsed(
     axes: Sequence[int] | None = None,
     floats: dict[int, str] | None = None,
 ) -> Iterator[Batch]:
-    """Parse text block by block.
+    """Parse blocks of whole lines in UTF-8, from the first row on: the columns ``axes``, or all.
 
-    Parameters
-    ----------
-    blocks
-        Whole lines in UTF-8, from the first row on.
-    form
-        How they are written.
-    axes
-        Positions of the columns wanted; None for all.
-    floats
-        Positions of columns that become floats where all their cells are numbers with this decimal
-        mark, the same for all; else, and of other columns, cells are text.
+    Columns become ``floats`` where all their cells are numbers with this decimal mark, the same for
+    all; other cells are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
@@ -588,10 +544,7 @@ def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
 def _line_by_line(
     block: bytes, form: Form, first: int, axes: Sequence[int], *, last: bool
 ) -> tuple[Batch, bytes]:
-    """Rows of any text, and lines that go on in the next block.
-
-    A quotation mark that is left open is a character like any other.
-    """
+    """Rows of any text, and lines that go on in the next block."""
     lines = block.decode(errors="replace").split("\n")
     rows: list[list[str]] = []
     numbers: list[int] = []

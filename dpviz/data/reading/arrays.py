@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, cell_text, check_width
-from dpviz.data.reading.files import NPY, File, megabytes
-from dpviz.data.reading.kinds import exact, plain
+from dpviz.data.reading.files import NPY, File, megabytes, refusing
+from dpviz.data.reading.kinds import plain
 from dpviz.data.reading.table import Table, named_table
 
 #: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
@@ -32,17 +32,14 @@ def read_npy(file: File) -> NDArray[np.generic]:
         raise InputError(f"{name} is no .npy file: write one array with numpy.save.")
     stream = io.BytesIO(data[:_HEADER])
     formats = np.lib.format
-    try:
-        with warnings.catch_warnings():  # about headers of old or damaged files
-            warnings.simplefilter("ignore")
-            first_version = formats.read_magic(stream)[0] == 1
-            # Version 3 differs from 2 only in how field names are encoded.
-            read = formats.read_array_header_1_0 if first_version else formats.read_array_header_2_0
-            shape, fortran, dtype = read(stream)
-    except Exception:  # NumPy evaluates the header as a Python literal: many errors are possible
-        raise InputError(
-            f"{name} has a damaged .npy header: write it again with numpy.save."
-        ) from None
+    damaged = f"{name} has a damaged .npy header: write it again with numpy.save."
+    # NumPy evaluates the header as a Python literal: many errors are possible.
+    with refusing(damaged, Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers of old or damaged files
+        first_version = formats.read_magic(stream)[0] == 1
+        # Version 3 differs from 2 only in how field names are encoded.
+        read = formats.read_array_header_1_0 if first_version else formats.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
     if dtype.hasobject:
         raise InputError(
             f"{name} holds pickled Python objects, which are never loaded: convert the array to "
@@ -128,16 +125,18 @@ class _ColumnCells(Cells):
         sizes = [getattr(column.dtype, "itemsize", 1) for column in columns]
         self._step = max(1, min(BLOCK_ROWS, 2**26 // max(1, len(columns), *sizes)))
 
-    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns."""
+    def _parts(self, axes: Sequence[int]) -> Iterator[list[Any]]:
         for start in range(0, self.rows, self._step):
-            parts = [self._columns[axis][start : start + self._step] for axis in axes]
-            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
+            yield [self._columns[axis][start : start + self._step] for axis in axes]
 
-    def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column, floats in their own type."""
-        for start in range(0, self.rows, self._step):
-            yield exact(_cells(self._columns[axis][start : start + self._step]))
+    def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns, floats in their own type."""
+        return ([*map(_cells, parts)] for parts in self._parts(axes))
+
+    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """The same as numbers of the usual types, or text."""
+        for parts in self._parts(axes):
+            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
 
 def _is_column(values: NDArray[Any]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -67,8 +66,10 @@ PATTERNS: dict[Style, str] = {
     },
 }
 
+_GROUPED = re.compile("|".join(PATTERNS[style] for style in GROUPS))
 
-class Cells(ABC):
+
+class Cells:
     """Rows and columns of a source; a column is decoded on request."""
 
     #: Number of rows.
@@ -77,17 +78,18 @@ class Cells(ABC):
     #: Number format for reading single cells.
     style: Style = "point"
 
-    @abstractmethod
-    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of the columns at some positions, one array for each.
+    def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of the columns at some positions, one array of its own type for each."""
+        raise NotImplementedError
 
-        Arrays of numbers hold numbers, all others text (or what can be cast to it); both are null
-        where a value is missing.
-        """
+    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """The same as numbers, or text (or what can be cast to it), null where there is none."""
+        for columns in self.batches(axes):
+            yield [plain(column) for column in columns]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Successive cells of a column as in the source, each read independently."""
-        return (columns[0] for columns in self.blocks([axis]))
+        return (exact(cells) for (cells,) in self.batches([axis]))
 
     def row(self, position: int) -> int:
         """Number in the source, from 1, of the row at a position."""
@@ -143,15 +145,6 @@ class TableCells(Cells):
     def __init__(self, columns: Sequence[pa.ChunkedArray], style: Style = "point") -> None:
         self.table = pa.table(list(columns), names=[str(axis) for axis in range(len(columns))])
         self.rows, self.style = len(self.table), style
-
-    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns."""
-        for columns in self.batches(axes):
-            yield [plain(column) for column in columns]
-
-    def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as in the source."""
-        return (exact(columns[0]) for columns in self.batches([axis]))
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, of their own types."""
@@ -302,4 +295,4 @@ def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]
 
 def looks_grouped(text: str) -> bool:
     """Tell whether text may be a number with thousands set apart."""
-    return any(re.search(PATTERNS[style], text) for style in GROUPS)
+    return _GROUPED.search(text) is not None

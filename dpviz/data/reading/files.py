@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,10 @@ def load(
             )
         if data.startswith(start) and (ending == packing or not headerless):
             most = min(limit, memory // 2)
-            try:
-                with unpack(io.BytesIO(data)) as file:
-                    data = _at_most(file.read, most)
-            except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
-                raise InputError(
-                    f"{shown(name)} is a damaged {word} file, perhaps cut off: transfer or pack it "
-                    "again."
-                ) from None
+            said = f"{shown(name)} is a damaged {word} file, perhaps cut off: transfer or pack it "
+            kinds = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
+            with refusing(f"{said}again.", *kinds), unpack(io.BytesIO(data)) as file:
+                data = _at_most(file.read, most)
             if len(data) > most:
                 raise too_large(name, most)
             if ending == packing:
@@ -157,7 +154,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
         data = bytes(source)
     elif isinstance(source, str | os.PathLike):
         own_name = Path(source).name
-        with _unreadable(str(source)), Path(source).open("rb") as file:
+        with refusing(partial(_unreadable, str(source)), *_FAILED), Path(source).open("rb") as file:
             if os.fstat(file.fileno()).st_size > limit:
                 raise too_large(own_name, limit, "")
             data = _at_most(file.read, limit)
@@ -166,7 +163,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
         own_name = Path(path).name if isinstance(path, str) else None
         # An upload may have been read before: rewind it.
         whole = getattr(source, "getvalue", None)
-        with _unreadable(own_name or "data"):
+        with refusing(partial(_unreadable, own_name or "data"), *_FAILED):
             data = whole() if whole else _at_most(source.read, limit)
         if isinstance(data, str):
             raise InputError(
@@ -192,22 +189,38 @@ def _at_most(read: Callable[[int], Any], limit: int) -> Any:
     return stream.getvalue()
 
 
+#: Errors of opening and reading. ValueError: NUL in the name, or the file is closed.
+_FAILED = (OSError, ValueError)
+
+
 @contextmanager
-def _unreadable(name: str) -> Iterator[None]:
-    """Raise InputError, in one sentence, if a file can't be opened or read."""
+def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) -> Iterator[None]:
+    """Raise InputError with one sentence in place of errors of some kinds."""
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
-    except (OSError, ValueError) as error:  # ValueError: NUL in the name, or the file is closed
-        # The end of a long path is more informative than its start.
-        place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
-        said = f"can't be read ({reason(error)}): check the file and its rights"
-        if isinstance(error, FileNotFoundError):
-            said = "does not exist: check the path"
-        elif isinstance(error, IsADirectoryError):
-            said = "is a directory: name a file in it"
-        raise InputError(f"{place} {said}.") from None
+    except kinds as error:
+        raise InputError(said if isinstance(said, str) else said(error)) from None
+
+
+def out_of_reach(path: str, error: BaseException) -> str:
+    """Sentence on a stored file that a disk or a store does not give."""
+    return (
+        f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read need it at the "
+        "same path."
+    )
+
+
+def _unreadable(name: str, error: Exception) -> str:
+    """Sentence on a file that can't be opened or read."""
+    # The end of a long path is more informative than its start.
+    place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
+    if isinstance(error, FileNotFoundError):
+        return f"{place} does not exist: check the path."
+    if isinstance(error, IsADirectoryError):
+        return f"{place} is a directory: name a file in it."
+    return f"{place} can't be read ({reason(error)}): check the file and its rights."
 
 
 def too_large(name: str, limit: int, unpacked: str = " unpacked") -> InputError:

@@ -43,11 +43,16 @@ def readable(kind: pa.DataType) -> bool:
     return holds_numbers(kind) or holds_text(kind) or any(test(kind) for test in others)
 
 
+def whole(cells: pa.Array) -> pa.Array:
+    """The same cells without a dictionary."""
+    return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+
+
 def plain(cells: pa.Array) -> pa.Array:
     """Cells of a readable type as numbers, truth values, dates or text, perhaps in a dictionary."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
-        return plain(cells.cast(kind.value_type))
+        return plain(whole(cells))
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return cells.cast(pa.float64())
     return cells
@@ -57,7 +62,7 @@ def exact(cells: pa.Array) -> pa.Array:
     """The same, but decimals as text: as floats, long ones would become equal to others."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
-        return exact(cells.cast(kind.value_type))
+        return exact(whole(cells))
     if not pa.types.is_decimal(kind):
         return plain(cells)
     if kind.bit_width < 128:  # Arrow has no dictionary of these

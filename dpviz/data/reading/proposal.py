@@ -144,13 +144,8 @@ def proposed(
 ) -> tuple[str, str]:
     """Return the two columns to show where a person has named none; see :func:`first_columns`.
 
-    They are among ``numeric`` columns and those ``nearly`` so, ``but`` those of persons and
-    classes.
-
-    Raises
-    ------
-    InputError
-        If no two plausible columns are left, with the names to choose from.
+    They are ``numeric`` or ``nearly`` so, ``but`` none of persons and classes. Raises InputError,
+    with the names to choose from, if no two plausible columns are left.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:

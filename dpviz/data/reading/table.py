@@ -64,29 +64,18 @@ _STRING = 64
 class Table:
     """Named columns of numbers or text, decoded from a file or from memory when they are chosen.
 
-    Parameters
-    ----------
-    name, notes, doubtful, origins
-        As of :class:`~dpviz.data.dataset.Dataset`, which inherits them.
-    columns, cells
-        Names of all columns, none twice, and what they hold.
-    memory
-        Maximum bytes of points and identifiers; None for no limit.
-    ragged
-        Rows of another number of fields, which are left out.
-    guessed
-        Whether something of the file was guessed or skipped on reading it; the notes say what.
+    Its :class:`~dpviz.data.dataset.Dataset` inherits name, notes, doubtful and origins.
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # names of all, none twice
     cells: Cells
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
-    memory: int | None = None
+    memory: int | None = None  # maximum bytes of points and identifiers; None for no limit
     origins: tuple[Origin, ...] = ()
-    ragged: NamedRows = NO_ROWS
-    guessed: bool = False
+    ragged: NamedRows = NO_ROWS  # rows of another number of fields, which are left out
+    guessed: bool = False  # whether something was guessed or skipped on reading; the notes say what
 
     @property
     def rows(self) -> int:
@@ -236,10 +225,7 @@ class Table:
     def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[Floats]:
         """Successive rows of some columns as floats (m, d), NaN where a value is missing.
 
-        Raises
-        ------
-        InputError
-            If a cell holds text; the sentence ends with ``way_out``.
+        Raises InputError if a cell holds text; the sentence ends with ``way_out``.
         """
         for axis in axes:
             if self._is_mixed(axis):
@@ -294,10 +280,7 @@ class Table:
     def _points(
         self, axes: list[int], known: Mask | None, *, released: bool = False
     ) -> tuple[Floats, Mask, NamedRows]:
-        """Points (n, d) of the rows with a finite number in each column, and the mask of these.
-
-        The third part names the rows with something else; never for a release.
-        """
+        """Points (n, d) of the rows of finite numbers, their mask, and rows of other things."""
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
         found = _Found(self, axes)
@@ -428,12 +411,10 @@ class Table:
             yield f'{_rows(rounded, "has", "have")} nobody in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
-        """Identifiers (n,) of the persons, where there is one, and how many are rounded.
-
-        Both depend only on the cell. If the whole column determined its type (numbers, dates or
-        text), one person's unusual identifier would change the identities of others: 1.0 and 1,
-        a date and its midnight, a blank as a missing value or as a person.
-        """
+        """Identifiers (n,) of the persons, where there is one, and how many are rounded."""
+        # All by the cell alone. If the whole column determined its type (numbers, dates or text),
+        # one person's unusual identifier would change the identities of others: 1.0 and 1, a date
+        # and its midnight, a blank as a missing value or as a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
         start = size = many = 0
@@ -476,10 +457,7 @@ class Table:
         return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False) -> int:
-        """Bytes of the points, of the identifiers in other columns, and of the masks.
-
-        Those of persons are there twice once each has no more records than the cap.
-        """
+        """Bytes of points, identifiers and masks: twice once each person has the cap at most."""
         return self.rows * (8 * ndim + 1 + 9 * others) * (1 + capped)
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
@@ -645,12 +623,8 @@ def named_table(
 ) -> Table:
     """Give columns unique names; only those at the positions ``flat`` have cells.
 
-    The names at the positions ``doubtful`` may be values.
-
-    Raises
-    ------
-    InputError
-        If no column has cells, or one of them would not fit into the memory.
+    Those at the positions ``doubtful`` may be values. Raises InputError if no column has cells, or
+    one of them would not fit into the memory.
     """
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat

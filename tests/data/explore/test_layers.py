@@ -19,6 +19,7 @@ import shapely
 from dpviz.base.errors import InputError
 from dpviz.data.explore.layers import layer_names, read_layer
 from dpviz.data.explore.rows import Options
+from dpviz.data.reading.files import File
 from tests.data.explore.test_objects import damaged
 from tests.support.tiers import daily
 
@@ -35,7 +36,7 @@ TRACK = '<trk><trkseg><trkpt lat="52.5" lon="13.25"/><trkpt lat="52.75" lon="13.
 
 
 def read(data, name="t.bin", **options):
-    return read_layer(data, name, Options(**options))
+    return read_layer(File(name, "layer", data, None), Options(**options))
 
 
 def said(data, **options) -> str:
@@ -119,7 +120,7 @@ def test_points_of_gpx():
     rows = read(GPX.replace("<wpt", "<!--").replace("</wpt>", "-->").format(TRACK).encode())
     assert places(rows) == [(13.25, 52.5), (13.5, 52.75)]
     data = GPX.format(TRACK).encode()
-    assert layer_names(data, "t.gpx") == ("waypoints", "track_points")
+    assert layer_names(File("t.gpx", "layer", data, None)) == ("waypoints", "track_points")
     assert '"waypoints", "track_points"' in said(data)
     assert places(read(data, part="waypoints")) == [(6.0, 5.0)]
 
@@ -130,7 +131,7 @@ def test_layers_of_a_geopackage(tmp_path):
     FRAME[:2].to_file(path, layer="two")
     AREAS.to_file(path, layer="areas")
     data = path.read_bytes()
-    assert layer_names(data, "a.gpkg") == ("one", "two")
+    assert layer_names(File("a.gpkg", "layer", data, None)) == ("one", "two")
     assert '"one", "two"' in said(data)
     assert places(read(data, part="two")) == POINTS[:2]
 
@@ -141,7 +142,7 @@ def test_shapefiles_of_an_archive(tmp_path):
         files = {one: archive.read(one) for one in archive.namelist()}
     both = zipped(files | {one.replace("c.", "d."): held for one, held in files.items()}
                   | {"__MACOSX/places/._c.shp": b"x", "readme.txt": b"x"})  # fmt: skip
-    assert layer_names(both, "t.zip") == ("places/c.shp", "places/d.shp")
+    assert layer_names(File("t.zip", "layer", both, None)) == ("places/c.shp", "places/d.shp")
     assert "2 files of places" in said(both)
     assert places(read(both, part="places/d.shp")) == POINTS
 
@@ -256,8 +257,9 @@ import pyogrio, shapely
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 from dpviz.data.explore.layers import read_layer
 from dpviz.data.explore.rows import Options
+from dpviz.data.reading.files import File
 for path in sys.argv[1:]:
-    print(read_layer(open(path, "rb").read(), "t", Options()).rows)
+    print(read_layer(File("t", "layer", open(path, "rb").read(), None), Options()).rows)
 """
 
 

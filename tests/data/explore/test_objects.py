@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpviz.base.errors import InputError
 from dpviz.data.explore.objects import _Text, read_objects
 from dpviz.data.explore.rows import Options
+from dpviz.data.reading.files import File
 from tests.support.tiers import daily
 
 RECORDS = [
@@ -29,9 +30,8 @@ FEATURE = {"type": "Feature", "geometry": POINT, "properties": {"a": 1}}
 
 
 def read(data, name="t.json", **options):
-    return read_objects(
-        data if isinstance(data, bytes) else data.encode(), name, Options(**options)
-    )
+    data = data if isinstance(data, bytes) else data.encode()
+    return read_objects(File(name, "json", data, None), Options(**options))
 
 
 def collection(*features, **members) -> str:

@@ -21,6 +21,7 @@ from dpviz.data.explore.heading import headed
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.sheets import read_sheet, sheet_names
 from dpviz.data.reading import apart
+from dpviz.data.reading.files import File
 from tests.support.files import sheet, workbook, zipped
 from tests.support.tiers import daily
 
@@ -107,7 +108,7 @@ def ods_of(body: str) -> bytes:
 
 def read(data: bytes, **options) -> Rows:
     chosen = Options(**options)
-    rows, heading = headed(read_sheet(data, "t.xlsx", chosen), chosen)
+    rows, heading = headed(read_sheet(File("t.xlsx", "sheet", data, None), chosen), chosen)
     names = heading.names if heading.given else None
     return replace(rows, names=names, notes=(*rows.notes, *heading.notes))
 
@@ -200,7 +201,7 @@ def test_formulas_without_results_are_named() -> None:
 def test_the_sheet_is_named_where_several_hold_cells() -> None:
     one = sheet([["x"], [1]])
     data = workbook({"a": one, "b & c": one, "none": sheet([]), "d": one}, hidden=["d"])
-    assert sheet_names(data, "t") == ("a", "b & c")
+    assert sheet_names(File("t", "sheet", data, None)) == ("a", "b & c")
     assert '2 sheets: name the one to read, "a", "b & c"' in said(data)
     assert 'sheet = "e"' in said(data, part="e")
     assert read(data, part="d").rows == 1
