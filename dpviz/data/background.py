@@ -129,13 +129,10 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 
 
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
-    """Cut lines into short pieces that share their ends; return them and the line of each.
-
-    ``line`` is the number of that of each point. GEOS simplifies a line by recursion: a long zigzag
-    would overflow the stack, and end the server.
-    """
+    """Cut lines, by the number of that of each point, into short pieces; and the line of each."""
     import shapely
 
+    # GEOS simplifies a line by recursion: a long zigzag would overflow the stack of the server.
     goes_on = np.r_[False, np.diff(line) == 0]
     first = np.maximum.accumulate(np.where(goes_on, 0, np.arange(len(line))))
     # A point at which one piece ends and the next begins is in both.

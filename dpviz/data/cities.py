@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.background import FOLDER
 from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
-from dpviz.data.reading.proposal import LOOKED_AT
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.grid.domain import Domain
+
+#: Records that tell where most are.
+_LOOKED_AT = 20_000
 
 
 class City(NamedTuple):
@@ -114,7 +116,7 @@ def exchanged(
     if not len(points) or not placed(columns):
         return ""
     # Most records: a few may be anywhere.
-    some = points[:: len(points) // LOOKED_AT + 1][:, axes]
+    some = points[:: len(points) // _LOOKED_AT + 1][:, axes]
     box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)
     if not in_degrees(columns, box):

@@ -20,10 +20,10 @@ from dpviz.base.formats import FORMATS, PACKINGS
 from dpviz.base.numbers import counted
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.cells import Style, as_numbers, float_text, text_cells
-from dpviz.data.reading.far import longitude, over_180, turned
+from dpviz.data.reading.far import degrees_of, over_180, turned
 from dpviz.data.reading.files import MAX_BYTES, megabytes
 from dpviz.data.reading.kinds import holds_numbers, whole
-from dpviz.data.reading.table import Table
+from dpviz.data.reading.table import Table, named_rows
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.grid.counts import MAX_EXACT
 
@@ -80,10 +80,8 @@ class Converted:
             keep = ~wrong.any(axis=1)
             places = np.flatnonzero(~keep)
             first = [(place, int(wrong[place].argmax())) for place in places[:NAMED].tolist()]
-            cells = [(names[at], shown(made.column(at)[place].as_py())) for place, at in first]
-            rows = table.cells.row_numbers([place for place, _ in first])
-            named = tuple((row, *cell) for row, cell in zip(rows, cells, strict=True))
-            unread |= NamedRows(rows=len(places), first=named)
+            cells = [(at, names[c], shown(made.column(c)[at].as_py())) for at, c in first]
+            unread |= named_rows(table.cells, len(places), cells)
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
@@ -126,10 +124,7 @@ class Converted:
 def _decoded(
     table: Table, axis: int, *, turn: bool
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
-    """Cells of a column, where one is no number, and how many line breaks became spaces.
-
-    A longitude may be shown one turn further.
-    """
+    """Cells of a column, where one is no number, and how many line breaks became spaces."""
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
@@ -178,16 +173,13 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 def _across(table: Table) -> int | None:
     """Position of the longitude that exploring shows one turn further; None where it does not."""
-    across = longitude(table.columns)
-    if across is None or table.columns[across] not in table.numeric_columns:
+    names = table.numeric_columns
+    axes = [table.columns.index(names[at]) for at in degrees_of(names)]
+    if not axes:
         return None
-    for axis, name in enumerate(table.columns):
-        names = [table.columns[across], name]
-        if axis != across and longitude(names) == 0 and name in table.numeric_columns:
-            points = np.concatenate(list(table.numbers([across, axis])))
-            points = points[np.isfinite(points).all(axis=1)]
-            return across if over_180(points, names) == 0 else None
-    return None
+    points = np.concatenate(list(table.numbers(axes)))
+    points = points[np.isfinite(points).all(axis=1)]
+    return None if over_180(points, [table.columns[axis] for axis in axes]) is None else axes[0]
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:

@@ -12,7 +12,6 @@ from itertools import permutations, product
 from typing import Literal
 
 from dpviz.base.errors import InputError, shown
-from dpviz.data.reading.proposal import PAIRS, without, words_of
 from dpviz.grid.domain import Domain
 
 #: Two columns in this order are longitude and latitude, the reverse, or neither.
@@ -21,7 +20,30 @@ Placed = Literal["", "lonlat", "latlon"]
 #: Lowest and highest value of each column.
 Bounds = Sequence[Sequence[float]]
 
-_LON, _LAT = map(frozenset, PAIRS[0])
+#: Words for the axis across and the one upwards, from the surest pair on.
+PAIRS = (
+    # Longitude and latitude in English, French; Spanish and Portuguese; Italian; German; the
+    # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
+    # Korean; Finnish; Vietnamese; usual mistakes. The first words are the most usual ones.
+    (
+        (
+            *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
+            *("längengrad", "laengengrad", "længdegrad", "lengdegrad", "längdgrad", "lengtegraad"),
+            *("boylam", "bujur", "долгота", "довгота", "经度", "經度", "経度", "경도"),
+            *("pituusaste", "kinh", "longtitude", "longitute", "longditude"),
+        ),
+        (
+            *("latitude", "lat", "lats", "latitudes", "latitud", "latitudine"),
+            *("breitengrad", "breddegrad", "breddgrad", "breedtegraad"),
+            *("enlem", "lintang", "широта", "纬度", "緯度", "위도"),
+            *("leveysaste", "vĩ", "vi", "lattitude", "latitute", "latidude"),
+        ),
+    ),
+    (("easting", "east"), ("northing", "north")),
+    (("x",), ("y",)),
+)
+
+LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
 #: Words that also mean length and width: they need a partner, and no other word but these.
 _LENGTH = frozenset((
@@ -58,7 +80,24 @@ _GLUED = tuple(
     for axis, first in zip(PAIRS[0], ("l", "lat"), strict=True)
 )
 
-_WORDS = re.compile("|".join(map(re.escape, sorted(_LON | _LAT | _LENGTH | _WIDTH))))
+_WORDS = re.compile("|".join(map(re.escape, sorted(LON_WORDS | LAT_WORDS | _LENGTH | _WIDTH))))
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
+    # One letter may be written as two characters, such as a and a diaeresis.
+    apart = unicodedata.normalize("NFKC", name)
+    apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", apart)
+    # GPSLat is GPS, Lat; IDs is one word.
+    apart = re.sub(r"([A-ZÀ-ÖØ-Þ])([A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2})", r"\1 \2", apart)
+    apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
+    return tuple(re.findall(r"[^\W_]+", apart.lower()))
+
+
+def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
+    """The other words of a name that has exactly one word for the axis; None for other names."""
+    left = tuple(one for one in words if one not in axis)
+    return left if len(left) == len(words) - 1 else None
 
 
 def may_be_placed(column: str) -> bool:
@@ -189,7 +228,8 @@ def _are_lon_and_lat(lon: str, lat: str) -> bool:
 def _are_named(lon: str, lat: str) -> bool:
     """Whether one name says longitude and the other latitude, whatever else they say."""
     across, up = words_of(lon), words_of(lat)
-    if _LON & {*across} and _LAT & {*up} and not _LAT & {*across} and not _LON & {*up}:
+    found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
+    if found == [True, False, False, True]:
         return True
     # Or both are the same but for a part of them: pickuplon and pickuplat.
     first, second = "".join(across), "".join(up)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dpviz.data.geographic import Placed, placed, within
-from dpviz.data.reading.proposal import PAIRS, without, words_of
+from dpviz.data.geographic import PAIRS, Placed, placed, within, without, words_of
 from dpviz.grid.domain import Domain
 
 #: How the axes are meant: by their names and extents, or as a person says.

@@ -400,10 +400,7 @@ def _of_files(
 def _opened_parts(
     path: str, options: Options | None, known: _Known
 ) -> tuple[Sequence[ParquetPart | TextPart], tuple[str, ...] | None]:
-    """Parts of a file, in the order of its rows, and the names of columns that may hold numbers.
-
-    The latter are None for a text without rows.
-    """
+    """Parts of a file, and names of its columns of numbers; None for a text without rows."""
     if FORMATS.get(Path(path).suffix.lower(), "text") not in ("text", "parquet"):
         raise InputError(
             f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
@@ -500,14 +497,11 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Tell whether all cells in columns of numbers are numbers as in a known text.
-
-    Then they need no closer look. Numbers with other marks get one: these may mean something else.
-    """
+    """Tell whether all cells in columns of numbers are numbers, with points, as in a known text."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])
-    if {*floats.values()} != {"."}:
+    if {*floats.values()} != {"."}:  # other marks may mean something else in another text
         return False
     batches = list(parsed([newlines(text)], part.form, [*floats], floats))
     return not any(one.wrong for one in batches) and all(

@@ -27,7 +27,14 @@ from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
 from dpviz.data.stored import CHUNK, FilePart, Stored, as_points, stored, whole_rows
-from dpviz.data.units import ROUNDED, cap_records, hash_places, identified, smallest_hashes
+from dpviz.data.units import (
+    ROUNDED,
+    cap_records,
+    check_cap,
+    hash_places,
+    identified,
+    smallest_hashes,
+)
 
 #: Rows of a file of persons, about: they are capped in memory.
 ROWS = 2**20
@@ -48,31 +55,14 @@ def capped(
 ) -> Iterator[Stored]:
     """Stored records with at most ``cap`` of each person, while the context lasts.
 
-    The same records as :func:`dpviz.data.units.cap_records` keeps, in another order.
-
-    Parameters
-    ----------
-    source
-        Records in files.
-    unit
-        Column of persons, by name or number. Rows without a person are left out.
-    cap, seed
-        As in :func:`dpviz.data.units.cap_records`.
-    progress, cancelled
-        Told and asked between parts.
-
-    Raises
-    ------
-    InputError
-        Where the records are no files, or lack the column, or ``cap`` is below 1.
-
-    Notes
-    -----
-    The rows are written to the folder for temporary files, readable for this user alone, and
-    removed at the end: as much as the chosen columns and the identifiers take.
+    The same records as :func:`dpviz.data.units.cap_records` keeps, in another order. The rows are
+    written to the folder for temporary files, readable for this user alone, and removed at the end:
+    as much as the chosen columns and the identifiers take. Rows without a person in the column
+    ``unit`` (a name, or a number from 1) are left out; ``progress`` and ``cancelled`` are called
+    between parts. Raises InputError where the records are no files, or lack the column, or ``cap``
+    is below 1.
     """
-    if cap < 1:
-        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+    check_cap(cap)
     parts = [part for part in source.parts if isinstance(part, FilePart)]
     if len(parts) < len(source.parts):
         raise InputError(
@@ -120,18 +110,15 @@ def _deal(
 ) -> tuple[int, int, int]:
     """Write rows to the files of their persons, at most ``cap`` of each of every batch.
 
-    Returns the number of rows without a person or a finite number, of those among them with a
-    rounded identifier, and of those beyond the cap.
+    Returns how many rows have no person or finite number, how many of these have a rounded
+    identifier, and how many are beyond the cap.
     """
-    axes = range(len(columns))
-    fields = [(str(axis), pa.float64()) for axis in axes]
+    fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])
     dropped = rounded = left = 0
     with ExitStack() as stack:
-        writers = [
-            stack.enter_context(pq.ParquetWriter(file, schema, compression="none"))
-            for file in files
-        ]
+        opened = (pq.ParquetWriter(file, schema, compression="none") for file in files)
+        writers = [stack.enter_context(one) for one in opened]
         for part in parts:
             steps.check()
             for cells in part.batches([*columns, owner]):
@@ -146,15 +133,16 @@ def _deal(
                 dropped += len(known) - len(points)
                 left += len(points) - len(picked)
                 points, named = points[picked], named[picked]
-                place = hash_places(named, len(files))
                 texts = pa.array(named.categories, pa.large_string())
-                order = np.argsort(place, kind="stable")
-                numbers, begins = np.unique(place[order], return_index=True)
-                groups = np.split(order, begins[1:])
-                for number, few in zip(numbers.tolist(), groups, strict=False):
-                    person = texts.take(pa.array(named.codes[few]))
-                    own = [pa.array(points[few, axis]) for axis in axes]
-                    writers[number].write_batch(pa.record_batch([*own, person], schema=schema))
+                rows = pa.record_batch(
+                    [*map(pa.array, points.T), texts.take(pa.array(named.codes))], schema=schema
+                )
+                place = hash_places(named, len(files))
+                rows = rows.take(pa.array(np.argsort(place, kind="stable")))
+                numbers, begins = np.unique(np.sort(place), return_index=True)
+                ends = [*begins[1:], len(rows)]
+                for number, begin, end in zip(numbers, begins, ends, strict=True):
+                    writers[number].write_batch(rows.slice(begin, end - begin))
             part.check()
             steps.advance()
     return dropped, rounded, left
@@ -163,12 +151,10 @@ def _deal(
 def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:
     """Cap the records of the persons in a file; return how many are left out."""
     table = pq.read_table(path)
-    kept = points = as_points([one.combine_chunks() for one in table.columns[:-1]])
-    if len(table):
-        dataset = Dataset(name="", points=points, units=table["person"].to_numpy())
-        found = cap_records(dataset, cap, seed).points
-        assert found is not None  # noqa: S101 - a data set of points
-        kept = found
+    points = as_points([one.combine_chunks() for one in table.columns[:-1]])
+    dataset = Dataset(name="", points=points, units=table["person"].to_numpy())
+    kept = cap_records(dataset, cap, seed).points
+    assert kept is not None  # noqa: S101 - a data set of points
     chosen = {name: kept[:, axis] for axis, name in enumerate(columns)}
     pq.write_table(pa.table(chosen), path, compression="none", row_group_size=CHUNK)
     return len(points) - len(kept)

@@ -73,8 +73,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     """
     if dataset.units is None or dataset.points is None:
         raise InputError("cap needs a unit column: name the column that tells persons apart.")
-    if cap < 1:
-        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+    check_cap(cap)
     points, units = dataset.points, dataset.units
 
     def pick(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], int]:
@@ -97,6 +96,12 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
     return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset
+
+
+def check_cap(cap: int) -> None:
+    """Refuse a cap below 1."""
+    if cap < 1:
+        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
 
 
 def _batches(rows: int) -> list[slice]:

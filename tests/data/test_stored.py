@@ -547,6 +547,25 @@ def points_of(found: Stored) -> np.ndarray:
     return np.concatenate([chunk for part in found.parts for chunk, _ in part.chunks()])
 
 
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("x,y\n7,3,4\n8,5,6\n", [[3, 4], [5, 6]]),  # a number of the row in front
+        ("y,x\n3,4\n", [[4, 3]]),
+        ("x,y\n3,4\n5,6,7,8\n", None),
+    ],
+)
+def test_a_text_that_goes_on_otherwise_is_read_by_itself(tmp_path, text, points):
+    (tmp_path / "0.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (tmp_path / "1.csv").write_text(text, encoding="utf-8")
+    if points is None:
+        with pytest.raises(InputError, match=r"row 3 of .*1\.csv has 4 fields"):
+            points_of(stored(tmp_path, ["x", "y"]))
+        assert points_of(stored(tmp_path, ["x", "y"], leave_out=True)).tolist() == [[1, 2], [3, 4]]
+    else:
+        assert points_of(stored(tmp_path, ["x", "y"])).tolist() == [[1, 2], *points]
+
+
 CELLS = ("1", "2.5", "1,5", "1.234", "1,234", "n.v.", "-", "", '"6"', "7 %")
 
 #: Rows of one or two different cells.

@@ -203,6 +203,8 @@ MISTAKES: dict[str, Mistake] = {
         "data/stored.py",
         "data/test_stored.py",
         files_of_other_marks_are_like_the_first=('{*floats.values()} != {"."}', "not floats"),
+        files_of_other_names_are_like_the_first=(" and head.startswith(above)", ""),
+        rows_of_another_width_are_alike=("any(one.wrong for one in batches)", "False"),
     ),
     **_of(
         "data/source.py",

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpviz.data.explore.places import LAT_WORDS, LON_WORDS
 from dpviz.data.explore.rows import Rows
 from dpviz.data.explore.text import may_be_number
+from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import (
     PATTERNS,
     UNCLEAR,
@@ -26,7 +26,6 @@ from dpviz.data.reading.cells import (
     text_cells,
 )
 from dpviz.data.reading.kinds import holds_numbers, holds_text, whole
-from dpviz.data.reading.proposal import words_of
 
 #: Marks that stand for no value where numbers are explored; a release leaves them to its own rule.
 MARKS = (

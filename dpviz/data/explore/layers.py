@@ -129,11 +129,8 @@ def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]
 
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
-    """The bytes, and the names of the layers in them that may hold points.
-
-    The library holds all of KML at once: what may take more than 4 times ``size``, that of the
-    file, and 1 GB is refused before.
-    """
+    """The bytes, of a file of this size, and the names of the layers that may hold points."""
+    # The library holds all of KML at once: more than 4 times the size and 1 GB is refused before.
     parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # bytes for each, as measured
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
     needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0

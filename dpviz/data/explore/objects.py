@@ -119,10 +119,17 @@ class _Text:
                 f"{shown(self._name)} holds no table, but {' and '.join(held[:2])}: give lists of "
                 "one length, or a list that holds an object for each record."
             )
-        tables = sorted(
-            self._tables.values(), key=lambda one: (one.rank >= 0, one.number, one.rank)
-        )
-        return tables[-1] if tables else alone
+        sizes = {
+            place: (one.rank >= 0, one.number, one.rank) for place, one in self._tables.items()
+        }
+        if not sizes:
+            return alone
+        *others, largest = sorted(sizes, key=sizes.__getitem__)
+        found = self._tables[largest]
+        if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
+            what = f"The table {listed([largest.strip('/')])} is read"
+            found.notes += (f"{what}, and left out are others as large: {listed(alike)}.",)
+        return found
 
     def next(self) -> str:
         """The next sign that is no white space; nothing at the end."""
@@ -288,7 +295,7 @@ class _Records:
         #: Number of cells of most lists, and of others; of lists of numbers, by their names.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
-        self._notes: tuple[str, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
         """Take columns of one length; others are gone."""
@@ -301,7 +308,7 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self._notes = (f"Left out, for they have another length: {listed(gone)}.",)
+            self.notes = (f"Left out, for they have another length: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
         """Add some."""
@@ -373,7 +380,7 @@ class _Records:
         """All columns, unless what is left out is not little."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
-        notes += self._notes + ((SEVERAL,) if self._several else ())
+        notes += self.notes + ((SEVERAL,) if self._several else ())
         if self.left:
             first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
             if not kept or self._unread > FEW * kept:

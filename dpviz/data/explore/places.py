@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import listed, shown
 from dpviz.base.numbers import counted
+from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import BLOCK_ROWS, text_cells
 from dpviz.data.reading.kinds import holds_text
-from dpviz.data.reading.proposal import PAIRS, words_of
 
 Floats = NDArray[np.float64]
 
 #: First cells that tell what a column holds, and the share of them that has to.
 _LOOKED_AT, _MOSTLY = 500, 0.8
-
-#: Words of longitude and latitude.
-LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
 #: Longer cells are no places, but those of GeoJSON or WKB may be.
 _LONG = 200

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.explore.cells import ArrowCells
 from dpviz.data.explore.heading import Heading, headed
-from dpviz.data.explore.places import LAT_WORDS, LON_WORDS, with_places
+from dpviz.data.explore.places import with_places
 from dpviz.data.explore.rows import Options, Rows
+from dpviz.data.geographic import LAT_WORDS, LON_WORDS, words_of
 from dpviz.data.reading.cells import GROUPS, as_numbers, check_width
 from dpviz.data.reading.kinds import holds_text, plain, readable
-from dpviz.data.reading.proposal import words_of
 from dpviz.data.reading.table import Table, doubtful, named_table
 
 

@@ -374,10 +374,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names of another number than that of the fields, right above the first row, and their line.
-
-    Names of rows with a separator at the end, or with numbers of the rows in front.
-    """
+    """Names above rows with a separator at the end, or numbers in front, and their line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
@@ -578,10 +575,7 @@ def _line_by_line(
 
 
 def _end(lines: list[str], begin: int, form: Form) -> int:
-    """Last line of a record that goes over several lines; 0 where its quotation mark is stray.
-
-    It is stray where the lines up to the next such mark are records by themselves.
-    """
+    """Last line of a record that goes over several, which are none by themselves; else 0."""
     alone = len(lines[begin].split(form.mark)) == form.width
     for end in range(begin + 1, min(begin + _LONGEST, len(lines))):
         is_record = len(split(lines[end], form.mark, form.quote)) == form.width

@@ -52,7 +52,7 @@ def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
     """
     if len(points) < _ROWS:
         return None
-    degrees = _degrees(columns)
+    degrees = degrees_of(columns)
     keep = np.ones(len(points), dtype=bool)
     for axis, most in degrees.items():
         keep &= np.abs(points[:, axis]) <= most
@@ -85,7 +85,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
     """Sentences on a number that many rows hold in place of a longitude or latitude."""
     said = []
-    for axis, most in sorted(_degrees(columns).items()):
+    for axis, most in sorted(degrees_of(columns).items()):
         beyond = np.abs(points[:, axis]) > most
         values, many = np.unique(points[beyond, axis], return_counts=True)
         if len(many) and many.max() > max(FEW * len(points), 1):
@@ -105,7 +105,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     They do where all are beyond 90 degrees, on both sides, and more than half of the Earth lies
     empty between them: one turn more for those in the west brings all together.
     """
-    degrees = _degrees(columns)
+    degrees = degrees_of(columns)
     if not degrees:
         return None
     lon, lat = degrees
@@ -121,7 +121,7 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
 
 def longitude(columns: Sequence[str]) -> int | None:
     """Position of the longitude where two columns are longitude and latitude; else None."""
-    return next(iter(_degrees(columns)), None)
+    return next(iter(degrees_of(columns)), None)
 
 
 def turned(values: Floats) -> Floats:
@@ -137,7 +137,7 @@ def turned_sentence(column: str) -> str:
     )
 
 
-def _degrees(columns: Sequence[str]) -> dict[int, float]:
+def degrees_of(columns: Sequence[str]) -> dict[int, float]:
     """Largest value by the positions of longitude and latitude where two columns are these."""
     # Of thousands of columns few have such words.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]

@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
+from dpviz.data.geographic import PAIRS, without, words_of
 from dpviz.data.reading.files import enough_memory
-
-# Whoever asks for the words alone does without Arrow's functions, which take 30 MB.
-if TYPE_CHECKING:
-    from dpviz.data.reading.table import Table
+from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
-
-#: Words for the axis across and the one upwards, from the surest pair on.
-PAIRS = (
-    # Longitude and latitude in English, French; Spanish and Portuguese; Italian; German; the
-    # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean; Finnish; Vietnamese; usual mistakes. The first words are the most usual ones.
-    (
-        (
-            *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
-            *("längengrad", "laengengrad", "længdegrad", "lengdegrad", "längdgrad", "lengtegraad"),
-            *("boylam", "bujur", "долгота", "довгота", "经度", "經度", "経度", "경도"),
-            *("pituusaste", "kinh", "longtitude", "longitute", "longditude"),
-        ),
-        (
-            *("latitude", "lat", "lats", "latitudes", "latitud", "latitudine"),
-            *("breitengrad", "breddegrad", "breddgrad", "breedtegraad"),
-            *("enlem", "lintang", "широта", "纬度", "緯度", "위도"),
-            *("leveysaste", "vĩ", "vi", "lattitude", "latitute", "latidude"),
-        ),
-    ),
-    (("easting", "east"), ("northing", "north")),
-    (("x",), ("y",)),
-)
 
 #: Words in the names of columns that number or name the rows instead of measuring anything.
 NUMBERING = frozenset((
@@ -102,23 +74,6 @@ def first_columns(
         best = sorted(numeric, key=lambda one: _continuity(seen[one], words[one]), reverse=True)[:2]
         numeric = [name for name in numeric if name in best]
     return numeric[0], numeric[1]
-
-
-def words_of(name: str) -> tuple[str, ...]:
-    """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
-    # One letter may be written as two characters, such as a and a diaeresis.
-    apart = unicodedata.normalize("NFKC", name)
-    apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", apart)
-    # GPSLat is GPS, Lat; IDs is one word.
-    apart = re.sub(r"([A-ZÀ-ÖØ-Þ])([A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2})", r"\1 \2", apart)
-    apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
-    return tuple(re.findall(r"[^\W_]+", apart.lower()))
-
-
-def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
-    """The other words of a name that has exactly one word for the axis; None for other names."""
-    left = tuple(one for one in words if one not in axis)
-    return left if len(left) == len(words) - 1 else None
 
 
 def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:

@@ -108,10 +108,8 @@ def packed(value: Any) -> tuple[Any, Arrays]:
 
 
 def write(stream: BinaryIO, head: Any, arrays: Arrays | None = None) -> None:
-    """Write one message: a line of JSON, then the bytes of its arrays, each from its end on.
-
-    What is written is given back, so no array is twice in memory, here and where it goes.
-    """
+    """Write one message: a line of JSON, then the bytes of its arrays, each from its end on."""
+    # What is written is given back, so no array is twice in memory, here and where it goes.
     left = arrays or []
     shapes = [[one.dtype.str, one.shape] for one in left]
     stream.write(json.dumps([head, shapes]).encode() + b"\n")

@@ -551,9 +551,14 @@ class _Found:
     @property
     def named(self) -> NamedRows:
         """These rows, by their numbers in the source."""
-        rows = self._table.cells.row_numbers([position for position, _, _ in self._first])
-        first = [(row, *place[1:]) for row, place in zip(rows, self._first, strict=True)]
-        return NamedRows(rows=self._rows, first=tuple(first))
+        return named_rows(self._table.cells, self._rows, self._first)
+
+
+def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
+    """So many rows, of which the first are at some positions, each with a column and its cell."""
+    rows = cells.row_numbers([position for position, _, _ in first])
+    named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
+    return NamedRows(rows=many, first=tuple(named))
 
 
 def _one_cell(cells: pa.Array, position: int) -> str:

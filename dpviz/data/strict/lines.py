@@ -91,10 +91,7 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
 
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
-    """Separator of a line of names, the names, and how many separators may end a row.
-
-    The separator may be a run of ``spaces``.
-    """
+    """Separator (perhaps ``spaces``), the names, and how many separators may end a row."""
     found = {}
     for mark in MARKS:
         # With a mark that does not separate, the whole line is one field, maybe a too long one.
@@ -138,10 +135,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of the lines of ``width`` fields, and how many other lines are not blank.
-
-    A line may end in some ``more`` separators: as many as the line of names has, or one.
-    """
+    """Columns of the lines of ``width`` fields, or ``more`` empty ones, and how many are others."""
     lines = lines.filter(pc.not_equal(lines, ""))
     fields = _fields(lines, mark)
     beyond = pc.subtract(pc.list_value_length(fields), width)

@@ -315,6 +315,14 @@ def test_rows_of_another_length_are_named():
     assert rows.numbers()[11:13].tolist() == [12, 15]
 
 
+def test_the_other_of_two_tables_of_one_size_is_named():
+    both = {"one": RECORDS, "other": RECORDS[::-1], "few": RECORDS[:2]}
+    rows = read(json.dumps(both))
+    assert rows.notes == ('The table "other" is read, and left out are others as large: "one".',)
+    assert values(rows)["id"] == [3, 2, 1]
+    assert not read(json.dumps({"one": RECORDS, "few": RECORDS[:2]})).notes
+
+
 @given(st.lists(st.dictionaries(st.text(max_size=3), SCALARS, min_size=1), min_size=1),
        st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " : ")]))  # fmt: skip
 def test_values_that_are_decoded_together_are_those_decoded_alone(records, marks):
