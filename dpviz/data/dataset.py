@@ -148,15 +148,22 @@ class Dataset:
                 "columns can't be chosen from a grid of counts, whose axes are fixed: leave them "
                 "out."
             )
-        axes = [position_of(column, self.columns, "the data") for column in columns]
-        if len(set(axes)) != len(axes):
-            raise InputError(f"columns = {listed(map(str, columns))}: name each column once.")
+        axes = positions_of(columns, self.columns, "the data")
         return replace(
             self,
             points=np.ascontiguousarray(self.points[:, axes]),
             columns=tuple(self.columns[axis] for axis in axes),
             domain=self.domain.select(axes) if self.domain else None,
         )
+
+
+def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str) -> list[int]:
+    """Positions of columns by :func:`position_of`; InputError where one is named twice."""
+    axes = [position_of(column, known, place) for column in columns]
+    if len(set(axes)) < len(axes):
+        named = listed(known[axis] for axis in axes)
+        raise InputError(f"the chosen columns are {named}: name each column once.")
+    return axes
 
 
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:

@@ -39,7 +39,10 @@ PAIRS = (
             *("leveysaste", "vĩ", "vi", "lattitude", "latitute", "latidude"),
         ),
     ),
-    (("easting", "east"), ("northing", "north")),
+    (
+        ("easting", "eastings", "east", "rechtswert", "ostwert"),
+        ("northing", "northings", "north", "hochwert", "nordwert"),
+    ),
     (("x",), ("y",)),
 )
 
@@ -61,14 +64,7 @@ _QUALIFIERS = frozenset((
 ))  # fmt: skip
 
 #: Words for the axes of a plane, and what stands before or after x or y in one word.
-_PLANE = (
-    (
-        ("easting", "eastings", "east", "rechtswert", "ostwert"),
-        ("northing", "northings", "north", "hochwert", "nordwert"),
-    ),
-    (("x",), ("y",)),
-    (("e",), ("n",)),
-)
+_PLANE = (*PAIRS[1:], (("e",), ("n",)))
 _NEAR_AXIS = (
     r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
 )

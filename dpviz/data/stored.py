@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.formats import FORMATS
 from dpviz.base.numbers import counted
-from dpviz.data.dataset import position_of
+from dpviz.data.dataset import position_of, positions_of
 from dpviz.data.engine.tables import Part
 from dpviz.data.geographic import check_bounds
 from dpviz.data.listing import ENDINGS, PARQUET, mark_of, no_traceback, opened, paths_of
@@ -367,14 +367,12 @@ def _of_files(
     owner = None if unit is None else known[position_of(unit, known, paths[0])]
     default = [one for one in numeric if one in known and one != owner]
     wanted = default if columns is None else columns
-    names = tuple(known[position_of(one, known, paths[0])] for one in wanted)
+    names = tuple(known[axis] for axis in positions_of(wanted, known, paths[0]))
     if not names:
         raise InputError(
             f"{shown(paths[0], 120)} has no column of numbers: name the columns to read, or give "
             "another file."
         )
-    if len(set(names)) != len(names):
-        raise InputError(f"columns = {listed(names)}: name each column once.")
     parts: list[Part] = []
     for path, (some, numbers) in zip(paths, found, strict=True):
         lacking = [one for one in names if one not in some[0].names]
@@ -605,7 +603,7 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
         raise InputError(f"{shown(name)} has no array: give at least one.")
     ndim = _points(arrays[0], name).shape[1]
     known = tuple(f"column {axis + 1}" for axis in range(ndim))
-    axes = [position_of(one, known, name) for one in (known if columns is None else columns)]
+    axes = positions_of(known if columns is None else columns, known, name)
     titles = [f"array {number:,} of {name}" for number in range(1, len(arrays) + 1)]
     parts: list[Part] = [
         ArrayPart(title, _chosen(_points(one, title, ndim), axes))

@@ -38,15 +38,12 @@ class Part(Titled, Protocol):
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        ...
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
         """All records (m, d) chunk by chunk, also those that :meth:`chunks` leaves out."""
-        ...
 
     def check(self) -> None:
         """Raise InputError where the part is not what it was when it was opened."""
-        ...
 
 
 class Engine(Protocol):
@@ -58,11 +55,9 @@ class Engine(Protocol):
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
         """Return the tables of every part, in the order of the parts."""
-        ...
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
         """Return the tables of all parts, added up in the order of the parts."""
-        ...
 
 
 def read(work: PartWork, part: Titled) -> Tables:

@@ -169,15 +169,10 @@ def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
     """Coordinates (n, 2) of shapes, NaN of those that are no single point."""
     import shapely
 
-    kinds = shapely.get_type_id(shapes)
-    single = (kinds == 4) & (shapely.get_num_geometries(shapes) == 1)
-    if single.any():
-        shapes = shapes.copy()
-        shapes[single] = shapely.get_geometry(shapes[single], 0)
-        kinds = shapely.get_type_id(shapes)
     points = np.full((len(shapes), 2), np.nan)
-    there = (kinds == 0) & ~shapely.is_empty(shapes)
-    points[there] = shapely.get_coordinates(shapes[there])
+    may_be = np.isin(shapely.get_type_id(shapes), (0, 4)) & ~shapely.is_empty(shapes)
+    single = may_be & (shapely.get_num_geometries(shapes) == 1)
+    points[single] = shapely.get_coordinates(shapes[single])
     return points
 
 

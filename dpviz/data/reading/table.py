@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.base.numbers import counted
-from dpviz.data.dataset import Classes, Dataset, position_of
+from dpviz.data.dataset import Classes, Dataset, position_of, positions_of
 from dpviz.data.reading.cells import (
     UNCLEAR,
     Cells,
@@ -484,16 +484,13 @@ class Table:
         """Positions of the chosen columns; enough of them, none twice."""
         refuse = unreadable != "missing"
         if columns is not None:
-            axes = [position_of(column, self.columns, self.name) for column in columns]
+            axes = positions_of(columns, self.columns, self.name)
         else:
             proposed = {*(self.numeric_columns if refuse else self.columns)}
             if unreadable == "leave out":
                 proposed |= {*self.nearly_numeric}
             named = enumerate(self.columns)
             axes = [axis for axis, name in named if name in proposed and axis not in others]
-        names = listed(self.columns[axis] for axis in axes)
-        if len(set(axes)) != len(axes):
-            raise InputError(f"the chosen columns are {names}: name each column once.")
         if len(axes) >= max(least, 1):
             return axes
         if columns is None and refuse:
@@ -505,6 +502,7 @@ class Table:
             fault = f"but {needed}" if least > 1 else "which holds no numbers"
             raise self._single_column(fault, 20 if refuse else 0)
         kind = "numeric" if refuse and columns is None else "chosen"
+        names = listed(self.columns[axis] for axis in axes)
         raise InputError(
             f"{shown(self.name)} has {len(axes) or 'no'} {kind} column"
             f"{' ' if axes else ''}{names}, but {needed}: choose from {listed(self.columns)}."
