@@ -138,10 +138,10 @@ def _deal(
                     [*map(pa.array, points.T), texts.take(pa.array(named.codes))], schema=schema
                 )
                 place = hash_places(named, len(files))
-                rows = rows.take(pa.array(np.argsort(place, kind="stable")))
-                numbers, begins = np.unique(np.sort(place), return_index=True)
-                ends = [*begins[1:], len(rows)]
-                for number, begin, end in zip(numbers, begins, ends, strict=True):
+                order = np.argsort(place, kind="stable")
+                rows, place = rows.take(pa.array(order)), place[order]
+                for number in np.unique(place).tolist():
+                    begin, end = np.searchsorted(place, [number, number + 1]).tolist()
                     writers[number].write_batch(rows.slice(begin, end - begin))
             part.check()
             steps.advance()
