@@ -216,7 +216,7 @@ def test_data_sets_under_two_names_have_rows_each(tmp_path):
     same(run_sweep(twice, out=tmp_path / "out.csv", resume=True), table)
 
 
-def test_cheap_scores_unless_told():
+def test_cheap_scores_by_default():
     cheap = dict.fromkeys([*FAMILIES["kmeans"].swept, *FAMILIES["wavecluster"].swept])
     # These data have no classes.
     wanted = [name for name in cheap if name not in OF_CLASSES]
