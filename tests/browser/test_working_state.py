@@ -384,6 +384,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     assert numbers(watched) == before
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py takes columns along daily")
 def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)
