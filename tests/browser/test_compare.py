@@ -53,6 +53,7 @@ def button(watched, name: str):
     return watched.page.get_by_role("button", name=name)
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_compare.py opens with these curves daily")
 def test_opens_with_curves_that_fit_the_window(comparer):
     watched = comparer()
     expect_title(watched, "DSG_C over ε · median and band of all 10 draws · sound")
