@@ -544,6 +544,7 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 @pytest.mark.daily(
     besides=(
         "mcmc-published-far-range",
+        "dprefine-sound-eight-columns",
         "dprefine-sound-first-record",
     )
 )

@@ -265,6 +265,7 @@ def test_sliders_are_independent(demo: Callable[..., Any]) -> None:
     assert slider(watched, "share").get_attribute("aria-valuetext") == "20 %"
 
 
+@pytest.mark.exhaustive(reason="test_explorer.py keeps its zoom daily")
 def test_zoom_is_kept_and_linked_over_changes(demo: Callable[..., Any]) -> None:
     watched = demo()
     watched.page.evaluate(COUNT_DRAWS)
@@ -298,6 +299,7 @@ def test_only_the_own_host_is_asked(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive(reason="test_explorer.py has the dark theme daily")
 def test_theme_switch_restyles_without_a_run(demo: Callable[..., Any]) -> None:
     watched = demo()
     watched.page.evaluate(COUNT_DRAWS)
@@ -335,6 +337,7 @@ def test_hover_tells_true_private_and_error(
     assert values["error"] == pytest.approx(values["private"] - values["true"], abs=0.11)
 
 
+@pytest.mark.exhaustive(reason="tests/figures has the words of every view daily")
 def test_alternative_text_and_size(demo: Callable[..., Any]) -> None:
     watched = demo()
     image = watched.page.get_by_role("img", name="True and private counts on a 32 by 32 grid")

@@ -311,6 +311,7 @@ def numbers(watched: Watched) -> str:
     return str(watched.page.locator(".dpv-cards").text_content())
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py has both daily")
 def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits: Path) -> None:
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)
