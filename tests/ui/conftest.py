@@ -49,4 +49,4 @@ def uploads_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
         return _ReaderHere(Reading(upload.name, bytes(upload._data())))
 
     monkeypatch.setattr(apart.Upload, "_started", start)
-    monkeypatch.setattr("dpviz.ui.data.own_data.prepare", lambda: None)
+    monkeypatch.setattr("dpviz.ui.data.own_file.prepare", lambda: None)
