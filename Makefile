@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Bytecode is kept, whatever the outside says: tests start many processes, and each reads it.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test test-all method newest few lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
 

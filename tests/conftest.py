@@ -1,6 +1,9 @@
 """Reference data, where it is; a home of the tests; short work after the last mechanism."""
 
+import importlib
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +46,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Of one method alone, `some` counts the cases of this method.
     """
-    seen: dict[str, set[bool]] = {}
+    seen: dict[str, list[bool]] = {}
     marked: dict[str, int] = {}
     for item in items:
+        test = item.nodeid.partition("[")[0]
         if some := item.get_closest_marker("some"):
-            marked[item.nodeid.partition("[")[0]] = some.args[0]
+            marked[test] = some.args[0]
         mark = item.get_closest_marker("daily")
         if mark is None or not isinstance(item, pytest.Function):
             continue
@@ -55,21 +59,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = case not in mark.kwargs["besides"] if mark.kwargs else case in mark.args
         if not kept:
             item.add_marker(pytest.mark.exhaustive)
-        seen.setdefault(item.nodeid.partition("[")[0], set()).add(kept)
+        seen.setdefault(test, []).append(kept)
     # A case that has another name now would go unseen; one case alone may have been asked for.
-    whole = [test for test in seen if sum(one.nodeid.startswith(f"{test}[") for one in items) > 1]
-    for test in whole:
-        if len(seen[test]) == 1:
+    for test, kept_ones in seen.items():
+        if len(kept_ones) > 1 and len(set(kept_ones)) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
     if method := config.getoption("method"):
         _keep(config, items, {item for item in items if concerns(method, item.nodeid)})
-    for test, most in marked.items():
-        cases = [
-            item
-            for item in items
-            if item.nodeid.partition("[")[0] == test and not item.get_closest_marker("exhaustive")
-        ]
-        for item in set(cases) - _spread(cases, most):
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test in marked and not item.get_closest_marker("exhaustive"):
+            cases.setdefault(test, []).append(item)
+    for test, ours in cases.items():
+        for item in set(ours) - _spread(ours, marked[test]):
             item.add_marker(pytest.mark.exhaustive)
     if few := config.getoption("few"):
         _keep(config, items, _some(items, few))
@@ -120,6 +123,17 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPVIZ_HOME", str(tmp_path_factory.mktemp("dpviz-home")))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _components_are_looked_for_once() -> None:
+    """Streamlit looks through all installed packages for every page without a browser.
+
+    That takes as long as a page.
+    """
+    if "streamlit.testing.v1" in sys.modules:
+        scanner = importlib.import_module("streamlit.components.v2.manifest_scanner")
+        scanner.scan_component_manifests = cache(scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="module")

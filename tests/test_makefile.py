@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
+from tests.support.tiers import daily
 
 #: What a Python that reads this calls itself: a stand-in for one that is not installed here.
 OLD = "import sys; sys.version_info = (3, 9, 18, 'final', 0)"
@@ -68,50 +69,66 @@ def test_a_python_that_is_not_there_is_refused_in_one_sentence(folder):
     assert not (folder / ".venv").exists()
 
 
-def test_an_environment_is_made_anew_where_it_is_old_or_unfinished_and_else_kept(folder):
-    done = make(folder)
+#: A Python that does nothing but note what it is asked; as an environment, it makes itself anew.
+NOTING = """#!/bin/sh
+[ -n "$NOTES" ] && echo "$@" >> "$NOTES"
+[ "$2" = venv ] && rm -rf "$4" && mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
+exit 0
+"""
+
+
+@pytest.fixture
+def python(folder: Path, request: pytest.FixtureRequest) -> str:
+    """Python of an outer make: a stand-in, or the real one, whose environments take long."""
+    if request.param == "real":
+        return sys.executable
+    path = folder / "stand-in"
+    path.write_text(NOTING, encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+PYTHONS = daily(("stand-in", "real"), "stand-in".__eq__)
+
+
+@pytest.mark.parametrize("python", PYTHONS, indirect=True)
+def test_an_environment_is_made_anew_where_it_is_old_or_unfinished_and_else_kept(folder, python):
+    done = make(folder, python=python)
     assert (done.returncode, done.stderr) == (0, "")
     mine = folder / ".venv" / "mine"
     mine.touch()
-    make(folder)
+    make(folder, python=python)
     assert mine.exists()
     # A folder that somebody made by hand is used as it is.
     (folder / ".venv" / "made.stamp").unlink()
-    make(folder)
+    make(folder, python=python)
     assert mine.exists()
     # Somebody stopped pip.
     (folder / ".venv" / "installing").touch()
-    done = make(folder)
+    done = make(folder, python=python)
     assert (done.returncode, done.stderr) == (0, "")
     assert not mine.exists()
     assert not (folder / ".venv" / "installing").exists()
     # The Python that made it is no longer there, or was an old one.
     mine.touch()
-    python = folder / ".venv" / "bin" / "python"
-    python.unlink()
-    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    python.chmod(0o755)
-    make(folder)
+    inner = folder / ".venv" / "bin" / "python"
+    inner.unlink()
+    inner.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    inner.chmod(0o755)
+    make(folder, python=python)
     assert not mine.exists()
 
 
-def test_an_interrupted_installation_is_noticed(folder):
-    make(folder)
+@pytest.mark.parametrize("python", PYTHONS, indirect=True)
+def test_an_interrupted_installation_is_noticed(folder, python):
+    make(folder, python=python)
     pip = folder / ".venv" / "bin" / "python"
     pip.unlink()
     pip.write_text('#!/bin/sh\n[ "$1" = -m ] && kill -TERM $$\nexit 0\n', encoding="utf-8")
     pip.chmod(0o755)
-    assert make(folder, ".venv/run.stamp").returncode
+    assert make(folder, ".venv/run.stamp", python).returncode
     assert (folder / ".venv" / "installing").exists()
     assert not (folder / ".venv" / "run.stamp").exists()
-
-
-#: A Python that does nothing but note what it is asked; as an environment, it makes itself.
-NOTING = """#!/bin/sh
-echo "$@" >> "$NOTES"
-[ "$2" = venv ] && mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
-exit 0
-"""
 
 
 def test_the_newest_python_gets_an_environment_and_few_tests(folder):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core.caching import _CacheLocator
 
 from dpviz import __version__
 from dpviz.commands.command_line import main
@@ -41,10 +42,20 @@ def call(command: list[str], folder: Path, **process: Any) -> subprocess.Complet
     )
 
 
-def in_place(folder: Path) -> dict[str, Any]:
-    """How a process runs that may write into its folder, but not into the installed package."""
-    unset = dict.fromkeys(("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NUMBA_CACHE_DIR"), "")
-    return {"env": {**os.environ, **unset, "HOME": str(folder)}, "preexec_fn": obey_modes}
+def in_place(folder: Path, installed: Path) -> dict[str, Any]:
+    """How a process runs that may write into its folder, but not into the installed package.
+
+    What numba has compiled for the checkout is in its cache: to do it again takes half a minute.
+    """
+    (package,) = (installed.parent / "lib").glob("python*/site-packages/dpviz")
+    for compiled in (ROOT / "dpviz").rglob("*.nb[ic]"):
+        module = package / compiled.parents[1].relative_to(ROOT / "dpviz") / "__init__.py"
+        kept = folder / ".cache" / "numba" / _CacheLocator.get_suitable_cache_subpath(str(module))
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(compiled, kept)
+    home = {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / ".cache")}
+    unset = dict.fromkeys(("XDG_CONFIG_HOME", "NUMBA_CACHE_DIR"), "")
+    return {"env": {**os.environ, **unset, **home}, "preexec_fn": obey_modes}
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +89,12 @@ def installed(wheel, tmp_path_factory) -> Iterator[Path]:
     venv.create(folder / "env", with_pip=False)
     python = folder / "env" / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    done = call([*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], folder)
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
+    done = call([*pip, *install], folder)
     assert done.returncode == 0, done.stderr
     site = next((folder / "env" / "lib").glob("python*/site-packages"))
     (site / "shared.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    share_compiled_code(ROOT / "dpviz", site / "dpviz")
+    share_bytecode(ROOT / "dpviz", site / "dpviz")
     within = [site / "dpviz", *(site / "dpviz").rglob("*")]
     for path in within:
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -92,9 +104,9 @@ def installed(wheel, tmp_path_factory) -> Iterator[Path]:
         path.chmod(0o755)
 
 
-def share_compiled_code(checkout: Path, package: Path) -> None:
-    """Copy what numba has compiled for the same sources: it takes half a minute to do it again."""
-    for compiled in checkout.rglob("*.nb[ic]"):
+def share_bytecode(checkout: Path, package: Path) -> None:
+    """Copy what Python has compiled for the same sources: each process would do it again."""
+    for compiled in checkout.rglob("*.pyc"):
         target = package / compiled.relative_to(checkout)
         target.parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, target)
@@ -161,7 +173,9 @@ print(json.dumps(dpviz.__file__))
 
 
 def test_every_command_works_without_a_checkout(installed, tmp_path):
-    done = call([str(installed / "python"), "-c", ALL, *COMMANDS], tmp_path, **in_place(tmp_path))
+    done = call(
+        [str(installed / "python"), "-c", ALL, *COMMANDS], tmp_path, **in_place(tmp_path, installed)
+    )
     assert done.returncode == 0, done.stderr
     *reports, place = map(json.loads, done.stdout.splitlines())
     assert Path(place).is_relative_to(installed.parent)
@@ -202,7 +216,7 @@ def test_the_app_is_the_one_of_the_checkout(installed, tmp_path):
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "config.toml").write_text("server.maxUploadSize = 1\n")
     start = [str(installed / "python"), "-c", APP, str(ROOT)]
-    done = call(start, tmp_path, **in_place(tmp_path))
+    done = call(start, tmp_path, **in_place(tmp_path, installed))
     assert done.returncode == 0, done.stderr
     ours, checkout = map(json.loads, done.stdout.splitlines())
     own = {"server.port", "logger.hideWelcomeMessage", "secrets.files"}
@@ -220,7 +234,7 @@ def test_dpviz_app_serves_until_it_is_interrupted(installed, tmp_path, capsys):
     served = subprocess.Popen(
         [installed / "dpviz", "app", "--port", str(port), "--no-browser"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        **in_place(tmp_path),
+        **in_place(tmp_path, installed),
     )  # fmt: skip
     try:
         address = f"http://localhost:{port}"

@@ -539,9 +539,12 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 # -- scores ------------------------------------------------------------------------------
 
 
+# Scores are made by few functions: a third of all scenarios meets each.
+@pytest.mark.some(30)
 @pytest.mark.daily(
     besides=(
         "mcmc-published-far-range",
+        "dprefine-sound-eight-columns",
         "dprefine-sound-first-record",
     )
 )

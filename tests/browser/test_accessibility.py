@@ -120,6 +120,7 @@ def test_keys_step_epsilon_and_redraw(
     page.wait_for_url(re.compile("seed=1"))
 
 
+@pytest.mark.exhaustive(reason="a rule of the style sheet, which rarely changes")
 def test_reduced_motion_is_honoured(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
@@ -132,6 +133,7 @@ def test_reduced_motion_is_honoured(
     assert watched.page.evaluate(slow) == 0
 
 
+@pytest.mark.exhaustive(reason="test_sizes.py looks at a phone daily")
 def test_epsilon_stays_in_sight_on_a_phone(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
@@ -189,6 +191,7 @@ def test_print_has_both_panels_on_white_paper(
         assert page.locator(".live-figure").bounding_box()["y"] < 600
 
 
+@pytest.mark.exhaustive(reason="a rule of the style sheet, which rarely changes")
 def test_all_type_grows_on_a_projector(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:

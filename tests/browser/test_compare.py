@@ -53,6 +53,7 @@ def button(watched, name: str):
     return watched.page.get_by_role("button", name=name)
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_compare.py opens with these curves daily")
 def test_opens_with_curves_that_fit_the_window(comparer):
     watched = comparer()
     expect_title(watched, "DSG_C over ε · median and band of all 10 draws · sound")
@@ -193,6 +194,7 @@ def test_a_click_on_a_point_opens_its_run(comparer) -> None:
     watched.page.wait_for_url("**method=privthr**epsilon=0.5**")
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_compare.py has the columns daily")
 def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
     watched = comparer("preset=000-5&data=spirals&draws=1&epsilons=1&methods=privthr")
     page = watched.page

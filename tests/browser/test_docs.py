@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
@@ -40,14 +41,18 @@ def test_a_link_of_the_app_leads_to_the_site(
         page.close()
 
 
+@pytest.mark.exhaustive(reason="one page of the site is looked at in two widths daily")
 def test_no_page_is_wider_than_its_window(chromium: Browser, tmp_path: Path) -> None:
     build(tmp_path)
     page = chromium.new_page()
     try:
-        for width in (390, 1280, 2560):
-            page.set_viewport_size({"width": width, "height": 800})
-            for file in sorted(tmp_path.rglob("*.html")):
-                page.goto(file.as_uri())
-                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), file
+        for file in sorted(tmp_path.rglob("*.html")):
+            page.goto(file.as_uri())
+            for width in (390, 1280, 2560):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+                    file,
+                    width,
+                )
     finally:
         page.close()

@@ -111,6 +111,7 @@ def test_every_slider_by_keyboard_and_the_link_follows(explorer):
         watched.page.wait_for_url(re.compile(re.escape(link)))
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_wavecluster.py has these grids daily")
 def test_a_grid_of_its_own_for_each_column_by_hand(explorer):
     watched = explorer("data=spirals")
     watched.page.get_by_text("One g per column").click()
@@ -126,6 +127,7 @@ def test_a_grid_of_its_own_for_each_column_by_hand(explorer):
     expect(slider(watched, "Grid g")).to_have_count(1)
 
 
+@pytest.mark.exhaustive(reason="another zoom is looked at daily")
 def test_the_mosaic_has_one_zoom_which_is_not_that_of_the_data(explorer):
     watched = explorer("view=details&level=2")
     full = watched.page.evaluate(RANGES)
@@ -206,6 +208,7 @@ def test_own_file_by_upload_lands_on_the_papers_numbers(explorer):
     assert cards["Noise points"][1] == "true 232"
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_wavecluster.py refuses files daily")
 def test_a_refused_file_is_said_and_the_page_goes_on(explorer, tmp_path: Path):
     good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
     good.write_text("a,b\n" + "".join(f"{i % 9},{i % 7}\n" for i in range(300)))
@@ -237,6 +240,7 @@ LABELS = """() => [...document.querySelectorAll('.subplot.x2y2 .textpoint text')
 })"""
 
 
+@pytest.mark.exhaustive(reason="tests/figures/test_wavecluster.py has the numbers daily")
 def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
     """Hues are fewer than clusters: the number tells those of one hue apart."""
     watched = explorer("method=privqt&epsilon=0.05")
@@ -285,6 +289,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     assert not tip.is_visible()
 
 
+@pytest.mark.exhaustive(reason="help that stays open while a figure changes is looked at daily")
 def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
     watched = explorer("data=tiny8")
     proof = watched.page.locator("details", has_text="the proof")
@@ -302,6 +307,7 @@ def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
     assert card.locator(".dpv-help").bounding_box()["height"] < 120
 
 
+@pytest.mark.exhaustive(reason="test_sizes.py looks at a phone daily")
 def test_no_choice_hides_beyond_the_edge_of_a_phone(app_url, open_page):
     watched = open_page(f"{app_url('app.py')}/kmeans?data=tiny8")
     watched.page.set_viewport_size({"width": 390, "height": 844})
@@ -311,6 +317,7 @@ def test_no_choice_hides_beyond_the_edge_of_a_phone(app_url, open_page):
     assert box["x"] + box["width"] <= 390 - 16
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_kmeans.py opens this panel daily")
 def test_tables_and_code_stand_behind_the_picture(explorer):
     watched = explorer("data=spirals")
     watched.page.get_by_text("Numbers behind the picture").click()

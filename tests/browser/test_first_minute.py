@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.support.links import PAGES
 from tests.support.tiers import daily
@@ -112,6 +112,7 @@ def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     assert not hint.is_visible()
 
 
+@pytest.mark.exhaustive(reason="the hint that is closed by hand goes the same way daily")
 def test_the_hint_gives_its_room_to_the_headline_once_epsilon_moves(first):
     watched = drawn(first())
     hint = watched.page.locator(".dpv-hint")
@@ -191,6 +192,7 @@ def test_a_surprise_is_explained_where_it_is(first):
     watched.page.get_by_text("Why PrivQT keeps too many cells").wait_for(state="detached")
 
 
+@pytest.mark.exhaustive(reason="test_sizes.py looks at a phone daily")
 def test_the_sentence_keeps_its_place_on_a_phone(first):
     watched = drawn(first("?epsilon=0.01&seed=1"))
     watched.page.set_viewport_size({"width": 390, "height": 844})
@@ -233,12 +235,13 @@ def test_a_first_picture_is_announced(first, path, waits):
 
 
 def test_a_picture_without_its_program_says_that_it_comes(first):
-    held = []
+    held: list[Route] | None = []
+
+    def hold(route: Route) -> None:
+        route.continue_() if held is None else held.append(route)
+
     watched = first(
-        "kmeans?data=tiny8",
-        before=lambda page: page.route(
-            re.compile(r"plotly.*\.js"), lambda route: held.append(route)
-        ),
+        "kmeans?data=tiny8", before=lambda page: page.route(re.compile(r"plotly.*\.js"), hold)
     )
     figure = watched.page.locator(".live-figure")
     figure.wait_for()
@@ -246,7 +249,9 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
     watched.page.wait_for_function("() => document.querySelector('.live-figure').style.minHeight")
     assert "Drawing the picture" in figure.evaluate(shown)
     assert figure.bounding_box()["height"] > 200
-    for one in held:
+    # What is asked for from now on passes at once.
+    waiting, held = held, None
+    for one in waiting:
         one.continue_()
     drawn(watched)
     assert figure.evaluate(shown) == "none"

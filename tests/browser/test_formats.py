@@ -63,6 +63,7 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     assert not watched.page.locator("[data-testid=stAlertContentError]").count()
 
 
+@pytest.mark.exhaustive(reason="tests/data/reading/test_proposal.py has this choice daily")
 def test_columns_without_names_of_places_are_the_two_most_continuous(
     app_url, open_page, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     assert "skip=" not in page.url
 
 
+@pytest.mark.exhaustive(reason="test_live.py types such numbers daily")
 def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:
     watched = open_page(f"{app_url('app.py')}/release")
     box = watched.page.get_by_role("spinbutton", name="Lifetime budget of this source")

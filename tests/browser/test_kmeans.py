@@ -316,6 +316,7 @@ def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
             assert not any(overlap(one, other) for other in parts[number + 1 :])
 
 
+@pytest.mark.exhaustive(reason="tests/figures/test_kmeans.py has the numbers daily")
 def test_numbers_of_centres_at_the_border_can_be_read_and_leave_the_headings_readable(explorer):
     # GUPT's noise is so large that most centres end at the border.
     watched = explorer("data=incomes&method=gupt&epsilon=0.02&k=100")

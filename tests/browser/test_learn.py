@@ -125,6 +125,7 @@ def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):
     assert text.evaluate(size) >= 20
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_learn.py reads the sheets daily")
 def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     context = chromium.new_context(viewport={"width": 673, "height": 1000})  # 178 mm
     page = context.new_page()

@@ -113,6 +113,7 @@ def test_thumb_does_not_jump_back_while_held(demo: Callable[..., Any]) -> None:
     watched.page.mouse.up()
 
 
+@pytest.mark.exhaustive(reason="the drag inside is released daily")
 def test_release_outside_the_slider_settles(demo: Callable[..., Any]) -> None:
     watched = demo()
     move = grab(watched)
@@ -211,6 +212,7 @@ def test_thousands_and_decimal_commas_are_read_as_meant(demo: Callable[..., Any]
     assert dict(zip(cases, told, strict=True)) == cases
 
 
+@pytest.mark.exhaustive(reason="values that come back are looked at without a browser daily")
 def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:
     watched = demo()
     start = slider(watched).input_value()
@@ -251,6 +253,7 @@ def test_value_survives_leaving_and_coming_back(demo: Callable[..., Any]) -> Non
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive(reason="a page with several sliders is moved daily")
 def test_sliders_are_independent(demo: Callable[..., Any]) -> None:
     watched = demo()
     slider(watched, "seed").focus()
@@ -262,6 +265,7 @@ def test_sliders_are_independent(demo: Callable[..., Any]) -> None:
     assert slider(watched, "share").get_attribute("aria-valuetext") == "20 %"
 
 
+@pytest.mark.exhaustive(reason="test_explorer.py keeps its zoom daily")
 def test_zoom_is_kept_and_linked_over_changes(demo: Callable[..., Any]) -> None:
     watched = demo()
     watched.page.evaluate(COUNT_DRAWS)
@@ -285,6 +289,7 @@ def test_zoom_is_kept_and_linked_over_changes(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive(reason="`faultless` and test_outside_text.py count hosts on pages daily")
 def test_only_the_own_host_is_asked(demo: Callable[..., Any]) -> None:
     watched = demo()
     slider(watched).focus()
@@ -294,6 +299,7 @@ def test_only_the_own_host_is_asked(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive(reason="test_explorer.py has the dark theme daily")
 def test_theme_switch_restyles_without_a_run(demo: Callable[..., Any]) -> None:
     watched = demo()
     watched.page.evaluate(COUNT_DRAWS)
@@ -331,6 +337,7 @@ def test_hover_tells_true_private_and_error(
     assert values["error"] == pytest.approx(values["private"] - values["true"], abs=0.11)
 
 
+@pytest.mark.exhaustive(reason="tests/figures has the words of every view daily")
 def test_alternative_text_and_size(demo: Callable[..., Any]) -> None:
     watched = demo()
     image = watched.page.get_by_role("img", name="True and private counts on a 32 by 32 grid")

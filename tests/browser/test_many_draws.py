@@ -66,6 +66,7 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_wavecluster.py counts what broke daily")
 def test_what_broke_a_cluster_is_said_in_words(opened) -> None:
     watched = opened("/?data=spirals&method=privqt&epsilon=0.5&g=40&p=0.1")
     page = watched.page

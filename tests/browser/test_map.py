@@ -67,6 +67,7 @@ def test_cells_keep_their_shape_at_every_window_size(explorer, link, page, ratio
         assert (first["top"] < second["top"]) == (size[0] == 390)
 
 
+@pytest.mark.exhaustive(reason="cells keep their shape daily")
 def test_different_units_fill_their_panels_and_a_person_decides(explorer):
     watched = explorer("data=incomes&axes=free")
     found = measured(watched, 1280, 720)
@@ -143,6 +144,7 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched.page.wait_for_url(re.compile("outside=drop"))
 
 
+@pytest.mark.exhaustive(reason="tests/data/test_background.py refuses and reads daily")
 def test_an_own_background_is_drawn_or_refused_in_one_sentence(explorer, tmp_path: Path):
     good, bad = tmp_path / "roads.geojson", tmp_path / "points.geojson"
     line = '{"type": "LineString", "coordinates": [[100000, 100000], [900000, 500000]]}'

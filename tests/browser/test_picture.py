@@ -93,6 +93,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     assert [name for name, _ in watched.page.evaluate(PRIVATE)] == [""]
 
 
+@pytest.mark.exhaustive(reason="the whole picture is above the fold daily")
 def test_the_tile_speaks_of_the_mechanism_and_the_reason_stands_above_the_fold(opened):
     watched = opened("?data=spirals&method=privthr", height=720)
     tile = watched.page.locator('.dpv-card[data-name="Method"]')
@@ -208,6 +209,7 @@ def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
     assert len(re.findall(rb"\bT[jJ]\b", operators(pdf))) > 20
 
 
+@pytest.mark.exhaustive(reason="a saved picture carries the facts daily")
 def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
     watched = opened("?data=spirals&method=privthr&domain=data")
     watched.page.wait_for_function(

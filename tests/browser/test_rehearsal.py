@@ -43,6 +43,7 @@ def hot_spots(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.exhaustive(reason="the owner of test_release.py goes this way daily")
 def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     owner, hot_spots: Path, tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     expect(page.get_by_text(re.compile(r"^5 true, 0 invented")).first).to_be_visible()
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_release.py leaves them out daily")
 def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     owner, city: Path, tmp_path: Path
 ) -> None:

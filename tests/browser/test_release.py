@@ -175,6 +175,7 @@ def test_a_second_window_sees_the_spend_at_once(owner) -> None:
     expect(refused).to_contain_text("1 of the lifetime budget 3")
 
 
+@pytest.mark.exhaustive(reason="keys on other pages are pressed daily")
 def test_a_release_by_keyboard_alone(owner) -> None:
     watched = owner("/release?data=incomes&method=eugkm&k=3&epsilon=0.5")
     page = watched.page

@@ -311,6 +311,7 @@ def numbers(watched: Watched) -> str:
     return str(watched.page.locator(".dpv-cards").text_content())
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py has both daily")
 def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits: Path) -> None:
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)
@@ -384,6 +385,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     assert numbers(watched) == before
 
 
+@pytest.mark.exhaustive(reason="tests/ui/test_working_state.py takes columns along daily")
 def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)

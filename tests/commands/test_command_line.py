@@ -482,8 +482,8 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # A shell has its background jobs ignore SIGINT, and what they start inherits that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # Jobs behind a shell ignore SIGINT, behind nohup SIGHUP; what they start inherits that.
+        preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
 

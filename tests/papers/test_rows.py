@@ -48,6 +48,8 @@ def agree(before: Measured, again: Measured) -> bool:
     return abs(before.value - again.value) <= ERRORS * joint
 
 
+# Many rows are made by the same lines of code.
+@pytest.mark.some(40)
 @pytest.mark.daily(
     besides=(
         "000-classes",

@@ -246,6 +246,8 @@ INCOMES = load_sample("incomes")
 METHODS = [name for name, card in CARDS.items() if card.spends]
 
 
+# The golden files have a release of every method daily.
+@pytest.mark.some(8)
 @pytest.mark.parametrize("method", [*METHODS, *SYNOPSES])
 def test_schema_and_report_know_what_every_method_releases(validator, method):
     config: Config | KMeansConfig

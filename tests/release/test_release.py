@@ -135,7 +135,7 @@ class Recorder(SecureAccountant):
         return 0, self.answers.pop(0)
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
@@ -345,21 +345,25 @@ def released_cells(run: Any, data: Dataset, config: Config) -> int:
     return int(run(source, true, Accountant(SeededNoise(0), 1.0)).stages.significant.sum())
 
 
-def test_counts_of_centers_are_those_of_their_clusters() -> None:
+@pytest.mark.daily("dplloyd", "eugkm")  # the chain of the third one takes long
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm"])
+def test_counts_of_centers_are_those_of_their_clusters(method: str) -> None:
     data = load_sample("gaussians")
-    for method in ("dplloyd", "mcmc", "eugkm"):
-        # Counts are those of the last assignment: by then the centres stand still.
-        steps = {} if method == "eugkm" else {"iterations": 20}
-        config = KMeansConfig(method=method, clusters=15, epsilon=1e4, **steps)
-        request = Request(config=config, domain=data.domain)
-        # The start is always the same one.
-        accounting = partial(Recorder, [], False)
-        result = Prepared.build(data, request).draw(1e4, accounting, null_sets=1)["result"]
-        centers, counts = np.array(result["centers"]), np.array(result["counts"])
-        assert data.points is not None
-        distances = ((data.points[:, None] - centers[None]) ** 2).sum(axis=2)
-        expected = np.bincount(distances.argmin(axis=1), minlength=15)
-        assert np.abs(counts - expected).max() < 0.1 * expected.max()
+    # Counts are those of the last assignment: by then the centres stand still.
+    steps = {} if method == "eugkm" else {"iterations": 20}
+    config = KMeansConfig(method=method, clusters=15, epsilon=1e4, **steps)
+    request = Request(config=config, domain=data.domain)
+    # The start is always the same one.
+    accounting = partial(Recorder, [], False)
+    result = Prepared.build(data, request).draw(1e4, accounting, null_sets=1)["result"]
+    centers, counts = np.array(result["centers"]), np.array(result["counts"])
+    assert data.points is not None
+    distances = ((data.points[:, None] - centers[None]) ** 2).sum(axis=2)
+    expected = np.bincount(distances.argmin(axis=1), minlength=15)
+    assert np.abs(counts - expected).max() < 0.1 * expected.max()
+
+
+def test_some_methods_count_nobody() -> None:
     for method in ("gupt", "privgene"):
         config = KMeansConfig(method=method, clusters=4, epsilon=1.0)
         request = Request(config=config, domain=SQUARE)
@@ -933,7 +937,7 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
     assert budget.open("household survey").spent == 1.4
 
 
-@pytest.mark.daily("dpkmeans_mapreduce", "contour")
+@pytest.mark.daily("contour")
 @pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour", "dplloyd"])
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str

@@ -1,6 +1,12 @@
 """Pages without a browser."""
 
+import json
+from typing import Any
+
 import pytest
+
+from dpviz.data.reading import apart
+from dpviz.data.reading.reader import QUESTIONS, Reading, packed
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +19,34 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "dpviz.ui.explorer.wavecluster._timed_agreement", lambda *given, **more: brief
     )
+
+
+class _ReaderHere:
+    """Answers about a file as the process does that reads it, whose start takes as long as a page.
+
+    That process itself is looked at in ``test_uploads.py`` and ``tests/data/reading``.
+    """
+
+    alive = True
+
+    def __init__(self, file: Reading) -> None:
+        self.file = file
+
+    def ask(self, question: Any) -> tuple[Any, apart.Arrays]:
+        name, given, named = json.loads(json.dumps(question))
+        head, arrays = packed(QUESTIONS[name](self.file, *given, **named))
+        return apart._with_tuples(json.loads(json.dumps(head))), arrays
+
+    def kill(self) -> None: ...
+
+    def end(self, seconds: float = 0) -> int:
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def uploads_are_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(upload: apart.Upload) -> _ReaderHere:
+        return _ReaderHere(Reading(upload.name, bytes(upload._data())))
+
+    monkeypatch.setattr(apart.Upload, "_started", start)
+    monkeypatch.setattr("dpviz.ui.data.own_file.prepare", lambda: None)

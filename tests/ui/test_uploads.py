@@ -19,6 +19,11 @@ from dpviz.ui.session import job, uploads
 from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # noqa: F401
 
 
+@pytest.fixture
+def uploads_are_read_here() -> None:
+    """Not here: the processes that read them are what these tests look at."""
+
+
 def uploaded(name: str) -> SimpleNamespace:
     return SimpleNamespace(file_id=name, name=name, size=len(CSV), getvalue=lambda: CSV)
 

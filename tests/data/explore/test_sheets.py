@@ -243,6 +243,8 @@ DANGERS = {
 }  # fmt: skip
 
 
+# Each starts a process; the limits are those of test_apart.py and test_bombs.py.
+@pytest.mark.some(7)
 @pytest.mark.parametrize("kind", DANGERS)
 def test_what_would_fill_the_memory_ends_in_a_sentence(kind, monkeypatch) -> None:
     monkeypatch.setattr(apart, "SECONDS", 3.0)
