@@ -22,7 +22,7 @@ ODD = os.fsdecode(b"caf\xe9")
 IN_PLACE = {
     "dpviz/__main__.py",  # standard streams that were closed
     "dpviz/data/conversion.py",  # a file that is open
-    "dpviz/data/explore/sheets.py",  # an answer on standard output
+    "dpviz/data/reading/reader.py",  # an answer on standard output
     "dpviz/data/stored_units.py",  # temporary files
     "dpviz/privacy/lifetime_budget.py",  # a part that is renamed
     "dpviz/release/draw.py",  # a new folder that is renamed
