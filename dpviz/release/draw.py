@@ -185,7 +185,7 @@ def release(
     source: str,
     total: float | None,
     folder: Path,
-    before: Callable[[], object] = lambda: None,
+    before: Callable[[], object] | None = None,
 ) -> Released:
     """Release a clustering once, and write its bundle.
 
@@ -223,7 +223,8 @@ def release(
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
     try:
-        before()
+        if before is not None:
+            before()
         entry = budget.debit(
             source, request.config.epsilon, prepared.what, total=total, alike=ALIKE,
             origins=dataset.origins,
