@@ -39,19 +39,27 @@ class ParquetCells(Cells):
         )
         with refusing(self._damaged, Exception):  # of many kinds
             self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))
-            texts = [one.name for one in self.schema if holds_text(one.type)]
+            # Numbers of each column among all that the file numbers, also those inside of others.
+            ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
+            self._leaves = list(starmap(range, pairwise(ends)))
+            # Arrow refuses some texts that it converts to the type of a stored dictionary.
+            coded = [
+                leaf
+                for one, leaves in zip(self.schema, self._leaves, strict=True)
+                if pa.types.is_dictionary(one.type) or holds_text(one.type)
+                for leaf in leaves
+            ]
             self._file = pq.ParquetFile(
-                pa.BufferReader(data), read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False
+                pa.BufferReader(data), read_dictionary=coded, buffer_size=_BUFFER, pre_buffer=False
             )
+            if ends[-1] != self._file.metadata.num_columns:
+                raise ValueError
             self.rows = self._file.metadata.num_rows
             if self.rows < 0:
                 raise ValueError
         check_width(len(self.schema), name)
         self.names: list[str] = self.schema.names
         self.flat = [axis for axis, one in enumerate(self.schema) if readable(one.type)]
-        # Numbers of each column among all that the file numbers, also those inside of others.
-        ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
-        self._leaves = list(starmap(range, pairwise(ends)))
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns that are not nested."""
@@ -60,6 +68,8 @@ class ParquetCells(Cells):
     def stored(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some of all columns, of their own types."""
         rows, order = 0, sorted(set(axes))
+        schema = self._file.schema_arrow
+        kinds = [(schema[axis].name, schema[axis].type) for axis in order]
         with refusing(self._damaged, Exception):
             for batch in self._file.reader.iter_batches(
                 BLOCK_ROWS,
@@ -68,7 +78,7 @@ class ParquetCells(Cells):
                 use_threads=False,
             ):
                 rows += len(batch)
-                if batch.num_columns != len(order):
+                if [(one.name, one.type) for one in batch.schema] != kinds:
                     raise ValueError("other columns than the footer says")
                 columns = dict(zip(order, batch.columns, strict=True))
                 yield [columns[axis] for axis in axes]
@@ -78,6 +88,8 @@ class ParquetCells(Cells):
 
 def _leaves(kind: pa.DataType) -> int:
     """Number of columns that a file has for one of a type."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):
         return 1
     return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields))

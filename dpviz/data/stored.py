@@ -236,7 +236,10 @@ class ParquetPart(FilePart):
             no_traceback(self.path, _DAMAGED),
             opened(self.path) as file,
             # A small buffer takes a quarter of the memory of whole column chunks.
-            pq.ParquetFile(file, buffer_size=size, pre_buffer=False) as table,
+            # Arrow refuses some texts that it converts to the type of a stored dictionary.
+            pq.ParquetFile(
+                file, read_dictionary=list(columns), buffer_size=size, pre_buffer=False
+            ) as table,
         ):
             for batch in table.iter_batches(
                 CHUNK, row_groups=list(self.groups), columns=list(columns), use_threads=False

@@ -123,7 +123,7 @@ def _deal(
             steps.check()
             for cells in part.batches([*columns, owner]):
                 points = as_points(cells[:-1])
-                persons, known, doubtful, _ = identifiers(exact(cells[-1]))
+                persons, known, doubtful = identifiers(exact(cells[-1]))
                 if (finite := whole_rows(points)) is not None:
                     known &= finite
                 rounded += int(np.count_nonzero(known & doubtful))

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 #: Longer texts name nobody: Unicode's forms of a long one take quadratic time.
 _LONGEST = 1_000
+
+#: A digest stands for longer ones: how long identifiers are must not tell whether they fit.
+SHORT = 40
 
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
@@ -167,7 +171,9 @@ def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categ
         values, spell = np.array(texts, dtype=object), str
     codes, known = pd.factorize(values, use_na_sentinel=False)
     names = [
-        None if one is None or (not rounded and is_rounded(one)) else _canonical(one)
+        None
+        if one is None or (not rounded and is_rounded(one))
+        else (_canonical if rounded else short_name)(one)
         for one in (plain_text(spell(value)) for value in known)
     ]
     found, different = pd.factorize(np.array(names, dtype=object))
@@ -189,6 +195,14 @@ def plain_text(text: str) -> str | None:
     # Two persons with unreadable names must not become one.
     names_nobody = not text or text in (*MISSING, "NaT") or "\ufffd" in text
     return None if names_nobody or _FAILED.fullmatch(text) else text
+
+
+def short_name(text: str) -> str:
+    """One spelling of an identifier of up to 1,000 characters, in at most 40."""
+    name = _canonical(text)
+    if len(name) <= SHORT:
+        return name
+    return f"text {blake2b(name.encode(errors='replace'), digest_size=16).hexdigest()}"
 
 
 def is_rounded(text: str) -> bool:

@@ -121,6 +121,12 @@ def _values(kind: pa.DataType, rng: random.Random) -> Any:
     return raw(text(rng), rng) + rng.choice([b"", b"", b"\xffb", b"\xff"])
 
 
+#: Types of the numbers of the entries of a dictionary.
+CODES = (
+    pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(),
+    pa.uint64(),
+)  # fmt: skip
+
 #: Types of the two columns of numbers, and of persons.
 TYPES = [
     (pa.float64(), pa.string()), (pa.float32(), pa.int64()), (pa.float16(), pa.float32()),
@@ -128,16 +134,24 @@ TYPES = [
     (pa.string(), pa.large_string()), (pa.int64(), pa.decimal128(20, 2)), (pa.bool_(), pa.bool_()),
     (pa.decimal32(7, 2), pa.decimal32(7, 2)), (pa.int8(), pa.decimal64(13, 2)),
     (pa.float64(), pa.timestamp("us")), (pa.date32(), pa.date32()), (pa.float64(), pa.time64("us")),
+    *((pa.float64(), pa.dictionary(kind, pa.string())) for kind in CODES),
+    *((pa.dictionary(kind, pa.large_string()), pa.string()) for kind in CODES),
 ]  # fmt: skip
 
 
 def _typed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Column of a type, whose text may be no UTF-8."""
+    if pa.types.is_dictionary(kind):
+        return _typed(cells, kind.value_type).dictionary_encode().cast(kind)
     if pa.types.is_string(kind):
         return pa.array(list(cells), pa.binary()).view(kind)
     if pa.types.is_large_string(kind):
         return pa.array(list(cells), pa.large_binary()).view(kind)
     return pa.array(list(cells), kind)
+
+
+#: Persons of a folder in a dictionary.
+DICTIONARIES = [kinds for kinds in TYPES if pa.types.is_dictionary(kinds[1])]
 
 
 class Typed:
@@ -285,7 +299,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "spaces": lambda: Lines(" ", "t.txt", header=True),
     "packed": lambda: Lines(",", "t.csv.gz"),
     "parquet": lambda: Typed("t.parquet"),
-    "stored": lambda: Typed("stored", TYPES[:6]),
+    "stored": lambda: Typed("stored", [*TYPES[:6], *DICTIONARIES]),
     "npy": Arrays,
     "grid-semicolon": lambda: Grid("g.csv"),
     "grid-comma": lambda: Grid("g.csv", ","),

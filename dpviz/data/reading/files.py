@@ -107,7 +107,7 @@ def load(
             with refusing(f"{said}again.", *kinds), unpack(io.BytesIO(data)) as file:
                 data = _at_most(file.read, most)
             if len(data) > most:
-                raise too_large(name, most)
+                raise too_large(name, limit if most == limit else None)
             if ending == packing:
                 ending = os.path.splitext(stem)[1]
             break
@@ -223,10 +223,14 @@ def _unreadable(name: str, error: Exception) -> str:
     return f"{place} can't be read ({reason(error)}): check the file and its rights."
 
 
-def too_large(name: str, limit: int, unpacked: str = " unpacked") -> InputError:
-    """Return the error for a file that takes more than ``limit`` bytes."""
+def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:
+    """Return the error for a file of more than ``limit`` bytes, None for one that packing sets.
+
+    Each record changes the size of a packed file, so no number tells it.
+    """
+    most = "a file of its size may have" if limit is None else megabytes(limit)
     return InputError(
-        f"{shown(name)} has more than {megabytes(limit)}{unpacked}, the limit: give fewer rows, "
+        f"{shown(name)} has more than {most}{unpacked}, the limit: give fewer rows, "
         "for example a random sample of them."
     )
 

@@ -28,11 +28,11 @@ from dpviz.data.reading.cells import (
     used_entries,
 )
 from dpviz.data.reading.far import HALF, impossible, longitude, over_180, turned, turned_sentence
-from dpviz.data.reading.files import enough_memory, megabytes
+from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.kinds import LARGEST, MISSING
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
-from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
+from dpviz.data.units import ROUNDED, SHORT, identified, is_rounded, plain_text, short_name
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
@@ -56,7 +56,7 @@ _LOOKED_AT = 1000
 #: What tells a column from another one of the same name, see :func:`unique_names`.
 _NUMBERED = re.compile(r" \([0-9]+\)\Z")
 
-#: Memory of one identifier besides its characters, in bytes.
+#: Memory of one identifier that is text, about, in bytes.
 _STRING = 64
 
 
@@ -417,14 +417,14 @@ class Table:
         # and its midnight, a blank as a missing value or as a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
-        start = size = many = 0
+        start = many = 0
         for cells in self.cells.written(owner):
-            values, there, rounded, held = identifiers(cells)
+            values, there, rounded = identifiers(cells, short=True)
             many += int(np.count_nonzero(there & rounded))
             if not start:
                 units = np.empty(self.rows, dtype=values.dtype)
-            size += held
-            if self.memory is not None and size + self._needed(ndim, 1, capped=True) > self.memory:
+                size = self._needed(ndim, 1, capped=True, texts=units.dtype == object)
+            if self.memory is not None and size > self.memory:
                 raise InputError(
                     f'column "{shown(self.columns[owner])}" of {shown(self.name)} holds too many '
                     "identifiers to keep them in memory as text: write them as whole numbers in a "
@@ -442,7 +442,7 @@ class Table:
         known: dict[str, int] = {}
         start = 0
         for cells in self.cells.written(axis):
-            values, there, _, _ = identifiers(cells)
+            values, there, _ = identifiers(cells)
             found = identified(values[there], rounded=True)
             places = [known.setdefault(name, len(known)) for name in found.categories]
             if len(known) > MOST_CLASSES:
@@ -456,21 +456,26 @@ class Table:
         codes[codes < 0] = len(known)
         return Classes(column=column, names=(*known, *rest), codes=codes)
 
-    def _needed(self, ndim: int, others: int, *, capped: bool = False) -> int:
-        """Bytes of points, identifiers and masks: twice once each person has the cap at most."""
-        return self.rows * (8 * ndim + 1 + 9 * others) * (1 + capped)
+    def _needed(self, ndim: int, others: int, *, capped: bool = False, texts: bool = False) -> int:
+        """Bytes of points, identifiers and masks: twice once each person has the cap at most.
+
+        All rows count alike, whatever they hold, also those of another number of fields.
+        """
+        each = (8 * ndim + 1 + 9 * others) * (1 + capped) + _STRING * texts
+        return (self.rows + self.ragged.rows) * each
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
         """Refuse more points than the size of the file allows.
 
         ``others`` columns hold persons, if ``capped``, and classes. The sentence may be about a
-        release, so it must not contain the number of rows.
+        release, so it has neither the number of rows nor the memory: each record of a packed file
+        changes its size.
         """
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
                 f"{shown(self.name)} has more rows than {columns} may have within "
-                f"{megabytes(self.memory)} of memory, the limit for a file of its size: give "
+                "the memory for a file of its size: give "
                 f"fewer rows{', or choose fewer columns' if ndim > 1 else ''}."
             )
 
@@ -570,33 +575,35 @@ def _one_cell(cells: pa.Array, position: int) -> str:
         return str(cell.type)
 
 
-def identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], Mask, Mask, int]:
-    """Identifiers (m,), where there are any, which are rounded, and bytes for their text."""
+def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.generic], Mask, Mask]:
+    """Identifiers (m,), where there are any, and which are rounded; perhaps in few characters."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
-        return np.asarray(cells.fill_null(False)), known, none, 0
+        return np.asarray(cells.fill_null(False)), known, none
     if pa.types.is_integer(cells.type):
         kind = pa.uint64() if cells.type == pa.uint64() else pa.int64()
-        return cells.cast(kind).fill_null(0).to_numpy(), known, none, 0
+        return cells.cast(kind).fill_null(0).to_numpy(), known, none
     if pa.types.is_floating(cells.type):
         values, rounded = float_identifiers(cells.to_numpy(zero_copy_only=False))
-        return values, known & ~np.isnan(values), rounded, 0
+        return values, known & ~np.isnan(values), rounded
     if not pa.types.is_dictionary(cells.type):
         try:
             cells = text_cells(cells).dictionary_encode()
         except pa.ArrowInvalid:  # dates of an unknown time zone
-            return np.full(len(cells), "", dtype=object), none, none, 0
+            return np.full(len(cells), "", dtype=object), none, none
     known = np.array(cells.is_valid())
     entries, places = used_entries(cells)
-    entries = text_cells(entries).fill_null("")
-    texts = np.array(entries.to_pylist(), dtype=object)
-    plain = [plain_text(text) for text in texts]
+    found = text_cells(entries).fill_null("").to_pylist()
+    plain = [plain_text(text) for text in found]
     names = np.array([one is not None for one in plain], dtype=bool)
     shared = np.array([one is not None and is_rounded(one) for one in plain], dtype=bool)
-    # Each row counts: whether texts are equal must not tell whether they fit.
-    lengths = np.array(pc.utf8_length(entries))[places]
-    held = int(lengths[known].sum()) + _STRING * len(cells)
-    return texts[places], known & names[places], shared[places], held
+    if short:
+        found = [
+            "" if one is None else text if len(text) <= SHORT else short_name(one)
+            for text, one in zip(found, plain, strict=True)
+        ]
+    texts = np.array(found, dtype=object)
+    return texts[places], known & names[places], shared[places]
 
 
 def _rows(many: int, one: str, more: str) -> str:

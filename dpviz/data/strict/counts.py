@@ -50,8 +50,9 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
     """Counts (rows,) or (rows, columns) of a text; ``axes`` is declared: 1, or any other for two.
 
     One axis has a cell in each line, also in a blank one; the last line needs a line end then. Of
-    two axes the first line tells what separates cells, and how many a line has: longer lines are
-    cut, and shorter ones end in zeros. So a count in the first line must not hold that sign, unless
+    two axes the first line that is not blank tells what separates cells, and how many a line has:
+    longer lines are cut, and shorter ones end in zeros. Blank lines hold zeros, but no row follows
+    the last line that is not blank. So a count in the first line must not hold that sign, unless
     it is in quotation marks: with spaces between cells, no 1,000 may stand there.
 
     Raises InputError if the first line has one cell though there are two axes, or names.
@@ -62,8 +63,10 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
     if axes == 1:
         lines = lines[: len(lines) - (not lines[-1])]
     else:
-        lines = [line for line in (one.strip(" ") for one in lines) if line]
-        width, mark = _width(lines[0] if lines else "", file.name)
+        lines = [line.strip(" ") for line in lines]
+        while lines and not lines[-1]:
+            lines.pop()
+        width, mark = _width(next(filter(None, lines), ""), file.name)
     if len(lines) * width > MAX_CELLS:
         raise InputError(
             f"{shown(file.name)} has {len(lines):,} x {width:,} cells, more than the "

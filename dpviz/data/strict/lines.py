@@ -1,9 +1,10 @@
 """Text for a release: the first line is public, and every other line is read by itself.
 
 Lines are an array of Arrow, and every function called on it treats each element by itself. A line
-with more or fewer fields than the first is missing, and so is a cell that is not UTF-8. A line
-break inside quotes ends a row, too; a quotation mark that is not closed in its line is a character
-like others. A byte order mark in front of a line, as joined files have it, is no part of it.
+with more or fewer fields than the first, or of more than 1 MB, is missing, and so is a cell that is
+not UTF-8. A line break inside quotes ends a row, too; a quotation mark that is not closed in its
+line is a character like others. A byte order mark in front of a line, as joined files have it, is
+no part of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
 #: Bytes of lines that are read together.
 _BLOCK = 2**22
+
+#: Longer lines, in bytes, are no rows: their fields would take many times as much memory.
+_LONGEST = 2**20
 
 _COMMAS = (
     "In a release a comma is a decimal mark in files separated by {mark}s: write numbers without "
@@ -54,6 +58,9 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     by_spaces, mark = mark == " ", mark.replace(" ", ",")
     blocks, ragged = [], 0
     for lines in _blocks(data, start):
+        is_long = pc.greater(pc.binary_length(lines), _LONGEST)
+        ragged += _written(lines.filter(is_long))
+        lines = lines.filter(pc.invert(is_long))
         if by_spaces:
             lines = pc.replace_substring_regex(pc.ascii_trim_whitespace(lines), r"[\s\v]+", mark)
         columns, others = _columns(lines, mark, len(names), more)
@@ -127,9 +134,11 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
 def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
     """Lines of a text from a place on, some at a time; what is no UTF-8 becomes U+FFFD."""
     while start < len(data):
-        end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
+        end = stop = data.find(b"\n", start + _BLOCK) + 1 or len(data)
+        if end - start > 2 * _BLOCK:  # the last line is no row: its beginning shows that, too
+            stop = max(data.rfind(b"\n", start, start + _BLOCK) + 1, start) + _LONGEST + 1
         # No line changes another one: invalid UTF-8 never extends past a line break.
-        text = pa.array([data[start:end].decode(errors="replace")], pa.large_string())
+        text = pa.array([data[start:stop].decode(errors="replace")], pa.large_string())
         yield pc.split_pattern(text, "\n").flatten()
         start = end
 
@@ -137,15 +146,27 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
     """Columns of the lines of ``width`` fields, or ``more`` empty ones, and how many are others."""
     lines = lines.filter(pc.not_equal(lines, ""))
+    # What is no row by its separators is not split: its fields would take much memory.
+    separators = pc.count_substring(lines, mark)
+    may_be_row = pc.and_(
+        pc.greater_equal(separators, width - 1),
+        pc.or_(pc.less(separators, width + more), pc.match_substring(lines, '"')),
+    )
+    ragged = _written(lines.filter(pc.invert(may_be_row)))
+    lines = lines.filter(may_be_row)
     fields = _fields(lines, mark)
     beyond = pc.subtract(pc.list_value_length(fields), width)
     at_end = pc.subtract(pc.binary_length(lines), pc.binary_length(pc.ascii_rtrim(lines, mark)))
     is_row = pc.and_(
         pc.greater_equal(beyond, 0), pc.less_equal(beyond, pc.min_element_wise(at_end, more))
     )
-    rows, others = fields.filter(is_row), lines.filter(pc.invert(is_row))
-    written = pc.match_substring_regex(others, r"[^\x00-\x20]")
-    return [pc.list_element(rows, axis) for axis in range(width)], written.true_count
+    rows, ragged = fields.filter(is_row), ragged + _written(lines.filter(pc.invert(is_row)))
+    return [pc.list_element(rows, axis) for axis in range(width)], ragged
+
+
+def _written(lines: pa.Array) -> int:
+    """How many lines are not blank."""
+    return int(pc.match_substring_regex(lines, r"[^\x00-\x20]").true_count)
 
 
 def _fields(lines: pa.Array, mark: str) -> pa.Array:
