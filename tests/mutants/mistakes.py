@@ -39,6 +39,20 @@ def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake
 
 MISTAKES: dict[str, Mistake] = {
     **_of(
+        "data/parquet.py",
+        "data/reading/test_one_record.py",
+        dictionaries_keep_their_type=(
+            "pa.types.is_dictionary(one.type) or holds_text(one.type)",
+            "holds_text(one.type)",
+        ),
+        registered_types_are_one_column=("return _leaves(kind.storage_type)", "return 1"),
+    ),
+    **_of(
+        "data/reading/table.py",
+        "data/reading/test_one_record.py",
+        other_rows_take_no_memory=("(self.rows + self.ragged.rows) * each", "self.rows * each"),
+    ),
+    **_of(
         "privacy/ledger.py",
         "privacy/test_mechanisms.py",
         exchange_counts_once=('(2 if self.relation == "replace_one" else 1)', "1"),

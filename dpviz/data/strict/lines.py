@@ -135,7 +135,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
     """Lines of a text from a place on, some at a time; what is no UTF-8 becomes U+FFFD."""
     while start < len(data):
         end = stop = data.find(b"\n", start + _BLOCK) + 1 or len(data)
-        if end - start > 2 * _BLOCK:  # the last line is no row: its beginning shows that, too
+        if end - start > _BLOCK + _LONGEST:  # the last one is no row: its beginning shows that
             stop = max(data.rfind(b"\n", start, start + _BLOCK) + 1, start) + _LONGEST + 1
         # No line changes another one: invalid UTF-8 never extends past a line break.
         text = pa.array([data[start:stop].decode(errors="replace")], pa.large_string())
