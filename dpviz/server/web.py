@@ -9,10 +9,7 @@ Each way of starting has them:
 
 from __future__ import annotations
 
-from dpviz.server.arena import restart_with_one  # isort: skip  # before anything that starts a thread
-
-if __name__ == "__main__":
-    restart_with_one()
+import dpviz.server.arena  # noqa: F401  # isort: skip  # before anything that starts a thread
 
 import argparse
 import asyncio
@@ -328,7 +325,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return ended_by(error)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -544,7 +544,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
         json.loads((one / "release.json").read_text())
     # The moments were spread: some died before the debit, some between, some finished.
     assert killed > releases / 10
-    assert 10 < len(whole) < releases
+    assert 10 < len(whole) < releases + 5  # five releases came before
     assert len(account.entries) < releases + 5
     released(budget, request, data, folder="last", source="s", total=None)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.base.errors import InputError
 from dpviz.grid.domain import CHUNK, MAX_CELLS, Domain
-from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
+from dpviz.wavecluster.components import connected_components, label_points
 from dpviz.wavecluster.threshold import (
     check_density,
     density_threshold,
@@ -29,6 +29,11 @@ MOST = MAX_CELLS // 2
 
 #: Percentages, as people give p; most have no exact double.
 PERCENT = st.integers(1, 99)
+
+
+def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Cells per cluster, in the order of the cluster numbers."""
+    return np.bincount(labels.ravel(), minlength=n_clusters + 1)[1:]
 
 
 def subband(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:

@@ -213,9 +213,11 @@ def accepted(lab: Lab) -> Measured:
 
 def constant(name: str, lab: Lab) -> Measured:
     """A constant of the post-processing."""
+    from dpviz.kmeans import chain
     from dpviz.kmeans.methods import mcmc
 
-    return Measured(value=float(getattr(mcmc, name)), how=f"mcmc.{name}")
+    value = chain.DELTA if name == "DELTA" else getattr(mcmc, name)
+    return Measured(value=float(value), how=f"mcmc.{name}")
 
 
 def simulated(lab: Lab) -> Measured:
