@@ -60,7 +60,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     for lines in _blocks(data, start):
         is_long = pc.greater(pc.binary_length(lines), _LONGEST)
         ragged += _written(lines.filter(is_long))
-        lines = lines.filter(pc.invert(is_long))
+        lines = _only(lines, pc.invert(is_long))
         if by_spaces:
             lines = pc.replace_substring_regex(pc.ascii_trim_whitespace(lines), r"[\s\v]+", mark)
         columns, others = _columns(lines, mark, len(names), more)
@@ -145,7 +145,7 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
     """Columns of the lines of ``width`` fields, or ``more`` empty ones, and how many are others."""
-    lines = lines.filter(pc.not_equal(lines, ""))
+    lines = _only(lines, pc.not_equal(lines, ""))
     # What is no row by its separators is not split: its fields would take much memory.
     separators = pc.count_substring(lines, mark)
     may_be_row = pc.and_(
@@ -153,15 +153,21 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
         pc.or_(pc.less(separators, width + more), pc.match_substring(lines, '"')),
     )
     ragged = _written(lines.filter(pc.invert(may_be_row)))
-    lines = lines.filter(may_be_row)
+    lines = _only(lines, may_be_row)
     fields = _fields(lines, mark)
     beyond = pc.subtract(pc.list_value_length(fields), width)
-    at_end = pc.subtract(pc.binary_length(lines), pc.binary_length(pc.ascii_rtrim(lines, mark)))
-    is_row = pc.and_(
-        pc.greater_equal(beyond, 0), pc.less_equal(beyond, pc.min_element_wise(at_end, more))
-    )
-    rows, ragged = fields.filter(is_row), ragged + _written(lines.filter(pc.invert(is_row)))
+    is_row = pc.equal(beyond, 0)
+    if pc.any(pc.greater(beyond, 0)).as_py():
+        at_end = pc.subtract(pc.binary_length(lines), pc.binary_length(pc.ascii_rtrim(lines, mark)))
+        empty = pc.less_equal(beyond, pc.min_element_wise(at_end, more))
+        is_row = pc.and_(pc.greater_equal(beyond, 0), empty)
+    rows, ragged = _only(fields, is_row), ragged + _written(lines.filter(pc.invert(is_row)))
     return [pc.list_element(rows, axis) for axis in range(width)], ragged
+
+
+def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:
+    """The chosen cells, without a copy where all are."""
+    return cells if chosen.true_count == len(chosen) else cells.filter(chosen)
 
 
 def _written(lines: pa.Array) -> int:
