@@ -32,6 +32,9 @@ _BLOCK = 2**22
 #: Longer lines, in bytes, are no rows: their fields would take many times as much memory.
 _LONGEST = 2**20
 
+#: Bytes of a line from which on it is worth a look before it is split.
+_LONG = 2**16
+
 _COMMAS = (
     "In a release a comma is a decimal mark in files separated by {mark}s: write numbers without "
     "thousands separators."
@@ -146,14 +149,16 @@ def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
     """Columns of the lines of ``width`` fields, or ``more`` empty ones, and how many are others."""
     lines = _only(lines, pc.not_equal(lines, ""))
-    # What is no row by its separators is not split: its fields would take much memory.
-    separators = pc.count_substring(lines, mark)
-    may_be_row = pc.and_(
-        pc.greater_equal(separators, width - 1),
-        pc.or_(pc.less(separators, width + more), pc.match_substring(lines, '"')),
-    )
-    ragged = _written(lines.filter(pc.invert(may_be_row)))
-    lines = _only(lines, may_be_row)
+    ragged = 0
+    if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
+        # What is no row by its separators is not split: its fields would take much memory.
+        separators = pc.count_substring(lines, mark)
+        may_be_row = pc.and_(
+            pc.greater_equal(separators, width - 1),
+            pc.or_(pc.less(separators, width + more), pc.match_substring(lines, '"')),
+        )
+        ragged = _written(lines.filter(pc.invert(may_be_row)))
+        lines = lines.filter(may_be_row)
     fields = _fields(lines, mark)
     beyond = pc.subtract(pc.list_value_length(fields), width)
     is_row = pc.equal(beyond, 0)
