@@ -205,21 +205,25 @@ class Form:
 
 def form_of(data: bytes, name: str, options: Options) -> Form:
     """Find separator, width and first row of a text in its first lines."""
-    head = data[:_HEAD]
-    if len(data) > _HEAD:  # whole lines only
-        head = head[: head.rfind(b"\n") + 1] or head
+    is_free = options.skip is None
+    begin = _first_text(data) if options.skip is None else _below(data, options.skip)
+    gone, head = data.count(b"\n", 0, begin), data[begin : begin + _HEAD]
+    if len(data) - begin > _HEAD:  # whole lines only
+        head = head[: head.rfind(b"\n") + 1]
+        if not head:
+            raise InputError(
+                f"{shown(name)} has {_HEAD:,} bytes or more in line {gone + 1}: give a table whose "
+                "first lines are shorter."
+            )
     lines = _unbroken(head.decode(errors="replace").split("\n")[:_LINES])
-    skip = options.skip or next((at for at, one in enumerate(lines) if one.strip()), 0)
-    known, is_free, notes = None, options.skip is None, []
-    if is_free and (sep := _SEP_LINE.fullmatch(lines[skip])):
-        known, skip = sep[1].replace("\\t", "\t"), skip + 1
+    known, skip, notes = None, 0, []
+    if is_free and (sep := _SEP_LINE.fullmatch(lines[0])):
+        known, skip = sep[1].replace("\\t", "\t"), 1
     rest = [one.replace("::", "\x1f") for one in lines[skip:]]
     written = [one for one in rest if one.strip()]
     if not written:
-        raise InputError(
-            f"{shown(name)} has no row{f' below line {skip}' if skip else ''}: give one line of "
-            "numbers per record."
-        )
+        where = f" below line {gone + skip}" if gone + skip else ""
+        raise InputError(f"{shown(name)} has no row{where}: give one line of numbers per record.")
     quote = "'" if _in_apostrophes(written[:50]) else '"'
     mark = known or _mark(written, name, quote)
     widths = [len(split(one, mark, quote)) if one.strip() else 0 for one in rest]
@@ -238,8 +242,24 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
     before = "".join(f"{one}\n" for one in lines[: skip + first])
     if mark not in ",;\t|":
         notes.append(f"Fields are separated by {MARKS.get(mark, shown(mark))}s.")
-    return Form(mark=mark, width=width, start=len(before.encode()), line=before.count("\n") + 1,
-                names=names, quote=quote, notes=tuple(notes))  # fmt: skip
+    return Form(
+        mark=mark, width=width, start=begin + len(before.encode()),
+        line=gone + before.count("\n") + 1, names=names, quote=quote, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _first_text(data: bytes) -> int:
+    """Where the first line begins that is not blank."""
+    found = re.search(rb"\S", data)
+    return data.rfind(b"\n", 0, found.start()) + 1 if found else 0
+
+
+def _below(data: bytes, lines: int) -> int:
+    """Where the text below some lines begins."""
+    at = 0
+    for _ in range(lines):
+        at = data.find(b"\n", at) + 1 or len(data)
+    return at
 
 
 def _unbroken(lines: list[str]) -> list[str]:

@@ -576,24 +576,25 @@ LONG = 50_000
             b"1 2\n" + b" " * LONG + b"3" + b" " * LONG + b"4" + b" " * LONG + b"\n",
             [[1, 2], [3, 4]],
         ),
-        (b"1 2\r\n3" + b" " * LONG + b"4" + b" \r" * LONG + b"\n", "row 2 has 3 fields"),
-        (b" " * 300_000 + b"x,y\n1,2\n", "no row within the first 256 KB"),
+        (b"1 2\r\n3" + b" " * LONG + b"4" + b" \r" * LONG + b"\n", [[1, 2], [3, 4]]),
+        (b" " * 300_000 + b"x,y\n1,2\n", "262,144 bytes or more in line 1"),
+        (b"\n" * 300_000 + b"x,y\n1,2\n", [[1, 2]]),
         (b"1" * 120_000 + b"x,y\n3,4\n", [[3, 4]]),
         (b"x,y\n" + b"1" * 120_000 + b"x,3\n4,5\n", [[3], [5]]),
         (b"x;y\n" + b"1" * 120_000 + b",;3\n4,5;5\n", [[4.5, 5]]),
         (b"x;y\n" + b"1,5;2,5\n" * 10**6, 10**6),
         (b"x,y\n1,2\n" + b"\n" * 10**6 + b"3,4\n", [[1, 2], [3, 4]]),
-        (b"x,y\n1,2\n" + b"  \n" * 101_000 + b"3,4\n", "more than 100,000 lines of nothing"),
-        (b"x,y\n1,2\n" + b'"' * 10**6 + b"\n", "row 3 has 1 field"),
-        (b"x,y\n1,2\n" + b'"a""' * 10**6 + b"\n", "row 3 has 1 field"),
+        (b"x,y\n1,2\n" + b"  \n" * 101_000 + b"3,4\n", [[1, 2], [3, 4]]),
+        (b"x,y\n1,2\n" + b'"' * 10**6 + b"\n", [[1, 2]]),  # below the table
+        (b"x,y\n1,2\n" + b'"a""' * 10**6 + b"\n", [[1, 2]]),
         (b'"' + b'x""' * 30_000 + b'",y\n1,2\n', [[1, 2]]),
-        (b"x" * 2**20 + b",y\n1,2\n", "no row within the first 256 KB"),
+        (b"x" * 2**20 + b",y\n1,2\n", "262,144 bytes or more in line 1"),
         (b"x,y\n1,2\n" + b"3," * 10**6 + b"\n", "row 3 has 1,000,001 fields"),
         (b"x,t\n1,b\n2," + b"a" * 10**8 + b"\n3,b\n", [[1], [2], [3]]),
-        (b"x,t\n1,b\n" + b'2,"' + b"a\n" * 10**7 + b'"\n3,b\n', [[1], [2], [3]]),
+        (b"x,t\n1,b\n" + b'2,"' + b"a\n" * 10**7 + b'"\n3,b\n', "one column"),
         ("x,y,t\n1,2,\U0001f600\n".encode() + "3,4,ä\n".encode() * 10**6, 10**6 + 1),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_a_long_run_takes_no_long_time(data, points):
     outcome = taken(data, lambda table: table.select().points)
@@ -604,6 +605,16 @@ def test_a_long_run_takes_no_long_time(data, points):
     else:
         numbers = [[value for value in row if value < 1e300] for row in outcome.tolist()]
         assert numbers == points
+
+
+def test_lines_above_may_be_more_than_are_looked_at():
+    above = "".join(f"# note {number}; of, many\n" for number in range(600))
+    data = f"{above}lon,lat\n1.5,2\n3,4\n".encode()
+    table = read_table(data, skip=600)
+    assert table.select().points.tolist() == [[1.5, 2], [3, 4]]
+    assert table.columns == ("lon", "lat")
+    with pytest.raises(InputError, match="no row below line 603"):
+        read_table(data, skip=700)
 
 
 def test_row_numbers_count_every_blank_line():
@@ -727,7 +738,7 @@ def test_parquet_decodes_chosen_columns_alone():
                 ],
                 9,
             ),
-            "no whole Parquet file",
+            "memory that is free",
         ),
         (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
         (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
@@ -746,7 +757,7 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(entry(b"1"), 9, DELTA_BYTE_ARRAY)])], 9),
-            "x",
+            "no whole Parquet file",
         ),
         (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "no whole Parquet file"),
     ],
