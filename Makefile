@@ -66,7 +66,7 @@ coverage: $(VENV)/test.stamp browser
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks
 
-# ARGS="--checkouts FOLDER --publish" and others: README, "Benchmark".
+# ARGS="--checkouts FOLDER --publish" and others: the page "Measured" of the documentation.
 bench-utility: $(VENV)/test.stamp
 	$(BIN)/python -m tests.benchmarks.bench_utility $(ARGS)
 

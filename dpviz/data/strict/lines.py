@@ -94,9 +94,10 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
     if b"\0" not in line and not line.startswith(ZIP):
         with suppress(UnicodeDecodeError):
             return line.decode(), end + 1
-    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)."
+    way_out = "save the table as CSV in UTF-8, or give the file its right ending (.parquet, .npy)"
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        way_out = "it is UTF-16: save it as CSV in UTF-8."
+        way_out = "it is UTF-16: save it as CSV in UTF-8"
+    way_out += f" (dpviz convert {shown(name)} FILE.csv)."
     raise InputError(f"{shown(name)} has a first line that is no text in UTF-8: {way_out}")
 
 
@@ -109,8 +110,8 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
     if not found:
         raise InputError(
-            f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
-            "and give short names."
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark on it, "
+            f"and give short names without line breaks (dpviz convert {shown(name)} FILE.csv)."
         )
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]

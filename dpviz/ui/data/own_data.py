@@ -87,6 +87,8 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             _load(state, memory, file, how, named, failed)
         own = _use(state, memory, uploaded, many, named)
     except NothingLoadedError as error:
+        if named and memory.error and not guesses:  # what exploring reads, a release reads as CSV
+            guesses = partial(_offer_csv, memory_of(released=False), file)
         if guesses:
             raise NothingLoadedError(str(error), guesses) from None
         with place:
@@ -228,6 +230,10 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
     offer()
     if own is None:
         columns = columns_of(state.get("columns"))
+        if memory.error:
+            raise NothingLoadedError(
+                "The file can't be read here: the left side says why, and the way out."
+            )
         raise NothingLoadedError(
             "Choose the file of your data again on the left: a reload forgets it, but keeps its "
             f"columns {' and '.join(columns[:2])} and all other settings."

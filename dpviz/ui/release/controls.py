@@ -111,8 +111,8 @@ def _take_public(state: DataState) -> None:
 
 def public_records(state: UrlState, active: ActiveData) -> int:
     """Public number of records: as typed, of a sample set, or a guess; never that of own data."""
-    typed = state.get("nhat")
-    return int(typed or (active.sample.n if active.sample else GUESS))
+    found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
+    return min(int(found), MOST_RECORDS)  # as many as a rehearsal draws
 
 
 def _family(state: UrlState) -> Family:

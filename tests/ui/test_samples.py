@@ -1,0 +1,16 @@
+"""Each sample set is shown by each page that takes data: its facts have to fit every field."""
+
+import pytest
+
+from dpviz.data.samples import sample_names
+from tests.support.links import opened
+
+PAIRS = [(page, name) for page in ("wavecluster", "kmeans", "release") for name in sample_names()]
+
+
+@pytest.mark.parametrize(("page", "name"), PAIRS)
+def test_a_page_opens_with_each_sample_set(page, name, tmp_path, monkeypatch):
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path))
+    test = opened(page, {"data": name})
+    assert not test.exception
+    assert not test.error
