@@ -31,6 +31,7 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 
+_MONEY = re.compile(r"[€$£%\s]+$|^[€$£]\s*")
 _DATE = re.compile(r"\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?:\d\d")
 _PLACE = re.compile(
     r"(SRID=\d+;)?\s*(MULTI)?POINT\b|\(\s*[-+]?\d|[-+]?\d{1,3}(\.\d+)?\s*[°º]|0[01]0[12]0000",
@@ -53,7 +54,7 @@ def kind_of(cell: str) -> str:
     cell = cell.strip()
     if not cell or cell in MISSING or cell in MARKS:
         return ""
-    if may_be_number(re.sub(r"[€$£%\s]+$|^[€$£]\s*", "", cell), ";"):
+    if may_be_number(_MONEY.sub("", cell), ";"):
         return "number"
     if _PLACE.match(cell):
         return "place"

@@ -25,6 +25,7 @@ _LOOKED_AT, _MOSTLY = 500, 0.8
 #: Longer cells are no places, but those of GeoJSON or WKB may be.
 _LONG = 200
 
+_PLAIN = r"^\s*[-+]?\d{0,20}(\.\d{0,20})?\s*$"
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _WKT = re.compile(r"\s*(SRID=\d+\s*;)?\s*(MULTI)?POINT\s*(Z|M|ZM)?\s*(\(|EMPTY)", re.IGNORECASE)
 _HEX = re.compile(r"0[01]0[12]0000[0-9A-Fa-f]{34,}")
@@ -72,6 +73,10 @@ def with_places(
     notes: list[str] = []
     in_degrees: list[str] = []
     for column, name in zip(columns, names, strict=True):
+        if _holds_numbers(column):
+            found.append(column)
+            titles.append(name)
+            continue
         if (pair := _pair(column, name)) is not None:
             points, form = pair
             two, order = _axes(points, name, form)
@@ -91,6 +96,15 @@ def with_places(
         said = "Degrees, minutes and letters such as N or W are read as degrees in "
         notes.append(f"{said}{listed(in_degrees)}.")
     return found, titles, tuple(notes)
+
+
+def _holds_numbers(column: pa.ChunkedArray) -> bool:
+    """Tell at once whether too many of the first cells are plain numbers for a column of places."""
+    if not holds_text(column.type):
+        return False
+    few = column.slice(0, _LOOKED_AT)
+    plain = pc.sum(pc.match_substring_regex(few, _PLAIN)).as_py() or 0
+    return bool(plain > (1 - _MOSTLY) * (len(few) - few.null_count))
 
 
 def _first(column: pa.ChunkedArray) -> list[str]:
