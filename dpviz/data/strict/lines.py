@@ -110,8 +110,8 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
     if not found:
         raise InputError(
-            f"{shown(name)} has a line of names that can't be read: close every quotation mark on it, "
-            f"and give short names without line breaks (dpviz convert {shown(name)} FILE.csv)."
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark on "
+            f"it, and give short names without line breaks (dpviz convert {shown(name)} FILE.csv)."
         )
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]
