@@ -8,8 +8,10 @@ depends on the tables alone, not on the number of records.
 from __future__ import annotations
 
 import codecs
+import glob
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -354,6 +356,27 @@ def _of_files(
 ) -> Stored:
     """Parts of a file, a folder or a pattern."""
     paths, files, notes = paths_of(source)
+    try:
+        parts, names = _parts_of(paths, columns, unit, leave_out, options)
+    except InputError as error:
+        endings = Counter(Path(path).suffix for path in paths)
+        if len(endings) == 1 or not os.path.isdir(source):
+            raise
+        pattern = os.path.join(glob.escape(source), f"*{endings.most_common(1)[0][0]}")
+        way_out = f'for some of the files, give a pattern such as "{pattern}"'
+        raise InputError(f"{str(error).rstrip('.')}; {way_out}.") from None
+    title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
+    return Stored(name=title, columns=names, parts=parts, notes=notes, origins=files)
+
+
+def _parts_of(
+    paths: Sequence[str],
+    columns: Sequence[str | int] | None,
+    unit: str | None,
+    leave_out: bool,
+    options: Options | None,
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """Parts of files, and the names of the columns that are read from each."""
     texts: _Known = {}
     found = [_opened_parts(path, options, texts) for path in paths]
     known = found[0][0][0].names
@@ -386,8 +409,7 @@ def _of_files(
                 f"{choose}{way_out}."
             )
         parts += [replace(one, columns=names, leave_out=leave_out) for one in some]
-    title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
-    return Stored(name=title, columns=names, parts=tuple(parts), notes=notes, origins=files)
+    return tuple(parts), names
 
 
 def _opened_parts(

@@ -508,6 +508,18 @@ def test_a_pattern_that_is_advised_reads_a_folder_with_any_name(tmp_path):
     assert points_of(stored(advised))[:, 0].tolist() == [1, 2]
 
 
+def test_other_files_of_a_folder_are_left_out_by_a_pattern_that_is_advised(tmp_path):
+    parts = tmp_path / "year[2024]"
+    parts.mkdir()
+    for name in ("a.csv", "b.csv"):
+        (parts / name).write_text("x,y\n1,2\n")
+    (parts / "README.txt").write_text("All trips of a year.\n")
+    with pytest.raises(InputError, match="such as ") as caught:
+        stored(str(parts))
+    pattern = str(caught.value).split('"')[-2]
+    assert len(stored(pattern).parts) == 2
+
+
 def test_folders_inside_a_folder_are_named_and_a_pattern_reads_them(tmp_path):
     for place in ("1.parquet", "2024/2.parquet", "2024/deep/3.parquet", "_logs/4.parquet"):
         path = tmp_path / "trips" / place
