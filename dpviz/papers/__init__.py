@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dpviz.papers.row import FILES, STATES, Link, Paper, Row, State, read_paper
@@ -23,21 +24,24 @@ ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Return one sentence: how many rows come out, differ, or can't be checked."""
+    """Return one sentence: how many rows are in each state."""
     numbers = Counter(row.state for row in rows)
     parts = [f"{numbers['as printed']} of {len(rows)} come out as printed"]
-    if numbers["close"]:
-        parts.append(_counted(numbers["close"], "comes close", "come close"))
-    if numbers["differs"]:
-        parts.append(_counted(numbers["differs"], "differs", "differ"))
-    if numbers["not possible"]:
-        parts.append(f"{numbers['not possible']} can't be checked here")
+    for state, one, more in _SAID:
+        if numbers[state]:
+            parts.append(f"{numbers[state]} {one if numbers[state] == 1 else more}")
     return "; ".join(parts) + "."
 
 
-def _counted(number: int, one: str, more: str) -> str:
-    """Number with its verb."""
-    return f"{number} {one if number == 1 else more}"
+#: What is said of the rows of a state: of a single row, and of several.
+_SAID: tuple[tuple[State, str, str], ...] = (
+    ("close", "comes close", "come close"),
+    ("differs", "differs", "differ"),
+    ("can't tell", "is within what chance explains", "are within what chance explains"),
+    ("arithmetic", "is the paper's arithmetic", "are the paper's arithmetic"),
+    ("not at hand", "needs data that is not at hand", "need data that is not at hand"),
+    ("not possible", "can't be checked here", "can't be checked here"),
+)
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -53,6 +57,8 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "outcome": row.outcome,
             "value": found.value if (found := row.measured) else None,
             "standard_error": found.error if found else None,
+            "low": found.interval[0] if found and isfinite(found.interval[0]) else None,
+            "high": found.interval[1] if found and isfinite(found.interval[1]) else None,
             "draws": found.draws if found else None,
             "how": found.how if found else "",
             "difference": row.difference,

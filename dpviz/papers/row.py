@@ -5,32 +5,32 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
-import numpy as np
-
 from dpviz.families import FAMILIES
 
-#: The rows, one file a paper, and their measured numbers: ``python -m tests.benchmarks.papers``.
+#: The rows, one file a paper, and their numbers beside it: ``python -m tests.benchmarks.papers``.
 FILES = sorted(Path(__file__).parent.glob("[0-9]*.toml"))
-MEASURED = Path(__file__).with_name("measured.json")
+MEASURED = {file.name[:3]: file.with_suffix(".json") for file in FILES}
 
-State = Literal["as printed", "close", "differs", "not possible"]
+State = Literal[
+    "as printed", "close", "can't tell", "differs", "arithmetic", "not at hand", "not possible"
+]
 
 STATES: tuple[State, ...] = get_args(State)
 
 Kind = Literal["algorithm", "theorem", "definition", "setting", "figure", "table", "number"]
 
-#: Two results differ by chance by more than this many standard errors in 1 of 370 cases.
-ERRORS = 3.0
+#: Confidence of the interval of a measured number, and its ends in standard errors.
+CONFIDENCE, ERRORS = 0.99, 2.576
 
-#: A number of another size than printed is close if it differs by no more than this share.
-CLOSE = 0.1
+#: Share of a number by which floating-point results of the same formula may differ.
+_EXACT = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,42 +69,22 @@ class Measured:
     ----------
     value
         The number.
-    sd
-        Standard deviation of a single draw, 0 for an exact number; None for a bound that rises
-        with the number of runs.
+    interval
+        Ends of its confidence interval (``CONFIDENCE``): both are the value where it is exact;
+        infinity where only a bound is measured.
+    error
+        Standard error of the number, 0 where it has none.
     draws
         Draws behind the number.
     how
         Data, seeds and settings, for people.
-    values
-        The draws themselves, where the number is their mean.
-    interval
-        Ends of the confidence interval, where the draws alone don't give it.
     """
 
     value: float
-    sd: float | None = 0.0
+    interval: tuple[float, float]
+    error: float = 0.0
     draws: int = 1
     how: str = ""
-    values: tuple[float, ...] = ()
-    interval: tuple[float, float] | None = None
-
-    @classmethod
-    def mean(cls, values: Sequence[float], how: str) -> Measured:
-        """Mean of draws, with their standard deviation."""
-        array = np.asarray(values, dtype=float)
-        return cls(
-            value=float(array.mean()),
-            sd=float(array.std(ddof=1)) if array.size > 1 else 0.0,
-            draws=array.size,
-            how=how,
-            values=tuple(array.tolist()),
-        )
-
-    @property
-    def error(self) -> float:
-        """Standard error of the number."""
-        return (self.sd or 0.0) / math.sqrt(self.draws)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,13 +95,20 @@ class Claim:
     ----------
     low, high
         The paper's number lies between them; both are the number itself if it prints one.
+    within
+        How far the number may be from these ends by the paper's own rounding, or by what the row
+        calls equal.
     averaged
         Draws behind the paper's number if it is an average: then it has an error, too.
+    margin
+        How much further the number may be and still count as close; ``why`` gives the reason.
     """
 
     low: float = -math.inf
     high: float = math.inf
+    within: float = 0.0
     averaged: int = 0
+    margin: float = 0.0
 
     @property
     def prints_number(self) -> bool:
@@ -134,25 +121,38 @@ class Claim:
             return found.value - self.low
         return max(found.value - self.high, 0.0)
 
-    def tolerance(self, found: Measured) -> float:
-        """Distance that chance explains: three standard errors of both numbers together."""
-        theirs = 1 / self.averaged if self.averaged else 0.0
-        return ERRORS * (found.sd or 0.0) * math.sqrt(theirs + 1 / found.draws)
+    def ends(self, found: Measured) -> tuple[float, float]:
+        """Ends of what the paper allows, with its rounding and the error of its own average."""
+        single = found.error * math.sqrt(found.draws)
+        theirs = ERRORS * single / math.sqrt(self.averaged) if self.averaged else 0.0
+        more = self.within + theirs + _EXACT * max(abs(found.value), 1.0)
+        return self.low - more, self.high + more
 
     def judge(self, found: Measured) -> State:
-        """Compare a measured number with the paper.
+        """Compare the confidence interval of a number with what the paper allows.
 
-        A printed number comes out if chance explains the distance, and is close up to a tenth of
-        its size. A limit must be kept by the measured number itself; it is close if chance
-        explains the distance.
+        It comes out if the whole interval is allowed, is close if the whole interval is allowed or
+        within the margin, and differs if no number of the interval is allowed. Otherwise the draws
+        do not tell.
         """
-        distance = abs(self.distance(found))
-        by_chance = distance <= self.tolerance(found) + 1e-9
-        if distance == 0 or (self.prints_number and by_chance):
+        low, high = found.interval
+        least, most = self.ends(found)
+        if least <= low and high <= most:
             return "as printed"
-        if by_chance or (self.prints_number and distance <= CLOSE * abs(self.low)):
+        if self.margin and least - self.margin <= low and high <= most + self.margin:
             return "close"
-        return "differs"
+        if high < least or low > most:
+            return "differs"
+        return "can't tell"
+
+    def draws_to_tell(self, found: Measured) -> float:
+        """Number of draws whose interval would decide; infinity where none does."""
+        width = found.interval[1] - found.interval[0]
+        ends = [one for one in self.ends(found) if math.isfinite(one)]
+        nearest = min(abs(found.value - one) for one in ends)
+        if not nearest or not math.isfinite(width):
+            return math.inf
+        return found.draws * (width / 2 / nearest) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,17 +177,20 @@ class Row:
         Page that shows it; in the file ``page?name=value&name=value``.
     claim
         What the statement means for a number; in the file ``number``, or ``at_least`` or
-        ``at_most`` or both, and ``averaged``. A row without one differs or is not possible, and
-        ``declared`` says which.
+        ``at_most`` or both, and ``within``, ``averaged`` and ``margin``. A row without one has the
+        state that ``declared`` says, and is never as printed.
     measure, given
         Function that measures the number, ``chen.bound`` for that of
         ``tests/benchmarks/papers/chen.py``, and its arguments.
     shown_as
         Format of the measured number for people: ``value`` is the number.
+    proof
+        Page of the documentation with a proof of the claim, where a measurement may refute it and
+        not confirm it; without a refutation the row is then as printed.
     slow
         Whether it takes too long to be measured again in a test.
     why
-        One sentence: why it differs or can't be checked.
+        One sentence: why it is not as printed.
     """
 
     name: str
@@ -201,6 +204,7 @@ class Row:
     measure: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     shown_as: str = ""
+    proof: str = ""
     slow: bool = False
     declared: State | None = None
     why: str = ""
@@ -221,7 +225,10 @@ class Row:
         if self.claim is None:
             return self.declared or "not possible"
         found = self.measured
-        return "not possible" if found is None else self.claim.judge(found)
+        if found is None:
+            return "not possible"
+        state = self.claim.judge(found)
+        return "as printed" if self.proof and state == "can't tell" else state
 
     @property
     def outcome(self) -> str:
@@ -230,18 +237,24 @@ class Row:
         if self.claim is None or found is None:
             return ""
         text = self.shown_as.format(value=found.value + 0.0)
-        return f"{text} ± {found.error:.2g}" if found.sd and self.claim.prints_number else text
+        low, high = found.interval
+        is_exact = low == high or not math.isfinite(high - low)
+        return text if is_exact else f"{text} (99%: {low + 0.0:.3g} to {high + 0.0:.3g})"
 
     @property
     def difference(self) -> str:
-        """How far apart, for people; with the distance that chance explains."""
+        """How far apart, for people; where the draws do not tell, how many would."""
         found = self.measured
         if self.claim is None or found is None:
             return ""
-        distance, tolerance = self.claim.distance(found), self.claim.tolerance(found)
-        if not distance:
-            return "none"
-        return f"{distance:+.3g}" + (f" (chance: {tolerance:.2g})" if tolerance else "")
+        distance = self.claim.distance(found)
+        text = f"{distance:+.3g}" if distance else "none"
+        if self.state != "can't tell":
+            return text
+        many = self.claim.draws_to_tell(found)
+        if not math.isfinite(many):
+            return f"{text}; no number of draws would tell"
+        return f"{text}; about {float(f'{many:.2g}'):,.0f} draws would tell"
 
 
 # -- the files -----------------------------------------------------------------------------
@@ -281,26 +294,24 @@ def _claim(
     number: float | None = None,
     at_least: float = -math.inf,
     at_most: float = math.inf,
-    averaged: int = 0,
+    **more: Any,
 ) -> Claim:
     """Claim of a number, or of one limit or both."""
     if number is not None:
         at_least = at_most = number
-    return Claim(low=at_least, high=at_most, averaged=averaged)
+    return Claim(low=at_least, high=at_most, **more)
 
 
 def read_measured(entry: Mapping[str, Any]) -> Measured:
-    """Measured number of an entry in the file: of its draws, or of their mean and spread."""
-    if "values" in entry:
-        return Measured.mean(**entry)
-    interval = entry.get("interval")
-    return Measured(**{**entry, "interval": tuple(interval) if interval else None})
+    """Measured number of an entry in the file, where null is an infinite end."""
+    low, high = entry.get("interval", (entry["value"], entry["value"]))
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    return Measured(**{**entry, "interval": (low, high)})
 
 
 @cache
 def stored() -> dict[str, Measured]:
     """All stored measurements by the name of their row."""
-    if not MEASURED.exists():
-        return {}
-    entries = json.loads(MEASURED.read_text(encoding="utf-8"))
+    texts = [file.read_text(encoding="utf-8") for file in MEASURED.values() if file.exists()]
+    entries = {name: one for text in texts for name, one in json.loads(text).items()}
     return {name: read_measured(entry) for name, entry in entries.items()}

@@ -1,4 +1,4 @@
-"""The table of the papers: measures its numbers and writes ``dpviz/papers/measured.json``.
+"""The table of the papers: measures its numbers and stores them in ``dpviz/papers``.
 
     python -m tests.benchmarks.papers [NAME ...]
 
@@ -9,67 +9,69 @@ numbers stay. What is measured: see :mod:`dpviz.papers`.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from dpviz.papers import ROWS, Row
 from dpviz.papers.row import MEASURED, Measured
 from tests.benchmarks.papers import measure
-from tests.benchmarks.papers.lab import Lab
+from tests.benchmarks.papers.lab import Lab, store_of, stored_draws
 
 
 def main(names: Sequence[str]) -> None:
-    """Measure the rows of these names, or all, and write their numbers."""
-    known = [row for row in ROWS if row.claim]
-    found = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
-    lab = Lab()
-    for row in known:
-        if names and not row.name.startswith(tuple(names)):
+    """Measure the rows of these names, or all, and write their numbers and draws."""
+    for paper, file in MEASURED.items():
+        rows = [row for row in ROWS if row.claim and row.paper == paper]
+        wanted = [row for row in rows if not names or row.name.startswith(tuple(names))]
+        if not wanted:
             continue
-        start = time.perf_counter()
-        measured = measure(row, lab)
-        found[row.name] = entry(measured)
-        report(row, measured, time.perf_counter() - start)
-    lines = [
-        f"{json.dumps(row.name)}: {json.dumps(found[row.name])}"
-        for row in known
-        if row.name in found
-    ]
-    MEASURED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        lab = Lab(store=stored_draws(paper))
+        for row in wanted:
+            start = time.perf_counter()
+            measured = measure(row, lab)
+            found[row.name] = entry(measured)
+            report(row, measured, time.perf_counter() - start)
+        lines = [
+            f"{json.dumps(row.name)}: {json.dumps(found[row.name])}"
+            for row in rows
+            if row.name in found
+        ]
+        file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        kept = sorted(lab.used if wanted == rows else lab.lists)
+        store_of(paper).parent.mkdir(exist_ok=True)
+        np.savez_compressed(store_of(paper), **{name: lab.lists[name] for name in kept})
 
 
 def entry(measured: Measured) -> dict[str, object]:
-    """Entry of the file: numbers to nine digits; of a mean the draws, which say all the rest."""
-    if measured.values:
-        return {"values": [_rounded(one) for one in measured.values], "how": measured.how}
-    found: dict[str, object] = {
-        "value": _rounded(measured.value),
-        "sd": None if measured.sd is None else _rounded(measured.sd),
-        "draws": measured.draws,
-        "how": measured.how,
-    }
-    if measured.interval:
-        found["interval"] = [_rounded(one) for one in measured.interval]
-    return found
+    """Entry of the file: numbers to nine digits, an infinite end as null."""
+    found: dict[str, object] = {"value": _rounded(measured.value), "draws": measured.draws}
+    if measured.error:
+        found["error"] = _rounded(measured.error)
+    if measured.interval != (measured.value, measured.value):
+        found["interval"] = [_rounded(end) for end in measured.interval]
+    return found | {"how": measured.how}
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.9g}")
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.9g}") if math.isfinite(value) else None
 
 
 def report(row: Row, measured: Measured, seconds: float) -> None:
-    """Tell on standard error what was measured."""
-    claim = row.claim
-    if claim is None:
+    """Print on standard error what was measured."""
+    if row.claim is None:
         raise ValueError(f"{row.name} has no claim")
+    low, high = measured.interval
     print(
-        f"{row.name}: {claim.judge(measured)}, {row.shown_as.format(value=measured.value)}, "
-        f"distance {claim.distance(measured):.4g}, tolerance {claim.tolerance(measured):.2g}, "
-        f"{seconds:.1f} s ({measured.how})",
+        f"{row.name}: {row.claim.judge(measured)}, {row.shown_as.format(value=measured.value)}, "
+        f"{low:.4g} to {high:.4g}, {seconds:.1f} s ({measured.how})",
         file=sys.stderr,
+        flush=True,
     )
 
 

@@ -65,7 +65,7 @@ def same_clusters(first: NDArray[Any], second: NDArray[Any]) -> bool:
 
 def printed_algorithm(method: str, lab: Lab) -> Measured:
     """Runs in which the printed lines, from the same noisy counts on, give other clusters."""
-    wrong, draws = 0, lab.limited(20)
+    wrong, draws = 0, 20
     for data in TITLES:
         trial = lab.trial(data, method)
         for seed in range(draws):
@@ -81,7 +81,7 @@ def printed_algorithm(method: str, lab: Lab) -> Measured:
             if method == "privthrem":
                 found = run.stages.threshold.value
             wrong += not same_clusters(components(average >= found), run.stages.labels)
-    return Measured(value=wrong, draws=1, how=f"DS1, DS2, DS3 at ε 1, {draws} runs each")
+    return exact(wrong, f"DS1, DS2, DS3 at ε 1, {draws} runs each")
 
 
 def _laplace(seed: int, step: str, scale: float) -> float:
@@ -92,29 +92,30 @@ def _laplace(seed: int, step: str, scale: float) -> float:
 
 
 def drawn_ranks(lab: Lab) -> Measured:
-    """Total variation between drawn ranks k' and |Pt_i| exp(-eps |i - k| / 2)."""
-    draws = lab.limited(2000)
+    """Largest distance of the shares of eleven ranks k' from |Pt_i| exp(-eps |i - k| / 2)."""
     trial = lab.trial("ds2", "privthrem")
     values = np.sort(haar(trial.material.counts), axis=None)
     values = values[values > 0]
     ranks = np.arange(values.size, 0, -1)
-    share = (1 - trial.config.alpha) * trial.config.epsilon
-    chances = np.diff(values, prepend=0.0) * np.exp(
-        -share / 2 * np.abs(ranks - rank(trial.config.density, values.size))
-    )
+    middle = rank(trial.config.density, values.size)
+    spent = (1 - trial.config.alpha) * trial.config.epsilon
+    chances = np.diff(values, prepend=0.0) * np.exp(-spent / 2 * np.abs(ranks - middle))
     chances /= chances.sum()
-    drawn = np.array([trial.draw(seed).k for seed in range(draws)])
-    inside = np.abs(ranks - rank(trial.config.density, values.size)) <= 5
-    shares = np.array([(drawn == one).mean() for one in ranks])
-    # Each share scatters by at most this much.
-    scatter = np.sqrt(chances * (1 - chances) / draws)
-    off = np.abs(shares - chances)[inside] / np.maximum(scatter[inside], 1e-12)
-    return Measured(
-        value=float(off.max()),
-        sd=None,
-        draws=draws,
-        how=f"DS2, ε 1, {draws:,} draws, the eleven ranks around k",
-    )
+    drawn = lab.of_draws("rank", "ds2", "privthrem", 20_000, lambda run: float(run.k))
+    shares = []
+    for one, chance in zip(ranks, chances, strict=True):
+        if abs(one - middle) <= 5:
+            found = share(drawn == one, f"DS2, ε 1, largest distance at rank {one}")
+            low, high = (end - chance for end in found.interval)
+            shares.append(replace(found, value=found.value - chance, interval=(low, high)))
+    return largest(_size(one) for one in shares)
+
+
+def _size(found: Measured) -> Measured:
+    """A number without its sign."""
+    low, high = found.interval
+    ends = (0.0 if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+    return replace(found, value=abs(found.value), interval=ends)
 
 
 def drawn_places(lab: Lab) -> Measured:
@@ -123,12 +124,12 @@ def drawn_places(lab: Lab) -> Measured:
     values = np.sort(haar(trial.material.counts), axis=None)[::-1]
     # From above: the largest, ..., the smallest, 0.
     edges = np.append(values[values > 0], 0.0)
-    places = []
-    # A law needs many draws, in a quick check too.
-    for seed in range(MANY):
-        run = trial.draw(seed)
+
+    def place(run: Any) -> float:
         high, low = edges[run.k - 1], edges[run.k]
-        places.append((high - run.stages.threshold.value) / (high - low))
+        return float((high - run.stages.threshold.value) / (high - low))
+
+    places = lab.of_draws("place", "ds2", "privthrem", 20_000, place)
     return averaged(places, "DS2, PrivTHREM at ε 1")
 
 
@@ -146,7 +147,7 @@ def true_number(data: str, what: str, lab: Lab) -> Measured:
         "L": threshold.positive,
         "clusters": truth.stages.n_clusters,
     }[what]
-    return Measured(value=float(value), how=f"{TITLES[data]}, g and p of figure 4, no noise")
+    return exact(value, f"{TITLES[data]}, g and p of figure 4, no noise")
 
 
 def relative_error(lab: Lab, data: str, method: str, epsilon: float) -> Measured:
@@ -186,8 +187,7 @@ def below(score: str, data: str, epsilons: Sequence[float], draws: int, lab: Lab
     found = []
     for epsilon in epsilons:
         values = {
-            method: lab.scores(data, method, score, lab.limited(draws), epsilon=epsilon)
-            for method in TECHNIQUES
+            method: lab.scores(data, method, score, draws, epsilon=epsilon) for method in TECHNIQUES
         }
         worse = max((values[method] for method in OURS), key=np.mean)
         better = min((values[method] for method in THEIRS), key=np.mean)
@@ -229,9 +229,7 @@ def more_off(lab: Lab) -> Measured:
     found = []
     for data in TITLES:
         k = true_number(data, "k", lab).value
-        values = {
-            method: lab.scores(data, method, "k", lab.limited(MANY), epsilon=0.1) for method in OURS
-        }
+        values = {method: lab.scores(data, method, "k", MANY, epsilon=0.1) for method in OURS}
         off = {method: abs(one.mean() - k) / k for method, one in values.items()}
         spread = math.hypot(*(one.std(ddof=1) / k for one in values.values()))
         found.append(
@@ -264,10 +262,7 @@ def high_f(lab: Lab) -> Measured:
 def best_alpha(data: str, lab: Lab) -> Measured:
     """DSG_C of PrivTHR at alpha 0.9 minus the least one over alpha."""
     alphas = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-    values = {
-        alpha: lab.scores(data, "privthr", "dsg_c", lab.limited(100), alpha=alpha)
-        for alpha in alphas
-    }
+    values = {alpha: lab.scores(data, "privthr", "dsg_c", 100, alpha=alpha) for alpha in alphas}
     best = min(alphas, key=lambda alpha: values[alpha].mean())
     found = gap(values[best], values[0.9], f"{TITLES[data]}, ε 1, nine shares, least at α {best:g}")
     return Measured(value=found.value, sd=found.sd, draws=found.draws, how=found.how)
@@ -278,7 +273,7 @@ def resilience(lab: Lab) -> Measured:
     found = []
     for epsilon in (0.75, 1.0, 1.5, 2.0):
         low, high = (
-            lab.scores("ds2", method, "ocm", lab.limited(HELD_OUT), epsilon=epsilon)
+            lab.scores("ds2", method, "ocm", HELD_OUT, epsilon=epsilon)
             for method in ("privthrem", "privthr")
         )
         found.append(gap(low, high, f"DS2, smallest at ε {epsilon:g}"))
@@ -330,7 +325,7 @@ def ocm_over_two_ce(lab: Lab) -> Measured:
     for method in TECHNIQUES:
         for epsilon in FROM_HALF:
             ocm, two_ce = (
-                lab.scores("ds1", method, score, lab.limited(HELD_OUT), epsilon=epsilon)
+                lab.scores("ds1", method, score, HELD_OUT, epsilon=epsilon)
                 for score in ("ocm", "two_ce")
             )
             found.append(averaged(ocm - two_ce, f"DS1, {method}, ε {epsilon:g}"))
@@ -349,7 +344,7 @@ def more_pairs(lab: Lab) -> Measured:
             (true[i] == true[j]) != (private[i] == private[j]) for i in range(n) for j in range(i)
         ]
         wrong += sum(pairs) > k * (n - k) + math.comb(k, 2)
-    return Measured(value=wrong, how="100 random labelings of 30 samples")
+    return exact(wrong, "100 random labelings of 30 samples")
 
 
 def foretold(lab: Lab) -> Measured:
@@ -361,7 +356,7 @@ def foretold(lab: Lab) -> Measured:
         # A spread needs many draws, in a quick check too.
         thr, em = (lab.scores(data, method, "k", MANY).std() for method in OURS)
         right += (at / (values[0] - at) > 1) == (em > thr)
-    return Measured(value=float(right), sd=None, draws=MANY, how="DS1 to DS3, ε 1, spread of k'")
+    return exact(float(right), "DS1 to DS3, ε 1, spread of k'")
 
 
 def rank_sensitivity(lab: Lab) -> Measured:
@@ -412,7 +407,7 @@ def theta_of_half(lab: Lab) -> Measured:
     from scipy.stats import gamma
 
     chance = quad(lambda x: gamma.pdf(x, 4) * gamma.sf(x + 1, 4), 0, 60)[0]
-    return Measured(value=float(chance), how="exact: P(sum of four Lap(1) <= -1)")
+    return exact(chance, "exact: P(sum of four Lap(1) <= -1)")
 
 
 def correlated(lab: Lab) -> Measured:
@@ -511,7 +506,7 @@ def beyond_list(lab: Lab) -> Measured:
     for data, title in TITLES.items():
         high = bands("privthrem", data, lab)[1]
         size = true_number(data, "L", lab).value
-        found.append(Measured(value=high / size, how=f"ε 1, ω {OMEGA:g}, most on {title}"))
+        found.append(exact(high / size, f"ε 1, ω {OMEGA:g}, most on {title}"))
     return largest(found)
 
 
@@ -519,7 +514,7 @@ def gamma_over_beta(lab: Lab) -> Measured:
     """Factor of gamma over that of beta, DS1."""
     size = true_number("ds1", "L", lab).value + true_number("ds1", "Z", lab).value
     ratio = 8 * math.log(4 * size / OMEGA) / (2 * math.log(1 / OMEGA))
-    return Measured(value=ratio, how=f"DS1, ω {OMEGA:g}, exact")
+    return exact(ratio, f"DS1, ω {OMEGA:g}, exact")
 
 
 # -- measures of utility ---------------------------------------------------------------------
@@ -539,7 +534,7 @@ def worked_distance(lab: Lab) -> Measured:
 
     true, private = np.zeros((2, 10), dtype=np.int32)
     true[[1, 3, 5]], private[[1, 5, 7, 9]] = 1, 1
-    return Measured(value=dsg_c(true, private) * 3, how="clusters {1,3,5} and {1,5,7,9}")
+    return exact(dsg_c(true, private) * 3, "clusters {1,3,5} and {1,5,7,9}")
 
 
 def plain_dsg_c(lab: Lab) -> Measured:
@@ -562,7 +557,7 @@ def plain_dsg_c(lab: Lab) -> Measured:
             for order in permutations(range(len(many)))
         ]
         wrong += not math.isclose(dsg_c(true, private), min(costs) / (true > 0).sum())
-    return Measured(value=wrong, how="100 random pairs of grids, all matchings")
+    return exact(wrong, "100 random pairs of grids, all matchings")
 
 
 def plain_ocm(lab: Lab) -> Measured:
@@ -579,7 +574,7 @@ def plain_ocm(lab: Lab) -> Measured:
             for order in permutations(range(few.shape[1]), few.shape[0])
         )
         wrong += not math.isclose(ocm(table), 1 - best / table.sum(), abs_tol=1e-12)
-    return Measured(value=wrong, how="100 random pairs of labelings, all matchings")
+    return exact(wrong, "100 random pairs of labelings, all matchings")
 
 
 def plain_two_ce(lab: Lab) -> Measured:
@@ -592,7 +587,7 @@ def plain_two_ce(lab: Lab) -> Measured:
         pairs = [(i, j) for i in range(true.size) for j in range(i)]
         off = sum((true[i] == true[j]) != (private[i] == private[j]) for i, j in pairs)
         wrong += not math.isclose(two_ce(contingency(true, private)), off / len(pairs))
-    return Measured(value=wrong, how="100 random pairs of labelings, every pair")
+    return exact(wrong, "100 random pairs of labelings, every pair")
 
 
 # -- sensitivities and mechanisms -------------------------------------------------------------
@@ -623,7 +618,7 @@ def changed(what: str, lab: Lab) -> Measured:
                 for edge in edges
             )
         most = max(most, change)
-    return Measured(value=most, how="200 random 8 x 8 grids and one record more, Haar, level 1")
+    return exact(most, "200 random 8 x 8 grids and one record more, Haar, level 1")
 
 
 def noise_scale(lab: Lab) -> Measured:
@@ -644,13 +639,13 @@ def spent(lab: Lab) -> Measured:
         for data in TITLES
         for method in TECHNIQUES
     ]
-    return Measured(value=max(totals), how="all techniques on DS1 to DS3 at ε 1")
+    return exact(max(totals), "all techniques on DS1 to DS3 at ε 1")
 
 
 def above_threshold(lab: Lab) -> Measured:
     """Cells of DS2 with more than d, where k cells are to be significant."""
     true = lab.trial("ds2", "privqt").truth.stages
-    return Measured(value=float((true.average > true.threshold.value).sum()), how="DS2, no noise")
+    return exact((true.average > true.threshold.value).sum(), "DS2, no noise")
 
 
 def setting(method: str, name: str, lab: Lab) -> Measured:
@@ -660,7 +655,7 @@ def setting(method: str, name: str, lab: Lab) -> Measured:
     parameter = CARDS[method].parameter(name)
     if parameter is None:
         raise ValueError(f"{method} has no {name}")
-    return Measured(value=float(parameter.default), how="default of the method")
+    return exact(parameter.default, "default of the method")
 
 
 def stages_shown(lab: Lab) -> Measured:
@@ -668,14 +663,14 @@ def stages_shown(lab: Lab) -> Measured:
     from dpviz.figures.wavecluster import VIEWS
 
     wanted = {"counts", "average", "details", "significant", "clusters"}
-    return Measured(value=float(len(wanted - set(VIEWS))), how="views of the explorer")
+    return exact(len(wanted - set(VIEWS)), "views of the explorer")
 
 
 def folds(lab: Lab) -> Measured:
     """Share of the points of DS2 that a classifier is not learned from."""
     folds = lab.trial("ds2", "privqt").truth.folds
     shares = folds.test_counts.sum(axis=(1, 2)) / folds.source.n
-    return Measured(value=float(shares.max()), how="DS2, ten folds")
+    return exact(shares.max(), "DS2, ten folds")
 
 
 def joined_by_one(lab: Lab) -> Measured:
@@ -689,7 +684,7 @@ def joined_by_one(lab: Lab) -> Measured:
         Truth(source, Config(density=sample.density)).stages.n_clusters
         for source in pair_of(sample)
     )
-    return Measured(value=float(without - joined), how=f"sample set {sample.title}")
+    return exact(without - joined, f"sample set {sample.title}")
 
 
 def merged(lab: Lab) -> Measured:
@@ -716,7 +711,7 @@ def plain_wavecluster(lab: Lab) -> Measured:
         values = np.sort(average[average > 0])
         found = values[values.size - rank(truth.config.density, values.size)]
         wrong += not same_clusters(components(average >= found), truth.stages.labels)
-    return Measured(value=wrong, how="DS1, DS2, DS3, no noise")
+    return exact(wrong, "DS1, DS2, DS3, no noise")
 
 
 def mean_rank(method: str, epsilon: float, draws: int, lab: Lab) -> Measured:
@@ -733,13 +728,13 @@ def rise(lab: Lab) -> Measured:
 
 def bound(lab: Lab) -> Measured:
     """(1 - p)|Z| / 2 on DS2."""
-    return Measured(value=0.9 * true_number("ds2", "Z", lab).value / 2, how="DS2, exact")
+    return exact(0.9 * true_number("ds2", "Z", lab).value / 2, "DS2, exact")
 
 
 def off(printed: float, lab: Lab) -> Measured:
     """Relative error of a printed average, to three digits."""
     k = true_number("ds2", "k", lab).value
-    return Measured(value=round(abs(printed - k) / k, 3), how="from the printed average")
+    return exact(round(abs(printed - k) / k, 3), "from the printed average")
 
 
 def half_noise(lab: Lab) -> Measured:

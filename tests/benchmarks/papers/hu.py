@@ -44,7 +44,7 @@ def options(method: str) -> dict[str, Any]:
 def box_scale(lab: Lab) -> Measured:
     """Scale of the noise of algorithm 1 with r 1, d 2, t 5, epsilon 1."""
     run = lab.trial("unbalance", "dplloyd", geometry="box").draw(0)
-    return Measured(value=float(run.iterations[0].scales.max()), how="Unbalance, T 5, ε 1")
+    return exact(run.iterations[0].scales.max(), "Unbalance, T 5, ε 1")
 
 
 def other_centres(lab: Lab) -> Measured:
@@ -78,7 +78,7 @@ def drawn_squares(lab: Lab) -> Measured:
     shares = first_second / np.maximum(starts, 1)
     scatter = np.sqrt(np.maximum(chances * (1 - chances), 1e-12) / np.maximum(starts, 1))
     off = np.where(chances > 0, np.abs(shares - chances) / scatter, shares)
-    return Measured(value=float(off.max()), sd=None, draws=draws, how=f"4 points, {draws:,} draws")
+    return exact(float(off.max()), f"4 points, {draws:,} draws")
 
 
 def start_error(lab: Lab) -> Measured:
@@ -92,7 +92,7 @@ def start_error(lab: Lab) -> Measured:
         first = converged(points, None, plus_plus(points, None, 8, np.random.default_rng(seed)))
         better = utility_plus(points, None, 8, np.random.default_rng(seed))
         found.append(wcss(points, better) / wcss(points, first))
-    return Measured(value=max(found), sd=None, draws=len(found), how="Unbalance, K 8")
+    return exact(max(found), "Unbalance, K 8")
 
 
 def start_alone(lab: Lab) -> Measured:
@@ -125,20 +125,20 @@ def offset(lab: Lab) -> Measured:
     """Length of the offset of a moved centre, in root mean square distances."""
     from dpviz.kmeans import start
 
-    return Measured(value=start.OFFSET, how="start._OFFSET")
+    return exact(start.OFFSET, "start._OFFSET")
 
 
 def share_of(step: int, lab: Lab) -> Measured:
     """Share of epsilon that an iteration gets under the schedule of the text."""
     from dpviz.kmeans.schedule import budgets
 
-    return Measured(value=budgets("halving", 1.0, 6)[step - 1], how="schedule halving, T 6")
+    return exact(budgets("halving", 1.0, 6)[step - 1], "schedule halving, T 6")
 
 
 def first_noise(lab: Lab) -> Measured:
     """Scale of the first noise with N = 4 iterations, d 2, epsilon 1."""
     run = lab.trial("unbalance", "dpkmeanspp", **(_FIGURE | {"iterations": 4})).draw(0)
-    return Measured(value=float(run.iterations[0].scales.max()), how="Unbalance, T 4, ε 1")
+    return exact(run.iterations[0].scales.max(), "Unbalance, T 4, ε 1")
 
 
 def spent(lab: Lab) -> Measured:
@@ -150,7 +150,7 @@ def spent(lab: Lab) -> Measured:
         for one in METHODS
         for schedule in ("uniform", "halving")
     ]
-    return Measured(value=max(found), how="Unbalance, ε 1, three methods, two schedules")
+    return exact(max(found), "Unbalance, ε 1, three methods, two schedules")
 
 
 def sensitivity(lab: Lab) -> Measured:
@@ -164,7 +164,7 @@ def sensitivity(lab: Lab) -> Measured:
         one = cluster_sums(points, centers)
         two = cluster_sums(np.vstack([points, corner]), centers)
         most = max(most, float(np.abs(one - two).sum()))
-    return Measured(value=round(most, 9), how="200 random sets in 3 columns and a corner more")
+    return exact(round(most, 9), "200 random sets in 3 columns and a corner more")
 
 
 def laplace_size(lab: Lab) -> Measured:
@@ -201,7 +201,7 @@ def plain_f(lab: Lab) -> Measured:
                     best = max(best, 2 * precision * recall / (precision + recall))
             total += table[i].sum() / n * best
         wrong += not math.isclose(f_measure(table), total)
-    return Measured(value=wrong, how="100 random tables")
+    return exact(wrong, "100 random tables")
 
 
 def plain_nicv(lab: Lab) -> Measured:
@@ -215,7 +215,7 @@ def plain_nicv(lab: Lab) -> Measured:
         scaled = (centers - low) / span
         plain = ((points[:, None] - scaled[None]) ** 2).sum(axis=2).min(axis=1).mean()
         wrong += not math.isclose(trial.truth.nicv(centers), plain, rel_tol=1e-9)
-    return Measured(value=wrong, how=f"Unbalance, {draws} runs")
+    return exact(wrong, f"Unbalance, {draws} runs")
 
 
 def plain_distance(lab: Lab) -> Measured:
@@ -225,14 +225,14 @@ def plain_distance(lab: Lab) -> Measured:
     generator = np.random.default_rng(0)
     points, centers = generator.random((500, 4)), generator.random((6, 4))
     plain = np.sqrt(((points[:, None] - centers[None]) ** 2).sum(axis=2)).argmin(axis=1)
-    return Measured(value=float((plain != nearest(points, centers)).sum()), how="500 points")
+    return exact((plain != nearest(points, centers)).sum(), "500 points")
 
 
 def largest_precision(lab: Lab) -> Measured:
     """Numbers that precision takes over all pairs with the printed maximum over i and j."""
     table = np.array([[5, 1, 0], [2, 6, 1], [0, 1, 9]])
     printed = {float((table / table.sum(axis=0)).max()) for _ in table.ravel()}
-    return Measured(value=float(len(printed)), how="a table with 7 different shares")
+    return exact(len(printed), "a table with 7 different shares")
 
 
 # -- settings and figures -----------------------------------------------------------------------

@@ -1,24 +1,27 @@
 """Draws and scores for the table of the papers, on the reference data of :mod:`tests.conftest`.
 
-What several rows need is measured once.
+What is random is a list with a number of each seed. The lists are stored, a file a paper: a row is computed
+again from them in no time, and a seed gives the same number again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import beta, t
 
 from dpviz.data.dataset import Dataset
 from dpviz.experiments.paper_sets import PAPER_SETS
 from dpviz.families import CARDS, family_of
 from dpviz.metrics.matching import f_measure
-from dpviz.papers.row import Measured
+from dpviz.papers.row import CONFIDENCE, Measured
 from tests.conftest import reference_file
 
 T = TypeVar("T")
@@ -76,21 +79,43 @@ def load(name: str) -> Reference:
     return Reference(Dataset(name=name, points=points), classes)
 
 
+def store_of(paper: str) -> Path:
+    """File with the numbers of seeds of a paper, by the name of their list."""
+    return Path(__file__).with_name("draws") / f"{paper}.npz"
+
+
+def stored_draws(paper: str) -> dict[str, Floats]:
+    """All stored lists of a paper."""
+    if not store_of(paper).exists():
+        return {}
+    with np.load(store_of(paper)) as file:
+        return {name: file[name] for name in file.files}
+
+
 class Lab:
     """Draws and scores on reference data, each computed once.
 
     Parameters
     ----------
-    most
-        Upper limit on the draws of each point, for a quick check; None for none.
+    share
+        Share of the draws that are used: less than all show whether few draws make a verdict kind.
     load
         Returns the reference set of a name in ``SETS``.
+    store
+        Numbers of the first seeds by the name of their list; others are computed.
     """
 
-    def __init__(self, most: int | None = None, load: Callable[[str], Reference] = load) -> None:
+    def __init__(
+        self,
+        share: float = 1.0,
+        load: Callable[[str], Reference] = load,
+        store: Mapping[str, Floats] | None = None,
+    ) -> None:
         self._load = load
-        self.most = most
+        self._share = share
         self._kept: dict[Hashable, Any] = {}
+        self.lists: dict[str, Floats] = dict(store or {})
+        self.used: set[str] = set()
 
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
         """Return what does not change, built once."""
@@ -100,8 +125,25 @@ class Lab:
         return found
 
     def limited(self, draws: int) -> int:
-        """Number of draws, limited for a quick check."""
-        return draws if self.most is None else min(draws, self.most)
+        """Number of draws of which the share is used."""
+        return max(int(draws * self._share), 2)
+
+    def each(self, name: str, draws: int, number: Callable[[int], float]) -> Floats:
+        """Numbers of the first seeds, shape (draws,): stored ones, and others from a function."""
+        return self._several((name,), draws, lambda seed: (number(seed),))[0]
+
+    def _several(
+        self, names: Sequence[str], draws: int, numbers: Callable[[int], Sequence[float]]
+    ) -> list[Floats]:
+        """Lists of several numbers that one draw gives."""
+        many = self.limited(draws)
+        self.used |= {*names}
+        known = min(self.lists.get(name, np.empty(0)).size for name in names)
+        if known < many:
+            more = np.array([numbers(seed) for seed in range(known, many)], dtype=float)
+            for name, column in zip(names, more.T, strict=True):
+                self.lists[name] = np.append(self.lists.get(name, np.empty(0))[:known], column)
+        return [self.lists[name][:many] for name in names]
 
     def data(self, name: str) -> Reference:
         """Reference set of a name."""
@@ -126,18 +168,32 @@ class Lab:
         names = next(
             (group for group in _TOGETHER if score in group and set(group) <= set(known)), (score,)
         )
-        key = ("scores", data, names, trial.config)
-        found: dict[str, list[float]] = self.kept(key, lambda: {name: [] for name in names})
-        for seed in range(len(found[score]), draws):
+
+        def numbers(seed: int) -> list[float]:
             drawn = trial.scores(trial.draw(seed), seed, names)
-            for name in names:
-                found[name].append(drawn[name])
-        return np.array(found[score][:draws])
+            return [drawn[name] for name in names]
+
+        lists = [_list_name(name, data, method, options) for name in names]
+        return self._several(lists, draws, numbers)[names.index(score)]
 
     def mean(self, data: str, method: str, score: str, draws: int, **options: Any) -> Measured:
         """Mean of a score over the first seeds."""
-        values = self.scores(data, method, score, self.limited(draws), **options)
+        values = self.scores(data, method, score, draws, **options)
         return averaged(values, ", ".join([titled(data), CARDS[method].title, *_said(options)]))
+
+    def of_draws(
+        self,
+        what: str,
+        data: str,
+        method: str,
+        draws: int,
+        number: Callable[[Any], float],
+        **options: Any,
+    ) -> Floats:
+        """A number of each of the first runs, shape (draws,); ``what`` names the number."""
+        name = _list_name(what, data, method, options)
+        trial = self.trial(data, method, **options)
+        return self.each(name, draws, lambda seed: number(trial.draw(seed)))
 
     def class_f(self, data: str, method: str, draws: int, **options: Any) -> Floats:
         """F-measure of each of the first seeds against the known classes, shape (draws,)."""
@@ -145,42 +201,109 @@ class Lab:
         classes = self.data(data).classes
         if classes is None:
             raise ValueError(f"{data} has no classes")
-        key = ("classes", data, trial.config)
-        found: list[float] = self.kept(key, list)
         table = trial.tables(classes)
-        found.extend(float(f_measure(table(trial.draw(seed)))) for seed in range(len(found), draws))
-        return np.array(found[:draws])
+        return self.of_draws(
+            "class_f", data, method, draws, lambda run: float(f_measure(table(run))), **options
+        )
+
+
+def _list_name(what: str, data: str, method: str, options: Mapping[str, Any]) -> str:
+    """Name of a list: the number, the data, the method and its settings."""
+    settings = {"epsilon": 1.0} | dict(options)
+    return " ".join([what, data, method, *(f"{key}={settings[key]}" for key in sorted(settings))])
+
+
+# -- intervals ----------------------------------------------------------------------------------
+
+
+def exact(value: float, how: str, draws: int = 1) -> Measured:
+    """A number without chance in it, or a count of cases in which something is wrong."""
+    return Measured(value=float(value), interval=(float(value),) * 2, draws=draws, how=how)
+
+
+def bounded(value: float, how: str, draws: int) -> Measured:
+    """A number that is at least as large as a measured bound."""
+    return Measured(value=value, interval=(value, math.inf), draws=draws, how=how)
+
+
+def estimated(value: float, error: float, draws: int, how: str) -> Measured:
+    """A nearly normal number with a standard error from some draws."""
+    found = Measured(value=value, interval=(value, value), error=error, draws=draws, how=how)
+    return replace(found, interval=_ends(found))
 
 
 def averaged(values: Sequence[float] | Floats, how: str) -> Measured:
     """Mean of draws, with their number beside what they are of."""
-    return Measured.mean(values, f"{how}, {len(values)} draws")
+    array = np.asarray(values, dtype=float)
+    error = float(array.std(ddof=1)) / math.sqrt(array.size)
+    return estimated(float(array.mean()), error, array.size, f"{how}, {array.size} draws")
+
+
+def share(values: Sequence[bool] | Floats, how: str) -> Measured:
+    """Share of draws in which something holds, with the interval of Clopper and Pearson."""
+    array = np.asarray(values, dtype=float)
+    many, draws = int(array.sum()), array.size
+    return Measured(
+        value=many / draws,
+        interval=_clopper_pearson(many, draws, 1 - CONFIDENCE),
+        error=math.sqrt(many * (draws - many) / draws) / draws,
+        draws=draws,
+        how=f"{how}, {draws} draws",
+    )
+
+
+def _clopper_pearson(many: int, draws: int, alarm: float) -> tuple[float, float]:
+    low = beta.ppf(alarm / 2, many, draws - many + 1) if many else 0.0
+    high = beta.ppf(1 - alarm / 2, many + 1, draws - many) if many < draws else 1.0
+    return float(low), float(high)
+
+
+def _ends(found: Measured, cases: int = 1) -> tuple[float, float]:
+    """Ends of an interval that holds for all of some cases at once."""
+    if not found.error:
+        return found.interval
+    more = float(t.ppf(1 - (1 - CONFIDENCE) / 2 / cases, max(found.draws - 1, 1)))
+    return found.value - more * found.error, found.value + more * found.error
 
 
 def least(found: Iterable[Measured]) -> Measured:
-    """The smallest of several numbers."""
-    return min(found, key=lambda one: one.value)
+    """The smallest of several numbers, where each may be it.
+
+    No number is below the lowest lower end. That one is below an upper end needs all intervals at
+    once.
+    """
+    cases = list(found)
+    first = min(cases, key=lambda one: one.value)
+    low = min(one.interval[0] for one in cases)
+    high = min(_ends(one, len(cases))[1] for one in cases)
+    return replace(first, interval=(low, max(high, low)))
 
 
 def largest(found: Iterable[Measured]) -> Measured:
-    """The largest of several numbers."""
-    return max(found, key=lambda one: one.value)
+    """The largest of several numbers, where each may be it; see :func:`least`."""
+    turned = least(_turned(one) for one in found)
+    return _turned(turned)
+
+
+def _turned(found: Measured) -> Measured:
+    """The number with the other sign."""
+    low, high = found.interval
+    return replace(found, value=-found.value, interval=(-high, -low))
 
 
 def gap(low: Floats, high: Floats, how: str) -> Measured:
     """Mean of ``high`` minus mean of ``low``, drawn with different noise."""
-    sd = math.hypot(low.std(ddof=1), high.std(ddof=1)) if min(low.size, high.size) > 1 else 0.0
-    return Measured(
-        value=float(high.mean() - low.mean()), sd=sd, draws=low.size, how=f"{how}, {low.size} draws"
-    )
+    error = math.hypot(*(one.std(ddof=1) / math.sqrt(one.size) for one in (low, high)))
+    draws = min(low.size, high.size)
+    return estimated(float(high.mean() - low.mean()), error, draws, f"{how}, {draws} draws")
 
 
 def ratio(above: Floats, under: Floats, how: str) -> Measured:
-    """Mean of one score over that of another, drawn with different noise."""
-    value, sd = float(above.mean() / under.mean()), 0.0
-    if min(above.size, under.size) > 1:
-        sd = value * math.hypot(*(one.std(ddof=1) / one.mean() for one in (above, under)))
-    return Measured(value=value, sd=sd, draws=above.size, how=f"{how}, {above.size} draws")
+    """Mean of one score over that of another, drawn with different noise; error to first order."""
+    value = float(above.mean() / under.mean())
+    parts = (one.std(ddof=1) / math.sqrt(one.size) / one.mean() for one in (above, under))
+    draws = min(above.size, under.size)
+    return estimated(value, abs(value) * math.hypot(*parts), draws, f"{how}, {draws} draws")
 
 
 def space_of_trial(trial: Any) -> Any:
@@ -212,18 +335,12 @@ def loss(method: str, variant: str, scenario: str, runs: int, lab: Lab) -> Measu
     """Lower bound on the privacy loss at claim 1."""
     from dpviz.audit import audit
 
-    # A bound needs many runs, in a quick check too.
-    runs = runs if lab.most is None else min(runs, 1000)
+    runs = lab.limited(runs)
     found = audit(method, variant, runs=runs, scenario=scenario)
-    # An audit that finds nothing proves nothing.
-    proof = "" if found.violated else "; the proof is on the card"
-    return Measured(
-        value=found.epsilon_lower,
-        sd=None,
-        draws=runs,
-        how=f"audit of {CARDS[method].title} ({variant}), {scenario}, {runs:,} runs on each of "
-        f"two data sets, 99% confidence{proof}",
+    how = (
+        f"audit of {CARDS[method].title} ({variant}), {scenario}, {runs:,} runs on each of two sets"
     )
+    return bounded(found.epsilon_lower, how, runs)
 
 
 def fact(data: str, what: str, lab: Lab) -> Measured:
@@ -231,7 +348,7 @@ def fact(data: str, what: str, lab: Lab) -> Measured:
     reference = lab.data(data)
     classes = 0 if reference.classes is None else len(np.unique(reference.classes))
     value = {"n": reference.dataset.n, "d": reference.dataset.ndim, "K": classes}[what]
-    return Measured(value=float(value), how=titled(data))
+    return exact(value, titled(data))
 
 
 def preset_fact(preset: str, what: str, lab: Lab) -> Measured:
@@ -240,4 +357,4 @@ def preset_fact(preset: str, what: str, lab: Lab) -> Measured:
 
     one = PRESETS[preset]
     value = {"draws": one.repeats, "low": min(one.epsilons), "high": max(one.epsilons)}[what]
-    return Measured(value=float(value), how=f"preset {preset}")
+    return exact(value, f"preset {preset}")

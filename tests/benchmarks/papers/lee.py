@@ -22,20 +22,20 @@ DRAWS = 40
 def scales(lab: Lab) -> Measured:
     """Scale of the noise of the first iteration, T 5, epsilon 1."""
     run = lab.trial("s1", "dplloyd").draw(0)
-    return Measured(value=float(run.iterations[0].scales.max()), how="S1, T 5, ε 1")
+    return exact(run.iterations[0].scales.max(), "S1, T 5, ε 1")
 
 
 def shares(lab: Lab) -> Measured:
     """Largest distance of an iteration's budget from epsilon / T."""
     run = lab.trial("s1", "dplloyd").draw(0)
     off = [abs(one.epsilon - 1 / len(run.iterations)) for one in run.iterations]
-    return Measured(value=max(off), how="S1, T 5, ε 1")
+    return exact(max(off), "S1, T 5, ε 1")
 
 
 def default(method: str, name: str, lab: Lab) -> Measured:
     """Default of a parameter."""
     config = lab.trial("s1", method).config
-    return Measured(value=float(getattr(config, name)), how="default as published")
+    return exact(getattr(config, name), "default as published")
 
 
 def kept_centres(lab: Lab) -> Measured:
@@ -56,7 +56,7 @@ def norms(lab: Lab) -> Measured:
     """Largest L1 norm of a scaled record, as published."""
     trial = lab.trial("s1", "dplloyd")
     scaled = trial.material.scaled(space_of_trial(trial))
-    return Measured(value=float(np.abs(scaled).sum(axis=1).max()), how="S1, all records")
+    return exact(np.abs(scaled).sum(axis=1).max(), "S1, all records")
 
 
 def distances(lab: Lab) -> Measured:
@@ -117,7 +117,7 @@ def plain_likelihood(lab: Lab) -> Measured:
         chain = run_chain(statistics, np.ones(3), size, draws(np.random.default_rng(seed), 200, 2))
         plain = _log_likelihood(chain.points, statistics, size)
         wrong += not math.isclose(chain.best, plain, rel_tol=1e-9, abs_tol=1e-9)
-    return Measured(value=wrong, how=f"{cases} random statistics, chains of 200 steps")
+    return exact(wrong, f"{cases} random statistics, chains of 200 steps")
 
 
 def plain_chain(lab: Lab) -> Measured:
@@ -147,7 +147,7 @@ def plain_chain(lab: Lab) -> Measured:
         chain = run_chain(statistics, np.ones(3), size, random)
         same = math.isclose(chain.log_likelihood[-1], current, rel_tol=1e-9, abs_tol=1e-9)
         wrong += not (same and math.isclose(chain.accepted, taken / steps))
-    return Measured(value=wrong, how=f"{cases} random statistics, {steps} steps each")
+    return exact(wrong, f"{cases} random statistics, {steps} steps each")
 
 
 def consistency(lab: Lab) -> Measured:
@@ -168,7 +168,7 @@ def consistency(lab: Lab) -> Measured:
             and new_counts.min() >= 0
             and math.isclose(change, _least_change(counts, linprog), rel_tol=1e-6, abs_tol=1e-6)
         )
-    return Measured(value=wrong, how=f"{cases} random statistics, linear programme beside it")
+    return exact(wrong, f"{cases} random statistics, linear programme beside it")
 
 
 def _least_change(counts: NDArray[Any], linprog: Any) -> float:
@@ -201,7 +201,7 @@ def first_state(lab: Lab) -> Measured:
         at_centre = (points == statistics.updated[-1][clusters]).all()
         numbers = np.bincount(clusters, minlength=2)
         wrong += not (at_centre and np.abs(numbers - statistics.counts[-1]).max() <= 1)
-    return Measured(value=wrong, how="20 random statistics")
+    return exact(wrong, "20 random statistics")
 
 
 def accepted(lab: Lab) -> Measured:
@@ -217,13 +217,13 @@ def constant(name: str, lab: Lab) -> Measured:
     from dpviz.kmeans.methods import mcmc
 
     value = chain.DELTA if name == "DELTA" else getattr(mcmc, name)
-    return Measured(value=float(value), how=f"mcmc.{name}")
+    return exact(value, f"mcmc.{name}")
 
 
 def simulated(lab: Lab) -> Measured:
     """Records of the simulated data set on S1."""
     chain = lab.trial("s1", "mcmc").draw(0).chain
-    return Measured(value=float(len(chain.points)), sd=None, how="S1, ε 1, first seed")
+    return exact(float(len(chain.points)), "S1, ε 1, first seed")
 
 
 def printed_rate(lab: Lab) -> Measured:
@@ -277,10 +277,10 @@ def plain_wcss(lab: Lab) -> Measured:
         points, centers = generator.normal(size=(60, 3)), generator.normal(size=(4, 3))
         plain = ((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum()
         wrong += not math.isclose(wcss(points, centers), plain)
-    return Measured(value=wrong, how="50 random sets")
+    return exact(wrong, "50 random sets")
 
 
 def spends_epsilon(method: str, lab: Lab) -> Measured:
     """Distance of a method's ledger from epsilon."""
     run = lab.trial("s1", method).draw(0)
-    return Measured(value=abs(run.ledger.epsilon - 1), how="S1, ε 1")
+    return exact(abs(run.ledger.epsilon - 1), "S1, ε 1")

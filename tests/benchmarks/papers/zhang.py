@@ -31,7 +31,7 @@ DRAWS = 100
 def sensitivity(lab: Lab) -> Measured:
     """Sensitivity of counts and sums that the noise is for, in 4 columns."""
     trial = lab.trial("blood", BASE)
-    return Measured(value=space_of_trial(trial).sensitivity, how="Blood, 4 columns")
+    return exact(space_of_trial(trial).sensitivity, "Blood, 4 columns")
 
 
 def noise_ratio(lab: Lab) -> Measured:
@@ -40,7 +40,7 @@ def noise_ratio(lab: Lab) -> Measured:
 
     found = ILLUSTRATIONS["004-1"].table()
     high, low = (found.loc[part, "mean"] for part in (found["epsilon"] > 1, found["epsilon"] < 1))
-    return Measured(value=float(high.max() / low.min()), how="figure 004-1, 10 draws each")
+    return exact(high.max() / low.min(), "figure 004-1, 10 draws each")
 
 
 def plain_contour(lab: Lab) -> Measured:
@@ -62,7 +62,7 @@ def plain_contour(lab: Lab) -> Measured:
             a, b = ordered[owner == k, 0].mean(), ordered[owner == k, 1]
             plain[k] = ((b - a) / np.maximum(a, b)).mean()
         wrong += not np.allclose(printed_contours(points, centers), plain)
-    return Measured(value=wrong, how="50 random sets")
+    return exact(wrong, "50 random sets")
 
 
 class _Counted:
@@ -89,7 +89,7 @@ def reads(lab: Lab) -> Measured:
         points: Any = _Counted(np.random.default_rng(0).random((n, 3)))
         printed_contours(points, np.random.default_rng(1).random((4, 3)))
         often.append(points.read / n)
-    return Measured(value=often[1] / often[0], how=f"{often[0]:g} passes over the records each")
+    return exact(often[1] / often[0], f"{often[0]:g} passes over the records each")
 
 
 def contour_range(lab: Lab) -> Measured:
@@ -101,7 +101,7 @@ def contour_range(lab: Lab) -> Measured:
         generator = np.random.default_rng(seed)
         found = printed_contours(generator.random((40, 3)), generator.random((4, 3)))
         most = max(most, float(np.abs(found).max()))
-    return Measured(value=most, how="50 random sets")
+    return exact(most, "50 random sets")
 
 
 def plain_f(lab: Lab) -> Measured:
@@ -123,7 +123,7 @@ def plain_f(lab: Lab) -> Measured:
                 total += sizes[i] / sizes.sum() * 2 * precision * recall / (precision + recall)
             plain.append(total)
         wrong += not np.isclose(plain, matched_f_measure(table)).any()
-    return Measured(value=wrong, how="60 random tables, all matchings")
+    return exact(wrong, "60 random tables, all matchings")
 
 
 # -- the steps ----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def scaled_range(lab: Lab) -> Measured:
     """Largest distance of a scaled record from [0, 1]^d."""
     trial = lab.trial("blood", CONTOUR)
     scaled = trial.material.scaled(space_of_trial(trial))
-    return Measured(value=float(np.maximum(-scaled, scaled - 1).max().clip(0)), how="Blood")
+    return exact(np.maximum(-scaled, scaled - 1).max().clip(0), "Blood")
 
 
 def plain_start(lab: Lab) -> Measured:
@@ -151,7 +151,7 @@ def plain_start(lab: Lab) -> Measured:
     if run.start is None:
         raise ValueError("the run has no start")
     wrong = ~np.isclose(np.sort(run.start, axis=0), np.sort(halves, axis=0))
-    return Measured(value=float(wrong.sum()), how="Gamma, K 2, 10 columns, noise silenced")
+    return exact(wrong.sum(), "Gamma, K 2, 10 columns, noise silenced")
 
 
 def chunked(lab: Lab) -> Measured:
@@ -163,7 +163,7 @@ def chunked(lab: Lab) -> Measured:
     whole = cluster_sums(points, centers)
     parts = [cluster_sums(part, centers) for part in np.array_split(points, 7)]
     off = np.abs(sum(parts) - whole).max()
-    return Measured(value=float(off), how="5,000 random records in 7 chunks")
+    return exact(off, "5,000 random records in 7 chunks")
 
 
 def spent(lab: Lab) -> Measured:
@@ -174,24 +174,24 @@ def spent(lab: Lab) -> Measured:
         for trial in trials
         for seed in range(10)
     )
-    return Measured(value=most, how="Blood, ε 0.1, both methods, 10 draws each")
+    return exact(most, "Blood, ε 0.1, both methods, 10 draws each")
 
 
 def first_share(lab: Lab) -> Measured:
     """Share of epsilon that the first iteration gets."""
     run = lab.trial("blood", CONTOUR, 1.0).draw(0)
-    return Measured(value=run.iterations[0].epsilon, how="Blood, ε 1")
+    return exact(run.iterations[0].epsilon, "Blood, ε 1")
 
 
 def halves(lab: Lab) -> Measured:
     """Budget of the second iteration over that of the first."""
     first, second = (one.epsilon for one in lab.trial("blood", CONTOUR, 0.1).draw(0).iterations[:2])
-    return Measured(value=second / first, how="Blood, ε 0.1")
+    return exact(second / first, "Blood, ε 0.1")
 
 
 def cluster_share(lab: Lab) -> Measured:
     """Largest budget of a cluster over that of its iteration."""
-    return Measured(value=max(float(shares.max()) for _, shares in _dealt()), how="50 random sets")
+    return exact(max(float(shares.max()) for _, shares in _dealt()), "50 random sets")
 
 
 def order_of_budgets(lab: Lab) -> Measured:
@@ -200,7 +200,7 @@ def order_of_budgets(lab: Lab) -> Measured:
         bool((np.diff(shares[np.argsort(contours)]) < -1e-12).any())
         for contours, shares in _dealt()
     )
-    return Measured(value=wrong, how="50 random sets")
+    return exact(wrong, "50 random sets")
 
 
 def _dealt() -> list[tuple[Floats, Floats]]:
@@ -242,19 +242,19 @@ def after_rest(lab: Lab) -> Measured:
         path = [space.stretch(one) for one in trial.draw(seed).path]
         rests = [resting(before, after, span=space.span) for before, after in pairwise(path)]
         late, all_ = late + sum(rests[:-1]), all_ + len(rests)
-    return Measured(value=late, how=f"Blood, ε 0.1, {all_} iterations of 10 draws")
+    return exact(late, f"Blood, ε 0.1, {all_} iterations of 10 draws")
 
 
 def threshold(lab: Lab) -> Measured:
     """Movement of the centres below which the iteration ends."""
     from dpviz.kmeans.methods.dpkmeans_mapreduce import THRESHOLD
 
-    return Measured(value=THRESHOLD, how="dpkmeans_mapreduce.THRESHOLD")
+    return exact(THRESHOLD, "dpkmeans_mapreduce.THRESHOLD")
 
 
 def most_iterations(lab: Lab) -> Measured:
     """Default limit of the number of iterations as published."""
-    return Measured(value=lab.trial("blood", CONTOUR).config.iterations, how="default as published")
+    return exact(lab.trial("blood", CONTOUR).config.iterations, "default as published")
 
 
 # -- figures ------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def _worker_times() -> Any:
 def _times(one: str, value: float) -> Measured:
     """A number of the stored times on workers."""
     machine = _worker_times().machine
-    return Measured(value=value, sd=None, how=f"{one}; stored times, {machine['cores']} cores")
+    return exact(value, f"{one}; stored times, {machine['cores']} cores")
 
 
 def grows(lab: Lab) -> Measured:
@@ -327,7 +327,7 @@ def plain_speedup(lab: Lab) -> Measured:
                 for workers in (1, m)
             )
             wrong += not np.isclose(model.speedup(points, m), one / many)
-    return Measured(value=wrong, how="the model, 10⁵ to 10¹¹ records, 1 to 64 workers")
+    return exact(wrong, "the model, 10⁵ to 10¹¹ records, 1 to 64 workers")
 
 
 def largest_speedup(lab: Lab) -> Measured:
@@ -354,7 +354,7 @@ def speedup_gain(lab: Lab) -> Measured:
 
 def agreement(data: str, method: str, epsilon: float, lab: Lab) -> Floats:
     """F-measure against the method without noise, of each draw."""
-    return lab.scores(data, method, "zhang_f", lab.limited(DRAWS), epsilon=epsilon)
+    return lab.scores(data, method, "zhang_f", DRAWS, epsilon=epsilon)
 
 
 def base_rises(lab: Lab) -> Measured:
