@@ -498,8 +498,8 @@ def test_sensitivities_are_what_a_person_changes_most(
         only = [bound.why for bound in BOUNDS if bound.covers(case, relation, request.step)]
         reached = math.isclose(change, sensitivity, rel_tol=1e-9)
         assert reached != bool(only), (
-            f"{request.step}: a change of {change} at most, sensitivity {sensitivity}, {only}: BOUNDS "
-            "says why a sensitivity is not reached"
+            f"{request.step}: a change of {change} at most, sensitivity {sensitivity}, {only}: "
+            "BOUNDS says why a sensitivity is not reached"
         )
         if request.monotone:  # all scores fall, or half the noise would not do
             assert (handed[1:] <= handed[0]).all()
