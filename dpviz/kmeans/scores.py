@@ -1,4 +1,4 @@
-"""Scores of a k-means draw beside the true run: one object each."""
+"""Scores that compare a private k-means run with the true run; each score is one object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ALL = (
         "all methods try to make small.",
         source="Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Relative to the least WCSS, that of k-means in the units of the data.
+    # Relative to the least WCSS, which is from k-means in the units of the data.
     ratio_to_true(
         "wcss_ratio",
         "WCSS / least",
@@ -58,7 +58,7 @@ _ALL = (
         "the nearest centre, on data scaled to the unit cube.",
         source="NICV of Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Box and cube keep all records in place, so there it is the NICV ratio.
+    # Box and cube move no records, so there this score equals the NICV ratio.
     ratio_to_true(
         "space_ratio",
         "WCSS / true in the method's space",
@@ -112,11 +112,11 @@ _ALL = (
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
-#: Scores that cost no more than a draw itself.
+#: Scores that take no longer than a run itself.
 QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")
 
-#: Scores in the order in which they are offered, those that tell most first.
+#: Scores in the order of the menu, the most informative first.
 TELLING = (*QUICK, "class_f", "ari", "ami")
 
-#: Scores that the centres of the private run tell.
+#: Scores that depend only on the centres of the private run.
 OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f", *OF_CLASSES))
