@@ -40,8 +40,8 @@ class KMeansComparison(Comparison):
             said.append(self.truth.fewer)
         if self.truth.start is not None:
             said.append(
-                "A private run was better than the best k-means of the search: true is where "
-                "k-means goes from its centres."
+                "A private run was better than the best k-means of the search, so the true run "
+                "is k-means from the centres of that private run."
             )
         return said
 

@@ -24,7 +24,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
     parts = []
-    # Clusters without a centre come first, because "have several" has no noun.
+    # This part comes first, because "have several" refers to its noun, clusters.
     if found.alone:
         have = "has" if found.alone == 1 else "have"
         parts.append(f"{counted(found.alone, 'cluster')} {have} no centre")

@@ -108,9 +108,9 @@ PARAMETERS = (
         name="start",
         label="Start",
         help=(
-            "Where the centres start. Sphere packing and random know nothing of the data; the "
-            "others come from it: as printed they leak it, in the sound variant they read a noisy "
-            "grid or are noisy means (partition)."
+            "Where the centres start. Sphere packing and random use no data. The other starts use "
+            "the data: as printed they leak them; in the sound variant they read a noisy grid or "
+            "are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -123,7 +123,7 @@ PARAMETERS = (
     Parameter(
         name="schedule",
         label="Schedule",
-        help="How ε is split over the iterations: equal parts, or half of what is left each time.",
+        help="How ε is split over the iterations: equal parts, or each time half of the rest.",
         kind="choice",
         options=SCHEDULES,
         metavar="C",
@@ -151,8 +151,8 @@ PARAMETERS = (
         name="temperature",
         label="Temperature",
         help=(
-            "How sharply the chain follows the likelihood: as the paper prints it, without ε, or "
-            "as its definition has it."
+            "How sharply the chain follows the likelihood: without ε, as the paper prints it, or "
+            "with ε, as its definition says."
         ),
         kind="choice",
         options=TEMPERATURES,
@@ -166,8 +166,8 @@ PARAMETERS = (
         name="cells",
         label="Cells",
         help=(
-            "How many cells the grid has: as many as let each hold enough records against the "
-            "noise (Su et al.), or as many as make a bound on the error least (refined)."
+            "Rule for the number of cells of the grid: each cell has enough records compared with "
+            "the noise (Su et al.), or a bound on the error is least (refined)."
         ),
         kind="choice",
         options=CELLS,
@@ -176,8 +176,8 @@ PARAMETERS = (
         usage=f"rule for the cells of eugkm: {', '.join(CELLS)}",
         report="rule for the number of cells",
         meaning=(
-            "Rule for the number of cells of the grid. su: so many records in each. refined: least "
-            "bound on the error."
+            "Rule for the number of cells of the grid. su: a fixed number of records per cell. "
+            "refined: least bound on the error."
         ),
         titled="no",
     ),
@@ -185,9 +185,8 @@ PARAMETERS = (
         CHOOSE,
         label="Choose K",
         help=(
-            "By hand: K is the number on the slider. Privately: the method finds K in noisy "
-            "counts that it releases anyway, so that no true result tells it; this costs no "
-            "further ε."
+            "By hand: K is the number on the slider. Privately: the method chooses K from noisy "
+            "counts that it releases anyway, and not from a true result; this costs no further ε."
         ),
     ),
 )

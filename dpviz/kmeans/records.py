@@ -103,7 +103,7 @@ class Records:
         Number of points of the data set outside the domain; number of rows that were left out when
         stored records were counted.
     cut
-        Whether scaled records are rounded to the lattice that a release needs.
+        Whether scaled records are truncated to the lattice that a release needs.
     weights
         Number of records at each point, shape (n,), int64; None means 1. Only with ``cut``.
     classes
@@ -143,8 +143,8 @@ class Records:
         If ``domain`` is None, it is the declared domain of the data set, else the range of its
         points (not private). InputError if domain and data do not match, or if no record is left.
 
-        ``cut`` is for a release: scaled records are rounded to the lattice that it needs. Then zero
-        records are allowed, and also large counts in a grid: a cell counts up to
+        ``cut`` is for a release: scaled records are truncated to the lattice that it needs. Then
+        zero records are allowed, and also large counts in a grid: a cell counts up to
         ``MOST_WEIGHED`` / (cells * axes), so that one record still changes one cell by 1.
         """
         check_outside(outside)

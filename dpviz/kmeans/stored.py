@@ -49,7 +49,7 @@ class View:
     outside
         ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out.
     cut, space
-        Whether scaled records are rounded to the lattice; None for the units of the data.
+        Whether scaled records are truncated to the lattice; None for the units of the data.
     ball
         Space into whose ball records are projected first; None for no projection.
     """
