@@ -115,7 +115,7 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    Lee, Kifer, section 3.2, print the constraints and take the likeliest values that meet them
+    Lee, Kifer, section 3.2, print constraints and use the likeliest values within the constraints
     (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1 distance, which is
     a linear programme. This function computes one optimum of this programme in closed form.
     Every solution must raise the negative counts to zero. Then each iteration has a total.

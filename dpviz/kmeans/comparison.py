@@ -25,7 +25,7 @@ LISTED, LISTED_COLUMNS = 10, 4
 class KMeansComparison(Comparison):
     """True and private runs of one method.
 
-    A private centre or cluster has the number of the true one that it is matched to.
+    A private centre or cluster gets the number of its matched true cluster.
     """
 
     trial: KMeansTrial

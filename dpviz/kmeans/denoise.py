@@ -22,7 +22,7 @@ LEVELS = 48
 #: Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
-#: Number of random ways to halve the grid; above MOST_CELLS cells it falls, but not below two.
+#: Number of random ways to halve the grid; fewer with more than MOST_CELLS cells, at least two.
 PASSES, MOST_CELLS = 8, 2**15
 
 #: Blocks with fewer estimated records than this are empty: only noise is left in them.

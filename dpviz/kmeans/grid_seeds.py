@@ -32,7 +32,7 @@ from dpviz.kmeans.weighted import k_means
 #: Up to WHOLE_BOX columns the grid covers the whole box; else a projection to DIMENSIONS columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
-#: Limit instead of WHOLE_BOX for few records: a residual step would drown a group's mean in noise.
+#: Limit instead of WHOLE_BOX for few records: noise of a residual step would hide a group's mean.
 SPARSE_BOX = 12
 
 #: Shares of the budget for the root, for the grid of a projection, and for the groups' means.

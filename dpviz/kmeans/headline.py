@@ -24,7 +24,7 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
     parts = []
-    # This part comes first, because "have several" refers to its noun, clusters.
+    # The part with the noun comes first: "2 clusters have no centre, 1 has several".
     if found.alone:
         have = "has" if found.alone == 1 else "have"
         parts.append(f"{counted(found.alone, 'cluster')} {have} no centre")

@@ -62,7 +62,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
-        # The first column starts the sums and the last one is compared directly: two passes in 2-D.
+        # The first column starts the sums, the last one is compared directly: 2-D needs two passes.
         for j in range(last):
             column, place = columns[j], centers[k, j]
             if j == 0:
@@ -288,7 +288,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
-                # A centre at twice the point's distance from its own centre cannot be nearer.
+                # A centre cannot be nearer if it is twice as far from centre ``first`` as the point.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]

@@ -200,9 +200,9 @@ class KMeansConfig:
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.
     If ``choose`` is ``"private"``, the method chooses K and ignores ``clusters``.
 
-    A parameter after ``variant``, except ``neighbours``, is None if the method has no such choice.
-    None becomes the method's default if the method has it. InputError names the parameter, its
-    value and a solution.
+    Parameters after ``variant``, except ``neighbours``, are None if the method does not have them.
+    Otherwise None becomes the method's default. InputError names the parameter, its value and a
+    solution.
     """
 
     method: str = "dplloyd"

@@ -144,17 +144,17 @@ def wcss(points: Floats, centers: Floats) -> float:
     def part(chunk: slice) -> Floats:
         return np.array([loops().error(points[chunk], centers)])
 
-    # Sum arrays, not numbers: sum() corrects rounding errors of Python's floats in newer versions.
+    # Sum arrays, because newer versions of Python's sum() correct rounding errors of plain floats.
     return float(sum(in_threads(part, _chunks(points)), np.zeros(1))[0])
 
 
 def excess(
     points: Floats, weights: NDArray[np.int64] | None, candidates: Floats, unit: float
 ) -> Floats:
-    """Excess of the WCSS of each set of centres over the WCSS if each record chose its best set.
+    """Excess of the WCSS of each set of centres over a number that is the same for all sets.
 
-    The excess is the WCSS minus a number that is the same for all sets. A record adds its squared
-    distance to the set minus its squared distance to the nearest set, which is never negative.
+    A record adds its squared distance to the set minus its squared distance to the nearest set,
+    which is never negative.
 
     Takes the numbers of records at each point, shape (n,), or None for 1; and sets of centres,
     shape (m, K, d). Returns shape (m,). Squared distances are rounded down to multiples of

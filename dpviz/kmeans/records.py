@@ -41,8 +41,8 @@ UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None
 
-#: Function from data of some records, one array per column, to their tables, which are additive. A
-#: function of a module or a partial of it, because for stored records it runs in other processes.
+#: Function from data of some records, one array per column, to their tables, which are additive. It
+#: is a module's function or a partial, because for stored records it runs in other processes.
 RowWork = Callable[..., Tables]
 
 #: Function from columns to other columns, each record separately; a module's function or a partial.
@@ -213,7 +213,7 @@ class Records:
         return found
 
     def wcss(self, space: Space | None, centers: Floats) -> float:
-        """WCSS of centres (K, d) in scaled coordinates, or in the units of the data if None."""
+        """WCSS of centres (K, d) in scaled coordinates; None: in the units of the data."""
         (found,) = self.rows(space).total(partial(_wcss, centers))
         return float(found[0])
 

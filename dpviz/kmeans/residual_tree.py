@@ -32,7 +32,7 @@ from dpviz.kmeans.weighted import k_means
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
-#: Limits of the number of prototypes: per cluster, and by the noise with the last level's budget.
+#: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
 #: If the limit is above this share of the number of clusters, it is raised to that number.
@@ -44,7 +44,7 @@ GROWTH = 3.0
 #: Budget of a level divided by that of the level before; the same for the last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
-#: Distance of the parts from a split prototype, and scale of the parts, in its scales.
+#: Distance of the parts from a split prototype, and scale of the parts, in units of its scale.
 OFFSET, PART_SCALE = 0.5, 0.9
 
 #: Largest distance of parts if there are fewer prototypes than clusters, so that some are split.

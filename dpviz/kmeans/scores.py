@@ -110,7 +110,6 @@ _ALL = (
     *CLASS_SCORES,
 )
 
-#: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
 #: Scores that take no longer than a run itself.

@@ -90,7 +90,7 @@ def drawn(
 
     Notes
     -----
-    Hu et al., Algorithm 1, line 2, which does not state from what the k points are chosen.
+    Hu et al., Algorithm 1, line 2, which does not state from which points the k are chosen.
     """
     points, weights = enough(points, weights, clusters, generator)
     chances = None if weights is None else weights / weights.sum()

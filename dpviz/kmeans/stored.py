@@ -1,7 +1,7 @@
 """Records that stay in storage: k-means reads them pass by pass, through an engine.
 
 A pass sends released numbers (centres, the sides of a grid) to the process that reads a part, and
-gets tables back. After the tables are added, the noise is added in this process only.
+gets tables back. Only this process adds noise, after it has summed the tables.
 """
 
 from __future__ import annotations
@@ -231,7 +231,6 @@ class StoredRecords(Records):
         return table
 
     def _view(self, space: Space | None) -> View:
-        """The view in scaled coordinates; None for the units of the data."""
         return replace(self.taken, space=space)
 
     def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:

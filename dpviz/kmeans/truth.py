@@ -74,7 +74,7 @@ class KMeansTruth:
 
     @cached_property
     def in_units(self) -> KMeansTruth:
-        """k-means in the units of the data; on a domain of equal sides least WCSS is least NICV."""
+        """k-means in the units of the data; this truth itself if the domain has equal sides."""
         domain = self.records.domain
         side = float((domain.highs - domain.lows).max())
         cube = Domain(tuple((low, low + side) for low, _ in domain.bounds))

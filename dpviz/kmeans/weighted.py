@@ -8,7 +8,7 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import enough, plus_plus
 
-#: Number of starts; number of failed swaps in a row that end it, on few points and on all points.
+#: Number of starts; number of failed swaps in a row after which it ends, on few and on all points.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 
 #: Points with fewer records than this are left out.

@@ -24,7 +24,6 @@ def module(tmp_path, monkeypatch):
 
 
 def load(path: Path) -> ModuleType:
-    """Import a file again, as a new process does."""
     spec = importlib.util.spec_from_file_location("copied_kernels", path)
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)

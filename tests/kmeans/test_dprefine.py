@@ -75,7 +75,6 @@ def refined(records: Records, clusters: int, epsilon: float, seed: int = 0, **op
 
 
 def plain_fraction(one: float, v1: float, other: float, v2: float, total: float) -> float:
-    """Posterior mean of a half's share, computed from the definition."""
     parts, masses = prior()
     logs = [
         -((one - p * total) ** 2) / (2 * v1) - (other - (1 - p) * total) ** 2 / (2 * v2)

@@ -519,7 +519,6 @@ def test_as_many_iterations_as_may_be_asked_for(name: str, variant: Any, schedul
 
 
 def edge_cases() -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Points in a domain, and K."""
     rng = np.random.default_rng(0)
     return {
         "all points equal": (np.full((20, 2), 0.3), 4),
@@ -613,8 +612,8 @@ def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> No
     ends = [one.centers if one.before is None else one.before for one in (found, silent)]
     width = records.domain.highs - records.domain.lows
     # Published: the positive noise of a million empty cells adds up to half a record of 150.
-    # PrivGene's noise of 200 * 16 / 10^6 can exchange two sets of centres; their distance is at
-    # most the square root of this noise divided by 75.
+    # PrivGene's noise of 200 * 16 / 10^6 can exchange two sets of centres at a distance of up to
+    # sqrt(noise / 75).
     most = {("eugkm", "published"): 0.5 / 150, ("privgene", "published"): (3.2e-3 / 75) ** 0.5}
     assert np.abs((ends[0] - ends[1]) / width).max() < most.get((name, variant), 1e-3)
     assert (ends[0] != ends[1]).any() or name == "privgene"
@@ -1244,7 +1243,7 @@ def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     assert bound <= 4 * ndim + 1e-12
     if clusters == 1:  # then a corner attains the bound, unless the farthest distance is less
         assert bound == pytest.approx(worst)
-    # An added record lowers scores on the lattice by at most this bound, for which the noise is.
+    # An added record lowers scores on the lattice by at most the bound that the noise is made for.
     most = (math.floor(bound / LATTICE) + 2) * LATTICE
     ones = np.array([excess(one[None], None, candidates, LATTICE) for one in records])
     assert (ones >= 0).all()
@@ -1372,7 +1371,7 @@ def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
     """Few records: never worse than the grid. Many records: better in almost all runs.
 
     With many records, Hybrid was better in 100 of 100 other runs, so its probability is above 0.95
-    with 99% confidence. Then fewer than 13 of 20 better runs have a probability below 1e-6.
+    with 99% confidence. Then the probability of fewer than 13 better runs of 20 is below 1e-6.
     """
     records, truth = blobs(clusters, n)
     ratios: dict[str, NDArray[np.float64]] = {}

@@ -86,12 +86,10 @@ def squares(points: NDArray, centers: NDArray) -> NDArray:
 
 
 def plain_labels(points: NDArray, centers: NDArray) -> NDArray:
-    """Nearest centres; ties: the lowest number."""
     return squares(points, centers).argmin(axis=1)
 
 
 def plain_error(points: NDArray, centers: NDArray, weights: NDArray | None = None) -> float:
-    """Weighted sum of squared distances to the nearest centres."""
     nearest_square = squares(points, centers).min(axis=1, initial=np.inf)
     return float((nearest_square * (1 if weights is None else weights)).sum())
 
@@ -828,7 +826,7 @@ def test_spheres_are_packed_as_wide_as_random_placing_gets(clusters: int, ndim: 
 
 @pytest.mark.parametrize(
     ("clusters", "ndim", "least"),
-    # Half of the largest possible radius; for one centre in the middle it is known and found: 1.
+    # Half of the largest possible radius; for one centre nearly this radius, which is 1.
     [(1, 2, 0.999), (2, 1, 0.25), (4, 2, 0.25), (9, 2, 1 / 6), (8, 3, 0.25)],
 )
 def test_spheres_are_not_much_smaller_than_the_best(clusters: int, ndim: int, least: float) -> None:
@@ -952,7 +950,6 @@ def blobs(seed: int) -> tuple[NDArray, NDArray]:
 
 
 def is_right(centers: NDArray, middles: NDArray) -> bool:
-    """Whether every blob has its own centre."""
     found = squares(centers, middles)
     return set(found.argmin(axis=1)) == set(range(15)) and found.min(axis=1).max() < 0.05**2
 

@@ -51,7 +51,6 @@ def both(
     engine: Engine | None = None,
     parts: Sequence[Numbers] | None = None,
 ) -> tuple[Records, StoredRecords]:
-    """The same records, in memory and stored."""
     some = tables(ndim)
     held = Records.build(
         Dataset(name="points", points=np.concatenate(some)), domain(ndim), outside, cut=cut

@@ -44,5 +44,4 @@ FIRST = "dprefine"
 #: Methods in a new comparison: they are fast.
 COMPARED = ("dplloyd", "eugkm", "hybrid", "dprefine")
 
-#: The method without noise.
 NOISE_FREE = next(name for name, method in METHODS.items() if not method.card.spends)
