@@ -288,7 +288,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
-                # A centre cannot be nearer if it is twice as far from centre ``first`` as the point.
+                # A centre twice as far from centre ``first`` as the point cannot be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]
