@@ -125,7 +125,6 @@ def _draws(rows: Sequence[Any]) -> str:
 
 
 def _promises(card: Card) -> str:
-    """Which variants are private, in a few words."""
     if not any(one.private for one in card.variants):
         return "no"
     return "; ".join(f"{one.name}: {_promise(one)}" for one in card.variants)
@@ -162,7 +161,6 @@ def written(card: Card) -> str:
 
 
 def _values(one: Parameter) -> str:
-    """Values of a parameter, in words."""
     if one.options:
         return ", ".join(one.options)
     if one.low is None:
