@@ -1,4 +1,4 @@
-"""Geographic files for exploring: what GDAL writes is read; nothing else is opened or fetched."""
+"""Geographic files for exploring: files from GDAL are read; no other file is opened or fetched."""
 
 import io
 import random
@@ -62,7 +62,7 @@ def zipped(files) -> bytes:
     return made.getvalue()
 
 
-#: Driver, name, and endings of the files that are packed together.
+#: Driver, file name, and endings of the files that are packed together.
 FORMS = {
     "gpkg": ("GPKG", "a.gpkg", ()),
     "gpkg in zip": ("GPKG", "a.gpkg", (".gpkg",)),
@@ -189,7 +189,7 @@ def test_kml_that_would_fill_the_memory_is_refused_before():
 
 @contextmanager
 def listening():
-    """An address, and the requests that come."""
+    """An address, and a list of the requests to it."""
     came = []
 
     class Handler(socketserver.BaseRequestHandler):
@@ -203,7 +203,7 @@ def listening():
 
 
 def asking(address: str, path) -> dict[str, bytes]:
-    """Files that refer to an address, or to another file."""
+    """Files that refer to an address or to another file."""
     near = '<?xml version="1.0"?>'
     return {
         "vrt": f"<OGRVRTDataSource><OGRVRTLayer name='a'><SrcDataSource>{address}"

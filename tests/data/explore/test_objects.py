@@ -1,4 +1,4 @@
-"""JSON and GeoJSON for exploring: the values that were written, and a sentence for the rest."""
+"""JSON and GeoJSON for exploring: the written values, and error messages for invalid files."""
 
 import json
 import math
@@ -368,7 +368,6 @@ def test_memory_holds_one_batch_of_objects():
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Bytes with a few changes."""
     made = bytearray(data)
     for _ in range(chance.choice((1, 1, 3, 20))):
         at = chance.randrange(len(made) or 1)
