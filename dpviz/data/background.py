@@ -157,8 +157,8 @@ def read_background(content: bytes, name: str) -> Background:
 
     if len(content) > MOST_BYTES:
         raise InputError(
-            f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the most for a background: "
-            "simplify its lines, or leave out what is not drawn."
+            f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the limit for a background: "
+            "simplify its lines, or remove lines that are not needed."
         )
     try:
         whole = json.loads(content)
@@ -171,14 +171,14 @@ def read_background(content: bytes, name: str) -> Background:
         known = False
     if not known:
         raise InputError(
-            f"{shown(name)} is no GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
+            f"{shown(name)} is not GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
         )
     parts = shapely.from_geojson(np.array([*texts.values()], dtype=object), on_invalid="ignore")
     for number, one in zip(texts, parts, strict=True):
         if one is None:
             raise InputError(
-                f"feature {number:,} of {shown(name)} has a geometry that can't be read: mend it, "
-                "or leave it out."
+                f"feature {number:,} of {shown(name)} has an unreadable geometry: correct it, or "
+                "leave it out."
             )
     while (nested := shapely.get_type_id(parts) >= 4).any():
         parts = np.concatenate([parts[~nested], shapely.get_parts(parts[nested])])
@@ -189,9 +189,9 @@ def read_background(content: bytes, name: str) -> Background:
     if not len(drawn):
         what = "points" if (kinds == 0).any() else shown(str(kind))
         raise InputError(
-            f"{shown(name)} has no lines and no polygons ({what} only): a background is drawn of "
-            "these; load points as data instead."
+            f"{shown(name)} has no lines and no polygons ({what} only), which a background needs: "
+            "load points as data instead."
         )
     if not np.isfinite(shapely.get_coordinates(drawn)).all():
-        raise InputError(f"{shown(name)} has coordinates that are no finite numbers: mend them.")
+        raise InputError(f"{shown(name)} has coordinates that are not finite: correct them.")
     return Background(name, drawn)

@@ -91,10 +91,10 @@ def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
     inside, instead = _largest(columns, domain.bounds)
     if instead and not inside:
         raise InputError(
-            f'domain "{domain}" has no city inside, and with the bounds of '
-            f"{' and '.join(map(shown, columns))} exchanged it has {instead.title}: give "
-            f'"{domain.select((1, 0))}", bounds in the order of the columns; or, where no city is '
-            "meant, name the columns north and east."
+            f'domain "{domain}" contains no city, but with the bounds of '
+            f"{' and '.join(map(shown, columns))} exchanged it contains {instead.title}: give "
+            f'"{domain.select((1, 0))}", bounds in the order of the columns; or, if no city is '
+            "expected, name the columns north and east."
         )
 
 
@@ -124,7 +124,7 @@ def exchanged(
     else:
         inside, instead = _largest(columns, box)
         why = (
-            f"{instead.title} is where most records would then be, and no city where they are"
+            f"{instead.title} is where most records would then be, but no city is there now"
             if instead and not inside
             else ""
         )

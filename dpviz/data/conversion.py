@@ -70,7 +70,7 @@ class Converted:
         if breaks := {name: many for name, (_, _, many) in zip(names, found, strict=True) if many}:
             notes.append(
                 f"Line breaks in {counted(sum(breaks.values()), 'cell')} of {listed(breaks)} are "
-                "written as spaces: a release reads each line by itself."
+                "written as spaces, because a release reads each line separately."
             )
         if leave_out:
             keep = ~wrong.any(axis=1)
@@ -81,17 +81,17 @@ class Converted:
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
-                    f"{table.rows + table.ragged.rows:,} that can't be read, which are too many to "
-                    "leave out: name other columns."
+                    f"{table.rows + table.ragged.rows:,} that can't be read, too many to leave "
+                    "out: choose other columns."
                 )
             made = made.filter(pa.array(keep))
         else:
             for name, many in zip(names, wrong.sum(axis=0).tolist(), strict=True):
                 if many:
-                    are, numbers = ("is", "number") if many == 1 else ("are", "numbers")
+                    are, numbers = ("is", "a number") if many == 1 else ("are", "numbers")
                     notes.append(
-                        f'{counted(many, "cell")} of "{shown(name)}" {are} no {numbers}, and kept '
-                        "as text: a release reads such cells as missing."
+                        f'{counted(many, "cell")} of "{shown(name)}" {are} not {numbers}: the '
+                        "text is kept, but a release reads such cells as missing."
                     )
         return cls(columns=made, unread=unread, notes=tuple(notes))
 

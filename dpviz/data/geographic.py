@@ -156,10 +156,10 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
             bounds = list(domain.bounds)
             bounds[lon], bounds[lat] = (up, across) if within(across, 90) else (across, (-90, 90))
             return (
-                f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, and a latitude ends at "
-                "-90 and 90: bounds stand in the order of the columns, for "
+                f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, but latitudes are "
+                "between -90 and 90: give bounds in the order of the columns, for "
                 f'{",".join(map(shown, columns))} for example "{Domain(tuple(bounds))}"; or rename '
-                "a column that is no latitude."
+                "a column that is not a latitude."
             )
     return ""
 
@@ -177,7 +177,7 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
     x, y = (shown(columns[axis], 40) for axis in map_axes(columns, bounds))
     if in_degrees(columns, bounds):
         return (
-            f"{x} is the longitude (x) and {y} the latitude (y): maps have {x} to the right and "
+            f"{x} is the longitude (x) and {y} the latitude (y): maps show {x} to the right and "
             f"{y} upwards, and GeoJSON has [{x}, {y}]."
         )
     unplaced = (
@@ -186,7 +186,7 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
         else "programs for maps place it only if these are longitude and latitude"
     )
     return (
-        f"Maps have {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
+        f"Maps show {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
         f"{unplaced}."
     )
 

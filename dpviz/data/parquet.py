@@ -35,7 +35,8 @@ class ParquetCells(Cells):
                 "columns, or with more rows in each row group."
             )
         self._damaged = (
-            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
+            f"{shown(name)} is not a whole Parquet file, perhaps cut off: "
+            "transfer or write it again."
         )
         with refusing(self._damaged, Exception):  # pyarrow raises many types of errors
             self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))

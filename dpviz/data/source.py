@@ -45,7 +45,7 @@ def local_path(named: str) -> str:
     if found is None or found[2]:
         more = f'leave "{shown(found[2])}" out' if found else "name no other computer"
         raise InputError(
-            f"{shown(named, 120)} is no plain address of a file: {more}, or give the path."
+            f"{shown(named, 120)} is not a plain address of a file: {more}, or give the path."
         )
     path = os.fsdecode(unquote_to_bytes(os.fsencode(found[1])))
     # Remove the first slash of "/C:/folder" on Windows.

@@ -52,7 +52,7 @@ BUFFER, FAR_BUFFER = 2**18, 2**20
 #: Parquet files with more rows than this are split into several parts by row groups.
 PART_ROWS = 2**22
 
-_DAMAGED = "is no whole Parquet file, perhaps cut off"
+_DAMAGED = "is not a whole Parquet file, perhaps cut off"
 
 #: Number of bytes of a text file that decide its columns, and number of bytes read together.
 _HEAD, _BLOCK = 2**18, 2**23
@@ -149,7 +149,7 @@ def stored(
         source = local_path(os.fspath(source))
     if isinstance(source, str) and source.lower().endswith(".npy"):
         path = Path(source)
-        with no_traceback(str(path), "is no whole array of numbers"):
+        with no_traceback(str(path), "is not a whole array of numbers"):
             # The file is mapped: its pages are read on demand and need not stay in memory.
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
@@ -307,8 +307,8 @@ class TextPart(FilePart):
             cell, column = shown(cells[at].as_py()), shown(self.names[axis])
             raise self._refusal(
                 batch.numbers()[begin + at],
-                f'a cell that is no number, "{cell}", in column "{column}": choose other columns, '
-                "correct the cell",
+                f'a cell that is not a number, "{cell}", in column "{column}": choose other '
+                "columns, correct the cell",
             )
         return pa.array(values)
 
@@ -474,7 +474,7 @@ def _opened_text(
     if unclear := [name for name, kind in kinds.items() if kind == "unclear"]:
         raise InputError(
             f'column "{shown(unclear[0])}" of {shown(path, 120)} holds numbers whose point or '
-            "comma may be a decimal mark, or set thousands apart: write them with decimal points."
+            "comma may be a decimal mark, or a thousands separator: write them with decimal points."
         )
     others = {"text"} if options.header is False else {"text", "nothing"}
     numeric = tuple(name for name, kind in kinds.items() if kind not in others)
@@ -567,8 +567,8 @@ class IteratorPart(_Rows):
         """All records (m, d) chunk by chunk."""
         if self._begun == self.passes:
             raise InputError(
-                f"{shown(self.title)} is an iterator, which can be read once, and this takes more "
-                "passes: give a function that returns a new iterator."
+                f"{shown(self.title)} is an iterator, which can be read only once, but this takes "
+                "more passes: give a function that returns a new iterator."
             )
         self._begun += 1
         for number, values in enumerate(self.begin(), 1):

@@ -97,7 +97,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         chosen = np.sort(np.concatenate(few))
     alone = sum(known for _, known in some)
     notes = {
-        f"nobody is named, or {ROUNDED}": dataset.n - alone,
+        f"no person is named, or {ROUNDED}": dataset.n - alone,
         f"at most {cap} of each person are kept": alone - len(chosen),
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]

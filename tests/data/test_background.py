@@ -96,21 +96,21 @@ def test_features_without_a_geometry_are_left_out():
     assert len(parts(own.within(Domain(((0, 10), (0, 10)))))) == 1
     features[1]["geometry"] = line | {"coordinates": [[0, 0]]}
     text = json.dumps({"type": "FeatureCollection", "features": features})
-    with pytest.raises(InputError, match=r"feature 2 of own\.geojson has a geometry that can't"):
+    with pytest.raises(InputError, match=r"feature 2 of own\.geojson has an unreadable geometry"):
         read_background(text.encode(), "own.geojson")
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"x,y\n1,2\n", "is no GeoJSON"),
-        (b"\xff\xfe", "is no GeoJSON"),
-        (b"[" * 100_000, "is no GeoJSON"),
-        (b"[1]", "is no GeoJSON"),
-        (b'{"type": "Topology", "objects": {}}', "is no GeoJSON"),
-        (b'{"type": "FeatureCollection", "features": 7}', "is no GeoJSON"),
+        (b"x,y\n1,2\n", "is not GeoJSON"),
+        (b"\xff\xfe", "is not GeoJSON"),
+        (b"[" * 100_000, "is not GeoJSON"),
+        (b"[1]", "is not GeoJSON"),
+        (b'{"type": "Topology", "objects": {}}', "is not GeoJSON"),
+        (b'{"type": "FeatureCollection", "features": 7}', "is not GeoJSON"),
         (b'{"type": "FeatureCollection", "features": [7]}', "feature 1 of"),
-        (b'{"type": ["Point"]}', "is no GeoJSON"),
+        (b'{"type": ["Point"]}', "is not GeoJSON"),
         (b'{"type": "Feature", "geometry": null}', "no lines and no polygons"),
         (b'{"type": "Point", "coordinates": [1, 2]}', "no lines and no polygons"),
         (b'{"type": "FeatureCollection", "features": []}', "no lines and no polygons"),

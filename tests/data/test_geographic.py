@@ -107,7 +107,7 @@ def test_the_axes_of_a_plane_have_an_order_but_no_degrees(pair):
     assert lon_first(pair) == lon_first(pair[::-1]) == list(pair)
     bounds = ((51.2, 51.5), (12.2, 12.6))
     for one in (pair, pair[::-1]):
-        assert f"Maps have {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
+        assert f"Maps show {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
             one, bounds
         )
         # Names decide before bounds: a hall may be 50 wide and 100 long.
@@ -122,7 +122,7 @@ def test_bounds_of_degrees_place_columns_that_names_do_not(one, other):
     is_up = [bounds[0] >= -90 and bounds[1] <= 90 for bounds in (one, other)]
     assert turned == (low >= -360 and high <= 360 and is_up == [True, False])
     words = axes_words("ab", (one, other))
-    assert words.startswith("Maps have b to the right" if turned else "Maps have a to the right")
+    assert words.startswith("Maps show b to the right" if turned else "Maps show a to the right")
     assert map_axes(("lon", "lat"), (one, other)) == (0, 1)
     assert map_axes(("lat", "lon"), (one, other)) == (1, 0)
 
@@ -192,7 +192,7 @@ def test_python_keeps_the_order_of_the_columns_and_refuses_mixed_bounds(tmp_path
     assert set(model.predict(frame)) == {0}
     path = tmp_path / "points.parquet"
     frame.to_parquet(path)
-    said = "domain of lat is -180,180, and a latitude ends at -90 and 90"
+    said = "domain of lat is -180,180, but latitudes are between -90 and 90"
     wrong = EUGkM(n_clusters=1, domain=WRONG)
     for data in (frame, path):
         with pytest.raises(InputError, match=said):
@@ -236,7 +236,7 @@ def test_a_city_shows_what_is_where():
         other = Domain.parse(str(caught.value).split('"')[3])
         check_not_exchanged(columns[::-1], other)
         assert "Leipzig" in city_words(columns[::-1], other.bounds)
-        assert "maps have lon to the right and lat upwards" in axes_words(columns, bounds)
+        assert "maps show lon to the right and lat upwards" in axes_words(columns, bounds)
         assert "GeoJSON has [lon, lat]" in axes_words(columns, bounds)
     assert city_words(("lon", "lat"), ((0, 1), (0, 1))) == "No city is inside."
     assert "Nuku" in city_words(("lon", "lat"), ((184, 185), (-22, -20)))

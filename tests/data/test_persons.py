@@ -290,7 +290,7 @@ def test_cells_of_several_types_are_read_each_by_its_own() -> None:
         data = Dataset(name="", points=np.arange(len(units))[:, None] * 1.0, units=units)
         kept = cap_records(data, 1)
         assert kept.points[:, 0].tolist() == rows
-        assert "nobody is named" in kept.notes[0]
+        assert "no person is named" in kept.notes[0]
 
 
 # -- messages, and stored records -----------------------------------------------------------
@@ -300,7 +300,7 @@ def test_rounded_identifiers_are_said_where_records_are_looked_at() -> None:
     table = read_table(csv(["a", "1.5E+15", "2.5E+15", ""]), name="a.csv")
     notes = table.select(["x", "y"], unit="who").notes
     assert notes[0].startswith("3 rows were left out")
-    assert notes[1].startswith('2 rows have nobody in "who": an identifier is rounded or has an')
+    assert notes[1].startswith('2 rows have no person in "who": an identifier is rounded or has an')
 
 
 #: Files of a folder in which the column of persons has different types.

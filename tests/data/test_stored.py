@@ -220,7 +220,7 @@ def test_arrays_and_iterators_are_parts(folder):
             assert np.array_equal(all_of(found)[0], POINTS[:, :1])
     once = stored(iter([POINTS]))
     assert np.array_equal(all_of(once)[0], POINTS)
-    with pytest.raises(InputError, match="can be read once"):
+    with pytest.raises(InputError, match="can be read only once"):
         all_of(once)
 
 
@@ -258,7 +258,7 @@ def emptied(folder):
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (damaged, "part-2.parquet is no whole Parquet file"),
+        (damaged, "part-2.parquet is not a whole Parquet file"),
         (renamed, 'part-1.parquet has no column "y", which .*part-0.parquet has'),
         (texted, 'column "y" of .*part-1.parquet holds no numbers: choose from "x"'),
         (emptied, "has no file to read"),
@@ -275,7 +275,7 @@ def test_a_cell_of_text_is_named(tmp_path):
     rows = ["x,y", *("1,2" for _ in range(100_000)), "1,many"]
     (tmp_path / "late.csv").write_text("\n".join(rows))
     with pytest.raises(
-        InputError, match=r'row 100002 of .*late.csv has a cell .* no number, "many", in column "y"'
+        InputError, match=r'row 100002 of .*csv has a cell .* not a number, "many", in column "y"'
     ):
         all_of(stored(tmp_path / "late.csv"))
 
@@ -298,10 +298,10 @@ def twice(path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"x,y\n1,\0\n", "is no text, line 2"),
+        ("a.csv", b"x,y\n1,\0\n", "is not text, line 2"),
         ("a.xlsx", b"PK", "can't be read part by part: write it as Parquet or CSV"),
-        ("a.npy", b"", "is no whole array of numbers"),
-        ("a.npy", b"x,y", "is no whole array of numbers"),
+        ("a.npy", b"", "is not a whole array of numbers"),
+        ("a.npy", b"x,y", "is not a whole array of numbers"),
         ("a.parquet", twice, 'has several columns "x"'),
     ],
     ids=["nul", "xlsx", "empty", "no array", "twice"],

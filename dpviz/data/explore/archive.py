@@ -62,7 +62,7 @@ def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str,
             f"{shown(name)} is an archive of more than {_FILES:,} files: give the table alone."
         )
     said = (
-        f"{shown(name)} is no whole zip archive or workbook, perhaps cut off or packed in an "
+        f"{shown(name)} is not a whole zip archive or workbook, perhaps cut off or packed in an "
         "unusual way: save or pack it again."
     )
     with refusing(said, *_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as archive:

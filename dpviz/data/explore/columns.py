@@ -49,7 +49,7 @@ def read_parquet(file: File, options: Options) -> Table:
 
 def read_feather(file: File, options: Options) -> Table:
     """Read a Feather or Arrow file to a table."""
-    said = f"{shown(file.name)} is no whole Feather file, perhaps cut off: transfer or write it "
+    said = f"{shown(file.name)} is not a whole Feather file, perhaps cut off: transfer or write it "
     with refusing(f"{said}again.", pa.ArrowException, ValueError, OSError, TypeError):
         table = pa.feather.read_table(pa.BufferReader(file.data), memory_map=False)
         table.validate(full=True)

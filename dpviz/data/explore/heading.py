@@ -122,7 +122,7 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
     kinds = _column_kinds(sample)
     width = len(kinds)
     if not sure and _is_record(sample, kinds):
-        what = "only numbers" if {*kinds} == {"number"} else "values where the others do"
+        what = "only numbers" if {*kinds} == {"number"} else "values like the rows below"
         said = f"The first row holds {what}, so it is read as data, not as a header."
         return Heading(names=[""] * width, above=0, given=False, notes=(said,))
     above = 1

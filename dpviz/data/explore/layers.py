@@ -63,8 +63,8 @@ _BESIDE = (".shp", ".dbf", ".prj", ".cpg")
 _STYLE = {"tessellate", "extrude", "visibility", "drawOrder", "altitudeMode", "icon"}
 
 _DAMAGED = (
-    "is damaged, not whole, or no file of places that can be read here: save it again with all its "
-    "parts, or save its points as GeoJSON or CSV."
+    "is damaged, incomplete, or not a file of places that can be read here: save it again with all "
+    "its parts, or save its points as GeoJSON or CSV."
 )
 
 
@@ -96,7 +96,7 @@ def read_layer(file: File, options: Options) -> Rows:
     crs = (crs.get("components") or [crs])[0]  # the second component is the height
     names, notes = axes(points, crs.get("name", ""), crs.get("type", "")[:3] == "Geo")
     if left:
-        notes += (f"Left out, for no point: {counted(left, 'feature')}.",)
+        notes += (f"Not a point, so left out: {counted(left, 'feature')}.",)
     notes += (SEVERAL,) if len(np.unique(numbers)) < len(numbers) else ()
     columns = [*(pa.chunked_array([one]) for one in points.T), *map(_in_unicode, table.columns)]
     return Rows(columns=columns, names=[*names, *table.column_names], numbers=lambda: numbers,

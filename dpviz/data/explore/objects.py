@@ -129,7 +129,7 @@ class _Text:
         found = self._tables[largest]
         if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
             what = f"The table {listed([largest.strip('/')])} is read"
-            found.notes += (f"{what}, and left out are others as large: {listed(alike)}.",)
+            found.notes += (f"{what}; others of its size are left out: {listed(alike)}.",)
         return found
 
     def next(self) -> str:
@@ -269,7 +269,7 @@ class _Text:
             raise self._wrong()
         self._at += 1
 
-    def _wrong(self, what: str = "is no JSON") -> InputError:
+    def _wrong(self, what: str = "is not JSON") -> InputError:
         at = f"record {max(self._read, 1):,}, line {self.all.count(chr(10), 0, self._at) + 1:,},"
         if not self.next():
             at, what = f"it ends within {at[:-1]}", "and is cut off"
@@ -308,7 +308,7 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self.notes = (f"Left out, for they have another length: {listed(gone)}.",)
+            self.notes = (f"Left out, because their length differs: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
         for record in records:
@@ -381,14 +381,14 @@ class _Records:
         what, kept = "feature" if self.geo else "record", len(self._numbers)
         notes += self.notes + ((SEVERAL,) if self._several else ())
         if self.left:
-            first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
+            first, is_ = f"{what} {self.left[0]:,}", "not a point" if self.geo else "not an object"
             if not kept or self._unread > FEW * kept:
                 way = f"give points, or {ONLY_POINTS}" if self.geo else "give objects."
                 raise InputError(
                     f'{first} of {shown(self._name)} is {is_}, but "{shown(self._first)}": {way}'
                 )
             many = counted(len(self.left), what)
-            notes += (f"Left out, for {is_}: {many}, the first is {first}.",)
+            notes += (f"{is_.capitalize()}, so left out: {many}, the first is {first}.",)
         if not self._columns:
             held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
             if self._lists:
@@ -399,7 +399,7 @@ class _Records:
                 )
             raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
-            notes += (f"Left out where they hold lists or objects: {listed(self._lists)}.",)
+            notes += (f"Left out, because they contain lists or objects: {listed(self._lists)}.",)
         columns = [
             _united([made.get(key, pa.nulls(many)) for many, made in self._chunks])
             for key in self._columns

@@ -98,7 +98,7 @@ def sheet_answer(
         # A panic of the library is a BaseException.
         if not isinstance(error, calamine.CalamineError) and "Panic" not in type(error).__name__:
             raise
-        what, then = "is no workbook that can be read", ""
+        what, then = "is not a workbook that can be read", ""
         if isinstance(error, calamine.PasswordError) or _ENCRYPTED in data:
             what, then = "is protected by a password", "remove the password, "
         elif new := re.search(r"error value '(#[\w/!?]{1,20})'", str(error)):
@@ -156,7 +156,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
         tables = np.split(places, starts)
         kept = max(tables, key=lambda one: int(filled[one].sum()))
         left = [f"{skip + one[0] + 1} to {skip + one[-1] + 1}" for one in tables if one is not kept]
-        places, notes = kept, [f"Left out, apart from the table: rows {listed(left)}."]
+        places, notes = kept, [f"Left out, outside the table: rows {listed(left)}."]
     if len(places) < len(filled):
         columns = [column.take(pa.array(places)) for column in columns]
     return [*columns, pa.chunked_array([places + skip + 1])], notes

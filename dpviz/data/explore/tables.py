@@ -77,7 +77,7 @@ def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> I
                 columns[axis] = pa.chunked_array(values)
                 found.append(name)
     if found:
-        yield f"Read in ten millionths of a degree: {listed(found)}."
+        yield f"Converted from ten millionths of a degree: {listed(found)}."
 
 
 def _is_empty(column: pa.ChunkedArray) -> bool:
@@ -91,12 +91,12 @@ def _styles(table: Table) -> Iterator[str]:
         (("comma",), "Decimal commas are read as points (3,14 as 3.14) in {}."),
         (
             GROUPS,
-            "Numbers are read without the signs between thousands in {}; a release reads each cell "
-            "by itself, so write them without such signs before one.",
+            "Numbers are read without their thousands separators in {}; a release reads each cell "
+            "separately, so remove these separators before a release.",
         ),
         (
             ("unclear",),
-            "Not taken for numbers, since they may have thousands set apart or three decimals: {}.",
+            "Not read as numbers, since they may have thousands separators or three decimals: {}.",
         ),
     ):
         axes = [axis for axis, kind in sorted(table.cells.kinds.items()) if kind in kinds]

@@ -153,7 +153,7 @@ def encoding_of(data: bytes, name: str) -> str:
         if max(odd) < 0.4 or min(odd) > 0.1:
             line = data.count(b"\n", 0, data.find(b"\0")) + 1
             raise InputError(
-                f"{shown(name)} is no text, line {line} has a NUL byte: save the table as CSV in "
+                f"{shown(name)} is not text, line {line} has a NUL byte: save the table as CSV in "
                 "UTF-8, or give the file its right ending."
             )
         return "utf-16-le" if odd[1] > odd[0] else "utf-16-be"

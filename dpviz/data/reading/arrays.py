@@ -29,7 +29,7 @@ def read_npy(file: File) -> NDArray[np.generic]:
     """Read an array without unpickling and without copying its values."""
     name, data = shown(file.name), file.data
     if not data.startswith(NPY):
-        raise InputError(f"{name} is no .npy file: write one array with numpy.save.")
+        raise InputError(f"{name} is not a .npy file: write one array with numpy.save.")
     stream = io.BytesIO(data[:_HEADER])
     formats = np.lib.format
     damaged = f"{name} has a damaged .npy header: write it again with numpy.save."

@@ -94,8 +94,8 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
             kind = "latitude" if most == _DEGREES[1] else "longitude"
             said.append(
                 f'{counted(int(many.max()), "row")} hold {value} in "{shown(columns[axis])}", '
-                f"which is no {kind}: say that it stands for no value (--missing={value} on the "
-                "command line)."
+                f"which is not a {kind}: if it means a missing value, say so (--missing={value} "
+                "on the command line)."
             )
     return said
 
@@ -135,7 +135,7 @@ def turned_sentence(column: str) -> str:
     """Return a sentence saying that places in the west are shown further in the east."""
     return (
         f'Places lie on both sides of the 180th meridian: 360 is added to each "{shown(column)}" '
-        "below 0, so that they are together. A release does not do so: write them so in the file."
+        "below 0, so that they are together. A release does not do this: add 360 in the file."
     )
 
 

@@ -98,7 +98,7 @@ def load(
     for start, packing, word, unpack in _PACKED:
         if ending == packing and not data.startswith(start):
             raise InputError(
-                f"{shown(name)} is no {word} file although its name ends in {packing}: pack it "
+                f"{shown(name)} is not a {word} file although its name ends in {packing}: pack it "
                 "again, or remove the ending."
             )
         if data.startswith(start) and (ending == packing or not headerless):
@@ -138,7 +138,7 @@ def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
         return form
     for pattern, what, way_out in _OTHERS:
         if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
-            raise InputError(f"{shown(name)} is {what}, and no table: {way_out}.")
+            raise InputError(f"{shown(name)} is {what}, not a table: {way_out}.")
     if _XML.match(head):
         if not _PLACES.search(data, 0, 4096):
             raise InputError(
@@ -219,7 +219,7 @@ def _unreadable(name: str, error: Exception) -> str:
         return f"{place} does not exist: check the path."
     if isinstance(error, IsADirectoryError):
         return f"{place} is a directory: name a file in it."
-    return f"{place} can't be read ({reason(error)}): check the file and its rights."
+    return f"{place} can't be read ({reason(error)}): check the file and its permissions."
 
 
 def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:

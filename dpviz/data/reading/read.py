@@ -89,8 +89,7 @@ def read_table(
     released = unreadable == "missing"
     if isinstance(header, str) and not released:
         raise InputError(
-            f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
-            "out."
+            f'header = "{shown(header)}" needs unreadable = "missing": leave the header out.'
         )
     options = Options(
         skip=skip,

@@ -146,7 +146,7 @@ def _answer(file: Reading, question: list[Any], output: BinaryIO) -> None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
             NotImplementedError) as error:  # fmt: skip
         kind = type(error).__name__
-        said = f"{shown(file.name)} is not read by a fault of the program ({kind}): "
+        said = f"{shown(file.name)} can't be read because of a fault of the program ({kind}): "
         write(output, {"error": f"{said}save the table as CSV or Parquet."})
         raise
 

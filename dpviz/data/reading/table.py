@@ -329,8 +329,8 @@ class Table:
         same = [one for one in self.columns if _NUMBERED.sub("", one) == plain]
         if plain in same and len(same) > 1:
             raise InputError(
-                f'{shown(self.name)} has several columns "{shown(plain)}", and one of them tells '
-                "persons apart: give each column a name of its own, since their order may change."
+                f'{shown(self.name)} has several columns "{shown(plain)}", and one of them is '
+                "the column of persons: name each column differently, since their order may change."
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
@@ -345,7 +345,7 @@ class Table:
             one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
             return InputError(
                 f'{holds}"{shown(cell)}", which may be {one} or {other}, and no other cell of the '
-                "column tells: write its numbers without signs between thousands and with a "
+                "column decides: write its numbers without thousands separators and with a "
                 "decimal point."
             )
         if not as_numbers(pa.array([cell]), "comma")[1].any():
@@ -354,7 +354,7 @@ class Table:
                 "throughout with semicolons between the fields"
             )
         elif looks_grouped(cell):
-            way_out = "write all numbers of the column alike, best with nothing between thousands"
+            way_out = "write all numbers of the column alike, best without thousands separators"
         way_out = way_out or "correct the cell or choose another column"
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
@@ -410,7 +410,7 @@ class Table:
                 f"infinite or no number{owner}{ragged if self.ragged.rows else ''}."
             )
         if rounded:
-            yield f'{_rows(rounded, "has", "have")} nobody in "{shown(unit)}": {ROUNDED}.'
+            yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
         """Identifiers (n,) of persons, mask of known persons, number of rounded identifiers."""
@@ -643,7 +643,7 @@ def named_table(
             else f"{shown(name)} has no column: give a table with one row of numbers per record."
         )
     if others:
-        notes = (*notes, f"Left out, for they hold neither numbers nor text: {others}.")
+        notes = (*notes, f"Left out, because they hold neither numbers nor text: {others}.")
     table = Table(
         name=name,
         columns=tuple(unique[axis] for axis in flat),

@@ -49,8 +49,8 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     if header is False:
         raise InputError(
             f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
-            "how many columns there are, and what separates them: put such a line first, or give "
-            'it as the header, for example "x,y".'
+            "how many columns there are, or their separator: put a line of names first, or give it "
+            'as the header, for example "x,y".'
         )
     data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
@@ -97,7 +97,7 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         way_out = "it is UTF-16: save it as CSV in UTF-8"
     way_out += f" (dpviz convert {shown(name)} FILE.csv)."
-    raise InputError(f"{shown(name)} has a first line that is no text in UTF-8: {way_out}")
+    raise InputError(f"{shown(name)} has a first line that is not text in UTF-8: {way_out}")
 
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:

@@ -42,12 +42,12 @@ def _check(file: File, options: Options) -> None:
     """Raise InputError for other file formats, and for options that belong to them."""
     if file.format not in RELEASED:
         raise InputError(
-            f"{shown(file.name)} is read for exploring alone: a release reads CSV, Parquet and "
+            f"{shown(file.name)} is read only for exploring: a release reads CSV, Parquet and "
             f".npy, so save it as one of them first (dpviz convert {shown(file.name)} FILE.csv)."
         )
     for name in ("skip", "encoding", "missing", "part"):
         if getattr(options, name) not in (None, ()):
             raise InputError(
-                f"{name} (--{name} on the command line) goes with exploring alone: save what you "
-                f"see as CSV first (dpviz convert {shown(file.name)} FILE.csv --{name} ...)."
+                f"{name} (--{name} on the command line) is only for exploring: save the "
+                f"table as CSV first (dpviz convert {shown(file.name)} FILE.csv --{name} ...)."
             )

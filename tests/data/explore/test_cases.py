@@ -22,12 +22,12 @@ MISCOUNTED = {"double_colon.txt": "4"}
 
 #: Text that must be in the notes, in the questions, or in the error message about a file.
 SAID = {
-    "age_income.csv": "between thousands", "comma_decimals_comma_sep_quoted.csv": "Decimal commas",
+    "age_income.csv": "thousands", "comma_decimals_comma_sep_quoted.csv": "Decimal commas",
     "comments.csv": "2 lines above", "comments_nocomma.csv": "1 line above",
     "cp1252_data.csv": "cp1252", "dms.csv": "Degrees, minutes", "double_colon.txt": "double colons",
     "erddap.csv": "line of units", "footer_total.csv": '"Total"',
-    "g_poly_mixed.geojson": "no point", "geo.parquet": '"geometry"',
-    "german_money.csv": "between thousands", "header_ws.txt": "spaces",
+    "g_poly_mixed.geojson": "Not a point", "geo.parquet": '"geometry"',
+    "german_money.csv": "thousands", "header_ws.txt": "spaces",
     "list.parquet": "holds lists", "metres_named_lonlat.geojson": "too large for degrees",
     "na_dash.csv": '6 rows hold "-"', "na_dash_wide.csv": '6 rows hold "-"',
     "na_nul.csv": 'rows hold "\\N"', "noheader_tdrive.txt": "read as data",

@@ -163,7 +163,7 @@ def test_titles_empty_rows_and_other_tables_are_left_out() -> None:
     found = read(by_openpyxl(rows, left=2))
     assert (found.names, cells_of(found)[2]) == (["x", "y"], ["2.5", "2"])
     assert found.numbers().tolist() == [4, 5, 7, 8, 9]
-    assert found.notes == ('Left out, apart from the table: rows "1 to 1", "11 to 11".',)
+    assert found.notes == ('Left out, outside the table: rows "1 to 1", "11 to 11".',)
     found = read(by_openpyxl([["x", "y"], *body, [], ["p", "q"], [1, 2]]))
     assert found.rows == 5
     assert '"8 to 9"' in found.notes[0]
@@ -316,5 +316,5 @@ def test_files_of_an_archive() -> None:
     short = bytearray(zipped({"a.csv": b"1\n" * 99}))
     for at in (short.index(b"PK\x03\x04") + 22, short.index(b"PK\x01\x02") + 24):
         short[at : at + 4] = struct.pack("<I", 2)
-    with pytest.raises(InputError, match="no whole zip archive"):
+    with pytest.raises(InputError, match="not a whole zip archive"):
         member(bytes(short), "t.zip", "a.csv")

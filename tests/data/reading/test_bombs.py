@@ -128,5 +128,5 @@ def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path)
 def test_a_file_of_fewer_than_no_rows_is_damaged(unreadable: Unreadable) -> None:
     column = by_hand.Column(b"x", by_hand.DOUBLE, [by_hand.page(bytes(8), 1)])
     data = by_hand.parquet([column], -1)
-    with pytest.raises(InputError, match="no whole Parquet file"):
+    with pytest.raises(InputError, match="not a whole Parquet file"):
         read_table(data, unreadable=unreadable).select(unreadable=unreadable)

@@ -541,14 +541,14 @@ def test_gzip_bomb():
 @pytest.mark.parametrize("cut", [3, 11, 30, -9, -1])
 def test_cut_off_files(cut):
     refused(gzip.compress(csv_bytes(POINTS), mtime=0)[:cut], "damaged gzip", "cut off")
-    refused(parquet_bytes(ARROW)[:cut], "no whole Parquet", name="a.parquet")
+    refused(parquet_bytes(ARROW)[:cut], "not a whole Parquet", name="a.parquet")
     refused(npy_bytes(POINTS)[:cut], ".npy" if cut > 0 else "cut off", name="a.npy")
 
 
 def test_wrong_endings():
-    refused(csv_bytes(POINTS), "no gzip file", name="a.csv.gz")
-    refused(csv_bytes(POINTS), "no .npy file", name="a.npy")
-    refused(csv_bytes(POINTS), "no whole Parquet", name="a.parquet")
+    refused(csv_bytes(POINTS), "not a gzip file", name="a.csv.gz")
+    refused(csv_bytes(POINTS), "not a .npy file", name="a.npy")
+    refused(csv_bytes(POINTS), "not a whole Parquet", name="a.parquet")
 
 
 # --- time and memory --------------------------------------------------------------------
@@ -719,8 +719,8 @@ def test_parquet_decodes_chosen_columns_alone():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (wide(10**6), "no whole Parquet file"),
-        (deep(10**5), "no whole Parquet file"),
+        (wide(10**6), "not a whole Parquet file"),
+        (deep(10**5), "not a whole Parquet file"),
         (
             parquet([repeated(b"x", 9)], 10**15),
             "more rows than a column may have within the memory",
@@ -739,16 +739,16 @@ def test_parquet_decodes_chosen_columns_alone():
             ),
             "memory that is free",
         ),
-        (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
-        (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
+        (parquet([repeated(b"x", 9)], 10**6), "not a whole Parquet file"),
+        (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "not a whole Parquet"),
         (
             # The page header announces a list of 2**60 numbers.
             parquet([Column(b"x", DOUBLE, [struct({9: (9, b"\xf7" + varint(2**60))})[1]])], 9),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
         (
             parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=2**30)])], 10),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(bytes(2**27), 2**25)])], 2**25),
@@ -756,9 +756,9 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(entry(b"1"), 9, DELTA_BYTE_ARRAY)])], 9),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
-        (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "no whole Parquet file"),
+        (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "not a whole Parquet file"),
     ],
     ids=range(11),
 )
@@ -809,7 +809,7 @@ def test_pickles_are_never_loaded(tmp_path):
     refused(data, "never loaded", name="a.npy")
     refused(data, "never loaded")
     sentence(lambda: read_counts(data), "never loaded")
-    refused(pickle.dumps(Unpickled()), "no .npy file", name="a.npy")
+    refused(pickle.dumps(Unpickled()), "not a .npy file", name="a.npy")
     assert not Unpickled.trace.exists()
 
 
@@ -923,7 +923,7 @@ def test_structured_array():
         assert table.columns == ("x", "naïve", "t", "s")
         assert table.numeric_columns == ("x", "naïve", "t")
         assert table.select(["x", "naïve"], unit="s").units.tolist() == ["ab"] * 3
-        assert table.notes == ('Left out, for they hold neither numbers nor text: "v", "c".',)
+        assert table.notes == ('Left out, because they hold neither numbers nor text: "v", "c".',)
         assert table.select(["x", "naïve"]).points[:, 0].tolist() == [1, 2, 3]
     refused(array[["v"]], "no column of numbers")
     # A damaged file may contain code points that are not characters.
@@ -1203,10 +1203,10 @@ def test_the_line_of_names_tells_the_separator():
         (b"x;y,z,w\n1;2\n", None, "separated by commas as well as by semicolons"),
         (b'"x,y\n1,2\n"\n', None, "close every quotation mark"),
         (b"x," + b"y" * 2**18 + b"\n1,2\n", None, "give short names"),
-        (b"x,\xff\n1,2\n", None, "no text in UTF-8"),
-        (b"x,\0\n1,2\n", None, "no text in UTF-8"),
+        (b"x,\xff\n1,2\n", None, "not text in UTF-8"),
+        (b"x,\0\n1,2\n", None, "not text in UTF-8"),
         (b"\xff\xfex\0,\0y\0\n\0", None, "UTF-16"),
-        (b"PK\x03\x04\n", None, "no text in UTF-8"),
+        (b"PK\x03\x04\n", None, "not text in UTF-8"),
         (b"\n \n", None, "is empty"),
     ],
 )
@@ -1387,7 +1387,7 @@ def test_a_release_reads_grids_as_programs_write_them():
     table = pa.table({"a": [1, 2], "b": ["3", "1.000"]})
     assert read_counts(table, any_total=True).counts.tolist() == [[1, 3], [2, 1000]]
     book = workbook({"s": sheet([[1, 3], [0, 7]])})
-    sentence(lambda: read_counts(book, name="a.xlsx", any_total=True), "exploring alone", "convert")
+    sentence(lambda: read_counts(book, name="a.xlsx", any_total=True), "for exploring", "convert")
 
 
 def test_a_column_of_unknown_time_does_not_take_the_others_away():

@@ -82,7 +82,7 @@ def test_the_whole_column_tells_what_a_mark_means(cells, delimiter, values):
 
 def test_thousands_are_said():
     table = read_table(b'income,y\n"54,315.5",1\n"7",2\n')
-    assert 'signs between thousands in "income"' in table.notes[0]
+    assert 'thousands separators in "income"' in table.notes[0]
     assert "release" in table.notes[0]
 
 
@@ -100,7 +100,7 @@ def test_what_nothing_tells_is_refused(text, cell, readings):
     with pytest.raises(InputError) as caught:
         table.select(["income"])
     sentence = str(caught.value)
-    for part in ("row 3", 'column "income"', f'"{cell}"', readings, "without signs"):
+    for part in ("row 3", 'column "income"', f'"{cell}"', readings, "without thousands"):
         assert part in sentence, sentence
     # Choosing other columns works, with a note about the unclear column.
     assert table.select(["y"]).points.shape[1] == 1
