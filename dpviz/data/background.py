@@ -129,7 +129,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 
 
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
-    """Cut lines into short pieces; ``line`` has the line number of each point and of each piece."""
+    """Cut lines into short pieces; return them, and their line numbers (``line``: of points)."""
     import shapely
 
     # GEOS simplifies a line by recursion, so a long zigzag would overflow the stack of the server.

@@ -53,7 +53,7 @@ def cities() -> dict[str, City]:
 
 
 def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
-    """Cities within ranges of longitude and latitude, by population. Longitudes may exceed 180."""
+    """Cities within ranges of longitude and latitude, the most populous first."""
     return [
         one
         for one in cities().values()
@@ -109,7 +109,7 @@ def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City 
 def exchanged(
     columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
 ) -> str:
-    """Return a question whether latitudes and longitudes are exchanged if they seem so; else ''.
+    """Ask whether latitudes and longitudes are exchanged if they seem to be; otherwise ''.
 
     For exploring only, because it reads points (n, d): the two ``columns`` at positions ``axes``.
     """

@@ -112,7 +112,7 @@ class Converted:
         text.detach()
 
     def write_parquet(self, file: BinaryIO) -> None:
-        """Write numbers as integers or floats. Cells that are neither stay text."""
+        """Write numbers as integers or floats. Other cells stay text."""
         columns = [_typed(one) for one in self.columns.columns]
         pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
 
@@ -194,7 +194,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if holds_numbers(cells.type):
         if not (np.abs(values) >= MAX_EXACT).any():
             return made, wrong
-        # As text, because such an identifier would otherwise be attributed to a person.
+        # With an exponent: all digits would identify a person, although the number may be rounded.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
     # Long identifiers keep all digits.

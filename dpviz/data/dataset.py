@@ -168,7 +168,8 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
     """Position, from 0, of a column that is given by its name or by its number from 1.
 
-    Raises InputError if ``columns`` does not contain it; the message says ``place``.
+    Raises InputError if there is no such column. ``place`` is the name of the table in this
+    message.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:

@@ -93,7 +93,7 @@ def _is_data(path: str) -> bool:
 
 
 def _absolute(path: str) -> str:
-    """Absolute path, because workers may have another working folder; keeps ".." after a link."""
+    """Absolute path, because workers may have another folder; resolves links before ".."."""
     folder, name = os.path.split(path)
     return os.path.join(os.path.realpath(folder), name)
 

@@ -33,8 +33,8 @@ class Sample:
     columns: tuple[str, ...]  # one per axis
     n: int
     domain: Domain  # in the units of the columns
-    #: Cells per axis and p, between 0 and 1, with which WaveCluster shows the clusters well; and
-    #: the number of clusters that it finds without noise for these two values.
+    #: Number of cells per axis, and p between 0 and 1, for which WaveCluster shows the clusters
+    #: well; and the number of clusters that it then finds without noise.
     grid: int
     density: float
     clusters: int

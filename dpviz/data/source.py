@@ -53,7 +53,7 @@ def local_path(named: str) -> str:
 
 
 def is_nameless(named: str) -> bool:
-    """Return whether a name does not identify one file or folder: a pattern, or a store address.
+    """Return whether a name is a pattern or a store address, which do not identify one file.
 
     The same pattern matches other files in another folder, and many addresses may mean the same
     store.

@@ -443,7 +443,7 @@ def _bundles(sizes: Sequence[int]) -> Iterator[range]:
 def _opened_text(
     path: str, mark: tuple[int, int], options: Options | None, known: _Known
 ) -> tuple[TextPart, tuple[str, ...] | None]:
-    """Part and numeric columns of a text file; reuses the result of a text that starts equally."""
+    """Part and numeric columns of a text file; reuses the result of a text with the same start."""
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
@@ -521,7 +521,7 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
 
 def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
     """Mask (m,) of the rows with a finite number in each column; None if all rows have this."""
-    # In most cases all rows have it, and this check makes no other array.
+    # In most cases all rows have it. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
         return None
     known = np.ones(len(points), dtype=bool)

@@ -164,7 +164,7 @@ def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
     whole = [int(one) for one in numbers if re.fullmatch(r"\d{1,9}", one)]
     if len(whole) < len(numbers) or any(kind in ("date", "place") for _, kind in cells):
         return True
-    # Numbers from 0 or 1 on are names that a program made, if the cells below have decimals.
+    # Numbers in order from 0 or 1 are names that a program made, if the cells below have decimals.
     below = [cell for row in sample[1:21] for cell in row]
     in_order = whole in (list(range(len(whole))), list(range(1, len(whole) + 1)))
     decimals = sum(bool(re.fullmatch(r"\s*[-+]?\d*[.,]\d+\s*", cell)) for cell in below)

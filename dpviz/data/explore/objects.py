@@ -1,7 +1,7 @@
 """JSON to columns: records, columns, one record per line, and GeoJSON.
 
-The standard library decodes value by value. So memory contains only one batch of objects, and a too
-large number or too deep nesting affects one record, not the whole file.
+The standard library decodes value by value. So memory contains only one batch of objects. A number
+that is too large, or nesting that is too deep, affects one record only.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from dpviz.data.reading.watch import passed
 #: Number of records per batch of arrays, and deepest level of nested objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
 
-#: Number of characters that are decoded together. From this number on, short lists in an object are
-#: rows.
+#: Number of characters that are decoded together, and smallest number of short lists in one object
+#: that are rows instead of columns.
 _WINDOW, _ROWS = 2**16, 10
 
 #: Integers with more digits become infinite, because parsing time is quadratic in their number.
@@ -46,7 +46,8 @@ _SPACE = re.compile(r"[ \t\r\n\x1e]*")
 #: GeoJSON geometries that are not points.
 _SHAPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection")
 
-#: Geographic reference systems by name and EPSG number. Nearly all numbers from 4000 to 4999 are.
+#: Geographic reference systems by name and EPSG number. Nearly all from 4000 to 4999 are
+#: geographic.
 _GEOGRAPHIC = re.compile(
     r"(CRS:?(84h?|83|27)|(WGS|NAD|ETRS)[ _]?(19|20)?(83|84|89|27)|(EPSG:+([\d.]*:)?|EPSG/[\d.]+/|"
     r"\A)(4\d{3}|6318|6319|6668|7683|7844|9057|9755|10283))$", re.IGNORECASE,
@@ -292,7 +293,8 @@ class _Records:
         self._numbers = array("q")
         #: Records left out: their numbers, the first of them, and how many can't be read.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Usual number of cells in lists; number of lists of other lengths; lengths of named lists.
+        #: Usual length of lists; number of lists of each other length; lengths of named lists of
+        #: numbers.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()

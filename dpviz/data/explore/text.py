@@ -74,7 +74,7 @@ SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")
 #: Line that some spreadsheet programs write to specify the separator.
 _SEP_LINE = re.compile(r'\s*"?sep=([\t -~]|\\t)"?\s*', re.IGNORECASE)
 
-#: A quotation mark without a partner in its line, and a partner in a later line.
+#: A line that opens a quotation mark without closing it, and a later line that closes it.
 _OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
 _CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
 
@@ -383,7 +383,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
-            # A comment, except a form like "#id,lon,lat", may have as many fields as a row.
+            # A comment may have as many fields as a row, but "#id,lon,lat" is not a comment.
             if (
                 re.match(r"\s*(#|//|%|--|!)+\s", lines[at])
                 and " " in lines[at].strip("#/%-! ")
@@ -459,8 +459,8 @@ def parsed(
 ) -> Iterator[Batch]:
     """Parse blocks of whole lines in UTF-8, from the first row on; return all columns or ``axes``.
 
-    ``floats`` has the decimal mark, which must be the same, of columns that become floats if all
-    their cells are numbers. Other columns are text.
+    ``floats`` maps columns to their decimal mark, which must be the same for all. If all their
+    cells in a block are numbers, they become floats. Other columns are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
@@ -613,7 +613,7 @@ def _line_by_line(
 
 
 def _end(lines: list[str], begin: int, form: Form) -> int:
-    """Last line of a record with several lines; 0 if the lines are records by themselves."""
+    """Last line of a record with several lines; 0 if the lines are separate records."""
     alone = len(lines[begin].split(form.mark)) == form.width
     for end in range(begin + 1, min(begin + _LONGEST, len(lines))):
         is_record = len(split(lines[end], form.mark, form.quote)) == form.width

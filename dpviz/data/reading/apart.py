@@ -48,7 +48,7 @@ _LOG = logging.getLogger(__name__)
 SECONDS, PATIENCE = 30.0, 180.0
 
 #: Seconds until an idle reader ends, until the next reader is started (not while the first reader
-#: works), and that a reader has to end after an invalid answer.
+#: works), and until a reader is killed after an invalid answer.
 IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
 #: The arrays of an answer have at most this multiple of the file's size plus this number of bytes.

@@ -188,7 +188,7 @@ def _of_pandas(column: pd.Series) -> pa.Array:
     if kind in "OU":
         own = getattr(column.dtype, "pyarrow_dtype", None)
         kept = own if own is not None and pa.types.is_decimal(own) else pa.large_string()
-        with suppress(pa.ArrowException, TypeError, ValueError):  # if all cells have this type
+        with suppress(pa.ArrowException, TypeError, ValueError):  # fails if a cell has another type
             cells = pa.array(column, type=kept, from_pandas=True)
             return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     return _texts(column)

@@ -46,10 +46,9 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
     """Rounded box around all points (n, d) except a few far ones; None if no points are far.
 
-    Far points are: degrees that are impossible for the names of the columns; coordinates 0, 0 if no
-    other point is near; numbers such as -9999 that are far from all others; and at most 20 rows,
-    and at most 1% of all rows (or 3), without which the range of a column shrinks to less than a
-    twentieth.
+    The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
+    nearby; numbers of nines, such as -9999, far from all other numbers; and at most 20 rows (at
+    most 1% of all rows, or 3) that make the range of a column more than 20 times as wide.
     """
     if len(points) < _ROWS:
         return None

@@ -87,9 +87,9 @@ def load(
 ) -> File:
     """Read and unpack a file, but never more than ``limit`` bytes.
 
-    For a release, the first line is public, unless the file has none (``headerless``). Without it,
-    only the name decides the format and whether the file is packed. Files with an unknown ending
-    are text.
+    For a release, the first line is public, unless the file has none (``headerless``). If it has
+    none, only the name decides the format and whether the file is packed. Files with an unknown
+    ending are text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -223,9 +223,10 @@ def _unreadable(name: str, error: Exception) -> str:
 
 
 def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:
-    """Return the error for a file of more than ``limit`` bytes; None if packing sets the limit.
+    """Return the error for a file of more than ``limit`` bytes.
 
-    The message then has no number, because each record changes the size of a packed file.
+    None means that the limit depends on the packed size. Each record changes this size, so the
+    message does not contain the limit.
     """
     most = "a file of its size may have" if limit is None else megabytes(limit)
     return InputError(

@@ -108,7 +108,7 @@ def packed(value: Any) -> tuple[Any, Arrays]:
 
 def write(stream: BinaryIO, head: Any, arrays: Arrays | None = None) -> None:
     """Write one message: a line of JSON, then the bytes of its arrays, each from its end."""
-    # Memory is freed after writing, so no array is in both processes completely.
+    # Memory of a written piece is freed, so no array is completely in both processes.
     left = arrays or []
     shapes = [[one.dtype.str, one.shape] for one in left]
     stream.write(json.dumps([head, shapes]).encode() + b"\n")

@@ -153,9 +153,8 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. Unless unreadable cells count as missing, also if
-            there is such a cell or no row remains; :class:`UnreadableError` if only a few rows have
-            such cells.
+            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
+            unreadable cells count as missing; :class:`UnreadableError` if such rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -336,7 +335,8 @@ class Table:
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
         """Return the error for the first cell of a column that is text or may mean two numbers."""
         unclear = self.cells.kind(axis) == "unclear"
-        # In the style of most cells. If all cells are numbers in this style, in the usual style.
+        # Search in the style of most cells, then with decimal points: all may be numbers in the
+        # first.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -415,8 +415,8 @@ class Table:
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
         """Identifiers (n,) of persons, mask of known persons, number of rounded identifiers."""
         # Each identifier depends only on its own cell. If the whole column determined its type
-        # (numbers, dates or text), one person's unusual identifier would change the identities of
-        # other persons. For example, 1.0 and 1 are one person, and also a date and its midnight.
+        # (numbers, dates or text), one person's unusual identifier would change other identities: 1
+        # could become 1.0, a date its midnight, and a blank a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
         start = many = 0
@@ -459,7 +459,7 @@ class Table:
         return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False, texts: bool = False) -> int:
-        """Memory of points, identifiers and masks in bytes; twice this while records are capped.
+        """Memory of points, identifiers and masks in bytes; twice as much if records are capped.
 
         All rows count, independent of their content, including rows with a wrong number of fields.
         """
@@ -558,7 +558,7 @@ class _Found:
 
 
 def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
-    """Rows, of which ``many`` exist; ``first`` has position, column and cell of the first rows."""
+    """Name ``many`` rows; ``first`` has position, column and cell of the first rows."""
     rows = cells.row_numbers([position for position, _, _ in first])
     named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
     return NamedRows(rows=many, first=tuple(named))

@@ -11,7 +11,7 @@ from dpviz.base.numbers import counted
 #: Number of rows that are named. For further rows only their number is shown.
 NAMED = 10
 
-#: Largest ratio of unreadable rows to readable rows. More are not mistakes.
+#: Largest ratio of unreadable rows to readable rows. If there are more, they are not typing errors.
 FEW = 0.25
 
 

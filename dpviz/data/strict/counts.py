@@ -47,14 +47,13 @@ def count_of(text: str) -> float:
 
 
 def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
-    """Counts (rows,) or (rows, columns) from text; ``axes`` is the declared number, 1 or other.
+    """Counts (rows,) or (rows, columns) from text; ``axes`` is declared: 1, or any other for two.
 
-    With one axis, each line is one cell, even a blank line; a line end follows a blank last line.
+    With one axis, each line is one cell, even a blank line; a blank last line needs a line break.
     With two axes, the first line that is not blank determines the cell separator and the number of
     cells per line. Longer lines are cut, and shorter lines are filled with zeros. Blank lines
-    contain zeros, but blank lines at the end are ignored. A count in the first line must not
-    contain the separator, unless it is in quotation marks. For example, it can't be 1,000 if spaces
-    separate cells.
+    contain zeros, but blank lines at the end are ignored. Without quotation marks, a count in the
+    first line must not contain a separator: 1,000 would make the comma the separator.
 
     Raises InputError if the first line has names, or has one cell although there are two axes.
     """
