@@ -217,7 +217,7 @@ def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
         named = options or "*" not in name
         assert status == (0 if plain and named else 2), said
         if not plain:
-            assert "is no plain address of a file" in said, number
+            assert "is not a plain address of a file" in said, number
         elif not named:
             assert "--source is missing" in said
 
@@ -484,7 +484,7 @@ def test_two_columns_of_one_name_tell_no_persons_apart(desk: Desk) -> None:
     for unit in ("id", "id (2)", "3", "4"):
         status, said = desk.release(path, "--unit", unit, "--cap", 1, "--total", 1)
         assert status == 2
-        assert 'has several columns "id", and one of them tells persons apart' in said
+        assert 'has several columns "id", and one of them is the column of persons' in said
     header = ("--header", "x,y,person,device", "--unit")
     path.write_text("0.1,0.2,1,2\n")
     assert desk.release(path, *header, "3", "--cap", 1, "--total", 1)[0] == 0

@@ -74,7 +74,7 @@ def test_programs_for_maps_find_a_release_in_its_country(
     bundle = released(tmp_path, town(city.lon, city.lat), columns, domain, method)
     said = "".join(capsys.readouterr())
     assert (
-        said.count("maps have lon to the right and lat upwards, and GeoJSON has [lon, lat].") == 1
+        said.count("maps show lon to the right and lat upwards, and GeoJSON has [lon, lat].") == 1
     )
     assert "The largest city inside is" in said
 
@@ -259,7 +259,7 @@ def test_bounds_of_the_other_column_are_refused_and_nothing_is_spent(
     }[command]
     assert main(given) == 2
     said = capsys.readouterr().err
-    assert "domain of lat is -180,180, and a latitude ends at -90 and 90" in said
+    assert "domain of lat is -180,180, but latitudes are between -90 and 90" in said
     assert 'for lat,lon for example "-90.0,90.0;-180.0,180.0"' in said
     assert not out.exists()
     assert not budget.exists() or not Budget(budget).datasets()
@@ -284,7 +284,7 @@ def test_a_plane_and_bounds_of_degrees_are_released_as_a_map_has_them(
     given += ["--method", "eugkm", "--clusters", "1", "--epsilon", "5", "--total", "9"]
     given += ["--budget-file", str(tmp_path / "b.db"), "--out", str(tmp_path / "bundle")]
     assert main(given) == 0
-    said = f"Maps have {across} to the right (x) and {up} upwards (y)"
+    said = f"Maps show {across} to the right (x) and {up} upwards (y)"
     assert said in capsys.readouterr().out
     _, shapes, fields = read_map(tmp_path / "bundle" / "clusters.geojson")
     lon, lat = fields["center"][0]
@@ -311,7 +311,7 @@ def test_bounds_that_look_exchanged_are_refused_before_the_debit(
 
     status, said = run("lat,lon", "12.2,12.6;51.2,51.5")
     assert status == 2
-    assert "with the bounds of lat and lon exchanged it has Leipzig, Sachsen, Germany" in said
+    assert "with the bounds of lat and lon exchanged it contains Leipzig, Sachsen, Germany" in said
     assert 'give "51.2,51.5;12.2,12.6"' in said
     assert not (tmp_path / "b.db").exists()
     # Whoever means it says so by the names.

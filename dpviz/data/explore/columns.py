@@ -1,4 +1,4 @@
-"""Columns of programs: Parquet, Feather, NumPy's files, Arrow tables, data frames and arrays."""
+"""Columns from programs: Parquet, Feather, NumPy files, Arrow tables, data frames and arrays."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 from dpviz.data.reading.table import Table, named_table
 
-#: First cells that tell whether a column holds places, and characters of each.
+#: Number of cells that decide whether a column contains places, and number of characters of each.
 _LOOKED_AT, _LONG = 100, 200
 
 
 def read_parquet(file: File, options: Options) -> Table:
-    """Make a table of the columns of a Parquet file; points in geometry columns become two."""
+    """Read a Parquet file to a table; points in a geometry column become two columns."""
     cells = ParquetCells(file.data, file.name)
     may_be = [axis for axis, one in enumerate(cells.schema) if may_be_places(one.type)]
     first = next(cells.stored(may_be), []) if may_be and cells.rows else []
@@ -47,8 +47,8 @@ def read_parquet(file: File, options: Options) -> Table:
 
 
 def read_feather(file: File, options: Options) -> Table:
-    """Make a table of a Feather or Arrow file."""
-    said = f"{shown(file.name)} is no whole Feather file, perhaps cut off: transfer or write it "
+    """Read a Feather or Arrow file to a table."""
+    said = f"{shown(file.name)} is not a whole Feather file, perhaps cut off: transfer or write it "
     with refusing(f"{said}again.", pa.ArrowException, ValueError, OSError, TypeError):
         table = pa.feather.read_table(pa.BufferReader(file.data), memory_map=False)
         table.validate(full=True)
@@ -58,7 +58,7 @@ def read_feather(file: File, options: Options) -> Table:
 def read_arrow(
     table: pa.Table, name: str, options: Options | None = None, memory: int | None = None
 ) -> Table:
-    """Make a table of the columns of an Arrow table that are not nested."""
+    """Convert the columns of an Arrow table, except nested columns, to a table."""
     _check_flat(table.schema, name)
     return of_columns(
         table.columns, table.column_names, File(name, "feather", b"", memory), options
@@ -68,14 +68,13 @@ def read_arrow(
 def of_columns(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str], file: File, options: Options | None
 ) -> Table:
-    """Make a table of columns in memory."""
+    """Convert columns in memory to a table."""
     found, titles, notes = with_places(columns, names)
     rows = Rows(columns=found, names=titles, notes=notes, written=True)
     return table_of(rows, file.name, options or Options(), file.memory, exact=True)
 
 
 def _holds_places(column: pa.Array) -> bool:
-    """Tell whether the first cells of a column are places."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary
     few = column.slice(0, _LOOKED_AT)
@@ -86,7 +85,6 @@ def _holds_places(column: pa.Array) -> bool:
 
 
 def _check_flat(schema: pa.Schema, name: str) -> None:
-    """Refuse a table whose numbers stand in lists alone."""
     flat = [one.name for one in schema if readable(one.type)]
     lists = [one.name for one in schema if pa.types.is_nested(one.type)]
     numbers = [one for one in schema if readable(one.type) and not holds_text(one.type)]
@@ -101,18 +99,18 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
 
 
 def tables_within(file: File) -> tuple[str, ...]:
-    """Names of the arrays to choose from in a .npz file: those of two axes, if several have two."""
+    """Names of the arrays with two axes in a .npz file, if there are several to choose from."""
     found = []
     for one in _array_names(file):
-        with suppress(InputError):  # reading the array says what is wrong
+        with suppress(InputError):  # reading the array later shows its error
             found += [one] * (_array(file, one).ndim == 2)
     return tuple(found) if len(found) > 1 else ()
 
 
 def read_npz(file: File, options: Options) -> Table:
-    """Make a table of an array of a .npz file, or of several of one axis and the same length.
+    """Read one array of a .npz file to a table, or several arrays (n,) of the same length.
 
-    Raises InputError if several arrays may be meant.
+    Raises InputError if it is not clear which array to read.
     """
     names = _array_names(file)
     if options.part is not None and options.part not in names:

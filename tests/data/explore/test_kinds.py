@@ -1,4 +1,4 @@
-"""The one list of kinds of files, and what is no table: it is called what it is."""
+"""The list of file kinds, and error messages that name the kind of a file that is not a table."""
 
 from __future__ import annotations
 
