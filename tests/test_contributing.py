@@ -549,9 +549,9 @@ def third(tmp_path_factory) -> Copy:
         for file in other.rglob("*.py") if other.is_dir() else [other]:
             text = file.read_text(encoding="utf-8").replace("dpviz.wavecluster", "dpviz.waves")
             text = re.sub(r"(figures|explorer)\.wavecluster", r"\1.waves", text)
-            text = re.sub(rf'"({methods})"', r'"\1 again"', text)
+            text = re.sub(rf'"({methods})"', r'"\1@2"', text)
             file.write_text(
-                text.replace('"wavecluster again"', '"waves"').replace(" again", "2"),
+                text.replace('"wavecluster@2"', '"waves"').replace("@2", "2"),
                 encoding="utf-8",
             )
     copy.allowed = {*edited}
