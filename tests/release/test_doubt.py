@@ -1,4 +1,4 @@
-"""Doubtful clusters are marked from released numbers only, and rarely missed without clusters."""
+"""Doubtful clusters: from released numbers only; data without clusters rarely pass as real."""
 
 from __future__ import annotations
 
