@@ -47,7 +47,6 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
 
 
 def _scored(learned: Floats, others: Floats) -> Floats:
-    """Train on the runs `learned` and score the runs `others`, both (2, n, columns), as (2, n)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 

@@ -74,7 +74,6 @@ def exact_pruning(source: Source, config: Config, accountant: Accountant) -> Run
 
 
 def _at(threshold: Threshold, run: Run) -> Run:
-    """Cluster a run's noisy subband at another threshold."""
     stages = run.stages
     return replace(
         run,

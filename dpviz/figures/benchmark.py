@@ -78,7 +78,6 @@ def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panel
 
 
 def _ratios(shown: Sequence[Line]) -> dict[str, object]:
-    """Logarithmic axis with ticks at round ratios."""
     values = [float(one) for line in shown for one in line.values if np.isfinite(one)]
     high = max([1.0, *values]) * 1.08
     ticks = [one for one in _TICKS if one <= high and (one in (1, 1.2) or one >= 1.5 or high < 4)]

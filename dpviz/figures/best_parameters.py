@@ -77,7 +77,6 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
 
 
 def _map_name(found: ParameterMap) -> str:
-    """Description of the numbers on the map."""
     sign = "at most" if BETTER[found.score] == "<=" else "at least"
     return f"{score_of(found.score).title}, {sign} this in {found.share:.0%} of draws"
 
@@ -104,7 +103,6 @@ def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
 
 
 def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
-    """Marks: the best cell, the setting of the search, and the best cell at each other budget."""
     rows = [(row, column) for row, column in enumerate(found.best_at) if row != found.best[0]]
     marks = [
         ("best", "star", 0.36, [found.best], 12),

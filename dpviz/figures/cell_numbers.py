@@ -104,6 +104,5 @@ def colours_at(scale: Sequence[Sequence[Any]], share: NDArray[np.float64]) -> ND
 
 
 def _channels(colours: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Red, green and blue, each from 0 to 255, on a last axis of length 3."""
     codes = np.array([int(colour[1:], 16) for colour in colours.flat]).reshape(colours.shape)
     return np.stack([codes >> 16, (codes >> 8) & 255, codes & 255], axis=-1).astype(float)

@@ -151,7 +151,6 @@ def curves(
 
 
 def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
-    """Ends of the horizontal axis, with some space beside the first and the last value."""
     low, high = min(values), max(values)
     if not axis.log:
         room = 0.03 * (high - low) or 0.1
@@ -195,7 +194,6 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 
 def _log_axis(low: float, high: float) -> dict[str, Any]:
-    """Log scale with ticks at round numbers; a shorter range has more ticks per decade."""
     steps = next(steps for factor, steps in _STEPS if high / low < factor)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     places = [step * 10.0**power for power in powers for step in steps]
@@ -212,7 +210,6 @@ def _short(tick: float) -> str:
 
 
 def _scale(log: bool, ends: tuple[float, float], ticks: int, *, shown: bool) -> dict[str, Any]:
-    """Axis between two ends: linear with at most `ticks` ticks, or logarithmic."""
     scale = _log_axis(*ends) if log else {"range": list(ends), "nticks": ticks}
     return chart_axis(showticklabels=shown, **scale)
 
@@ -224,7 +221,6 @@ def _traces(
     ends: tuple[float, float],
     mode: Mode,
 ) -> list[Trace]:
-    """Bands, then lines with markers in front of the bands; the true value is a dotted line."""
     bands, lines = _theorems(chart, axis, ends, mode), []
     paleness = 0.2 if len(methods) <= 4 else 0.11
     for method in methods:
@@ -300,7 +296,6 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
 
 
 def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode) -> Trace:
-    """Medians of a method; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
     full = f"{title}, not private" if method in chart.failing else title
     # A single value can't form an area, so its band becomes an error bar.
@@ -326,7 +321,6 @@ def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mod
 
 
 def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> str:
-    """The curves in words: the first and the last point of each curve."""
     described = []
     for chart in charts:
         numbers = {CARDS[method].title: _values(chart, method, axis) for method in methods}

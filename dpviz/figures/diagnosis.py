@@ -116,7 +116,6 @@ def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """Surroundings of a cluster: lowest and highest value on each axis."""
     width = picture.width(picture.true.level)
     window = []
     for axis, cells in enumerate(np.nonzero(inside)):
@@ -128,7 +127,6 @@ def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tupl
 
 
 def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
-    """Ring around the cell that joins or cuts the cluster."""
     x, y = middles(cell, picture.domain, picture.width(picture.true.level))
     ink = INK[picture.mode]
     look = outlined(22, ink, "circle-open", ink, 3)
@@ -136,7 +134,6 @@ def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
 
 
 def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> None:
-    """Frame around the two panels of a stage, with the stage's name above the frame."""
     above, below = COLUMNS[stage] + 1, COLUMNS[stage] + 1 + _ACROSS
     left, right = layout[f"xaxis{suffix(above)}"]["domain"]
     top = layout[f"yaxis{suffix(above)}"]["domain"][1]

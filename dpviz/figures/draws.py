@@ -258,7 +258,6 @@ def draws_frame(draws: Draws) -> pd.DataFrame:
 
 
 def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:
-    """Colours of a probability, with a colour bar beside the map."""
     return {
         "colorscale": [[0, BACKGROUND[mode]], [1, BOTH[mode]]],
         "zmin": 0,
@@ -271,7 +270,6 @@ def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:
 def _strip(
     draws: Draws, values: NDArray[np.float64], current: int | None, panel: int, mode: Mode
 ) -> list[Trace]:
-    """Dots of one score, spread sideways, and the marked draw."""
     # Use the same random positions each time, so that the dots don't move when the page redraws.
     places = _SPREAD * (2 * np.random.default_rng(0).random(len(values)) - 1)
     dots = scatter(
@@ -300,7 +298,6 @@ def _strip(
 
 
 def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list[dict[str, Any]]:
-    """A box for the band, a line at the median, a dashed line at the true value."""
     axes, wide, ink = on(panel).values(), (-0.36, 0.36), INK[mode]
     look: dict[str, Any] = {"fillcolor": "rgba(128,128,128,0.15)", "layer": "below"}
     edge = {"width": 1, "color": ink}
@@ -315,14 +312,12 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
 
 
 def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
-    """Band of a theorem, over the whole width of the strip."""
     edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
     look: dict[str, Any] = {"line": edge, "fillcolor": faded(BOTH[mode], 0.18), "layer": "below"}
     return shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
 
 
 def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | None) -> list[float]:
-    """Range of a strip: all values, the true value and the ends of a theorem, with a margin."""
     shown = values[np.isfinite(values)].tolist()
     shown += [] if true is None else [true]
     shown += [] if bounds is None else bounds.ends
@@ -341,7 +336,6 @@ def _maps(
     alt: str,
     ground: Ground,
 ) -> Panels:
-    """Two maps side by side that zoom together; the left map has a colour bar on its right."""
     layout = base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
     data = add_maps(layout, columns, domain, maps, ground=ground)
     # Leave space for the colour bar between the maps.

@@ -108,7 +108,6 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
 
 
 def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
-    """Noisy centres in the unit square, each with its noisy number of persons."""
     centres, counts = np.asarray(seen.centres), np.asarray(seen.counts)
     many = [f"{count:,.0f} persons" for count in counts]
     data = [

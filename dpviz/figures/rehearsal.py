@@ -107,7 +107,6 @@ def small_maps(
 def _cells(
     result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
 ) -> list[Trace]:
-    """Cells of clusters; invented clusters have another colour, an outline and a cross."""
     labels = np.asarray(result["labels"])
     width = (domain.highs - domain.lows) / labels.shape
     kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
@@ -125,7 +124,6 @@ def _cells(
 
 
 def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> list[Trace]:
-    """Centres; those that find no true cluster are crosses in another colour."""
     x, y = np.asarray(result["centers"])[:, :2].T
     return [
         scatter(
@@ -143,7 +141,6 @@ def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> 
 
 
 def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
-    """Show the meaning of the colours, at the position of the tenth map."""
     left, bottom = 4 * (1 + 0.05) / _ACROSS, 0.40
     lines = (
         f'<span style="color:{BOTH[mode]}">■</span> {real}',

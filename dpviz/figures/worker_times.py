@@ -245,7 +245,6 @@ def _measured(
 
 
 def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, object]:
-    """Text at the right end of a curve."""
     return note(text, 1, y, yref=yref, xshift=4, size=10, **more)
 
 

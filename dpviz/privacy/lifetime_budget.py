@@ -405,7 +405,6 @@ class _Place:
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether a file is a mount point (a bind mount of one file)."""
     try:
         mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
@@ -418,7 +417,6 @@ def _is_mounted(path: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """Create an empty file that only its user may read, if the file does not exist."""
     with suppress(FileExistsError):
         path.touch(mode=0o600, exist_ok=False)
         with suppress(OSError):  # A umask may have removed the owner's rights, too.
@@ -447,7 +445,6 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's error code; some errors, raised while values are read, have no code."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
@@ -473,7 +470,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _noted(note: Path) -> tuple[int, str] | None:
-    """Number and hash of the newest record in the note; raises OSError."""
     try:
         found = _NOTE.fullmatch(note.read_bytes())
     except FileNotFoundError:
@@ -483,7 +479,6 @@ def _noted(note: Path) -> tuple[int, str] | None:
 
 
 def _write_note(note: Path, number: int, newest: str) -> None:
-    """Write a note completely or not at all; raises OSError."""
     handle, part = tempfile.mkstemp(dir=note.parent)
     try:
         with open(handle, "wb") as file:
@@ -517,7 +512,6 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
 
 
 def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
-    """Return parameters, files and a random text as JSON; raise InputError for other values."""
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):

@@ -240,7 +240,6 @@ class Accountant:
         return part
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
-        """Refuse levels that are not nested, or whose last level is over budget."""
         budgets = [level.epsilon for level in levels]
         if any(fine <= coarse for coarse, fine in pairwise(budgets)):
             raise PrivacyRefusal(
@@ -363,7 +362,6 @@ class Accountant:
     def _spend(
         self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition
     ) -> float:
-        """Record a spend and return its noise scale."""
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise PrivacyRefusal(
                 f"step {step} asks for epsilon {epsilon:g}: only a finite number greater than 0 "

@@ -119,7 +119,6 @@ def without_format(file: str) -> str:
 
 
 def _is_allowed(character: str) -> bool:
-    """Whether a new name may contain a character; compatibility forms were replaced before."""
     if character.isascii():
         return character.isprintable()
     category = unicodedata.category(character)
@@ -139,7 +138,6 @@ def _script(character: str) -> str:
 
 
 def _stray_mark(name: str) -> bool:
-    """Whether a mark does not follow a letter, or occurs twice in succession."""
     return any(
         unicodedata.category(mark)[0] == "M" and (before == mark or not _is_written(before))
         for before, mark in zip(f" {name}", name, strict=False)

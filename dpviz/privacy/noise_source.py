@@ -136,7 +136,6 @@ def _fresh(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[in
 
 
 def _generator(seed: int, key: tuple[int, ...], step: str) -> np.random.Generator:
-    """Stream of one step. No other step can shift its numbers."""
     name = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest())
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name, *key)))
 

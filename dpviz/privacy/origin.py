@@ -71,7 +71,6 @@ def _origin(source: object) -> Origin | None:
 
 
 def _handle(source: object) -> int | None:
-    """Number of an open file; None if there is no such file."""
     with suppress(AttributeError, OSError, ValueError):
         return int(source.fileno())  # type: ignore[attr-defined]
     return None

@@ -200,7 +200,6 @@ class SecureAccountant(Accountant):
             )
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Noise scales for which the privacy map certifies the budget of each level."""
         change = self._units(sensitivity, 1.0)
         return [
             _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1]
@@ -223,7 +222,6 @@ class SecureAccountant(Accountant):
         return tuple(one.astype(float) for one in reversed(found))
 
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
-        """Coins for the noise scales of two levels; tests replace this method."""
         return coins(coarse, fine, size)
 
     def k_norm(
@@ -302,7 +300,6 @@ class SecureAccountant(Accountant):
         return int(intervals[chosen]), float(candidates[chosen])
 
     def _whole(self, step: str, values: Numbers, unit: float | None = None) -> NDArray[np.int64]:
-        """Convert values to units; raise PrivacyRefusal if they are not multiples of the unit."""
         unit = unit or self.unit
         exact = np.asarray(values, dtype=float) / unit
         # This condition also refuses NaN and infinity.

@@ -205,7 +205,6 @@ def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats
 
 
 def _blocks(result: Mapping[str, Any]) -> Floats:
-    """Noisy number of records of each block of cells, in the shape of the labels."""
     counts = np.array(result["counts"], dtype=float)
     return block_sums(counts, [result["block"]] * counts.ndim)
 
@@ -353,7 +352,6 @@ def _nulls(
 
 
 def _config(document: Document) -> Configuration:
-    """Configuration of the run, from the public choices in the document."""
     privacy, parameters = document["privacy"], document["parameters"]
     chosen = sum(
         spend["epsilon"] for spend in privacy["ledger"] if spend["step"].startswith(_CHOICE)

@@ -278,7 +278,6 @@ def _check_names(dataset: Dataset) -> None:
 
 
 def _usable(dataset: Dataset) -> Dataset:
-    """Drop records that are unfit for computing, each independently; clip counts."""
     if dataset.counts is not None:
         # The total stays below 2^53, where floats are exact, and one record still changes one cell
         # by 1.
@@ -303,7 +302,6 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """Create the temporary folder for the bundle, which no other user may read."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -352,7 +350,6 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Flush the names in a folder to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -94,7 +94,6 @@ def schema() -> bytes:
 
 
 def _family_schema(family: Family) -> str:
-    """Definition of the parameters of a family's methods, one per line."""
     required = [one.name for one in family.own if family.has_everywhere(one)]
     parameters = ",\n".join(
         f"    {json.dumps(one.name)}: {json.dumps(one.schema)}" for one in family.own
@@ -111,7 +110,6 @@ def written(value: Any) -> str:
 
 
 def _written(value: Any, line: str) -> str:
-    """JSON of a nested part; ``line`` is the line break with its indentation."""
     inner = line + " "
     if isinstance(value, Mapping) and value:
         parts = (f"{_plain(str(key))}: {_written(item, inner)}" for key, item in value.items())

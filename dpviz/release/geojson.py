@@ -135,7 +135,6 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
 
 
 def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> Geometry:
-    """Outline of a set of cells."""
     import shapely
 
     x, y = cells.T

@@ -314,7 +314,6 @@ def pixels(value: float) -> str:
 
 
 def _text(text: str, **attributes: object) -> str:
-    """Text element; escapes its text and rounds numbers to a hundredth of a pixel."""
     written = "".join(
         f' {name.replace("_", "-")}="{pixels(value) if isinstance(value, int | float) else value}"'
         for name, value in attributes.items()
@@ -341,7 +340,6 @@ def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
 
 
 def _colour(share: float) -> str:
-    """Colour of a value, given as a share of the end of the scale, from -1 to 1."""
     scale = zero_centred(-1.0, 1.0, "light")
     place = (share + 1) / 2
     upper = next(i for i, (at, _) in enumerate(scale) if at >= place)
@@ -372,7 +370,6 @@ def _rows(shades: NDArray[np.int_]) -> str:
 
 
 def _share(values: Any, top: float, power: float) -> NDArray[np.float64]:
-    """Position on the colour scale, from -1 to 1; a power below 1 spreads small values."""
     return np.asarray(np.sign(values) * (np.abs(values) / top) ** power)
 
 

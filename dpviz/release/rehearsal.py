@@ -521,7 +521,6 @@ class _Row:
 def _released(
     trial: Trial, request: Request, domain: Domain, seed: int
 ) -> tuple[Any, dict[str, Any]]:
-    """A run of a plan, and the result that would be published."""
     run = seeded_run(request.family, trial.material, trial.config, seed)
     return run, request.family.released(run, domain)
 
@@ -550,7 +549,6 @@ def _matched(
 
 
 def _loss(forecast: Forecast) -> float:
-    """Error of all draws of a plan, as a number of clusters, from the medians."""
     return forecast.found.loss(len(forecast.found.reported))[0]
 
 

@@ -69,7 +69,6 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 @cache
 def _template() -> Template:
-    """Template of the page; jinja2 is imported only when a report is made."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -92,7 +91,6 @@ def _template() -> Template:
 
 
 def _printable(value: Any) -> Any:
-    """Convert a value to text that XML may contain; markup stays as it is."""
     return value if hasattr(value, "__html__") else printable(str(value))
 
 

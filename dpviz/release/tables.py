@@ -281,7 +281,6 @@ def margin(scale: float, counted: int = 1) -> int:
 
 
 def _header(names: Sequence[str]) -> str:
-    """First line of a CSV file; column names may contain commas and quotes."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))
     return line.getvalue()

@@ -87,7 +87,6 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 
 
 def _map(joining: Joining, number: int, mode: Mode) -> list[Trace]:
-    """Cells in the colour of their cluster, the records on them, cluster numbers, the person."""
     source, stages = joining.sources[number], joining.stages[number]
     # Cells of clusters have a pale colour; all other cells have the background colour.
     codes = cluster_codes(stages.labels, stages.significant, mode)

@@ -140,7 +140,6 @@ def _different(edges: Floats) -> Floats:
 
 
 def _show_event(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
-    """Bars whose runs show the event."""
     if sign == ">=":
         return np.asarray(bins.values >= value - 1e-9)
     if sign == "<=":
@@ -153,7 +152,6 @@ def _show_event(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
 
 
 def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, Any]]:
-    """Background behind each group of the event's bars, with a dashed line at its border."""
     shapes: list[dict[str, Any]] = []
     fill = blend(NOISE[mode], BACKGROUND[mode], 0.25)
     look: dict[str, Any] = {"layer": "below", "line": {"width": 0}, "fillcolor": fill}
@@ -172,7 +170,6 @@ def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, 
 
 
 def _event_name(sign: str, value: float) -> dict[str, Any]:
-    """Name of the shaded event, above the right end of the axes."""
     signs = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
     what = f"{signs[sign]} {readable(value, 6)}"
     if math.isinf(value):

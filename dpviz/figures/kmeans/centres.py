@@ -90,7 +90,6 @@ def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
 
 
 def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
-    """Line from each centre's start to its position, with a ring at the start."""
     x, y = places_of(picture, np.array(path))
     # A NaN between two paths separates the lines.
     gap = np.full((1, x.shape[1]), np.nan)

@@ -75,7 +75,6 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
-    """True and noisy numbers of records in the cells of the released grid, first column first."""
     grid, records = picture.private.grid, picture.truth.records
     if grid is None:
         raise InputError(

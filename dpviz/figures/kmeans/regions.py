@@ -110,7 +110,6 @@ def overlay_heading(picture: KMeansPicture) -> str:
 
 
 def _state(picture: KMeansPicture, step: int) -> str:
-    """State of the private panel, in words."""
     last, iterations = len(picture.path) - 1, len(picture.private.iterations)
     if last < 1 or step == last:
         return "result"
@@ -141,7 +140,6 @@ def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
 
 
 def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> Trace:
-    """Heatmap of labels on the screen's lattice; -1 means no cluster."""
     codes = cluster_codes(labels + 1, shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
     return heatmap(codes, picture.shown_domain, width, **cluster_colours(picture.mode))

@@ -91,7 +91,6 @@ def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
 
 
 def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: bool) -> Panels:
-    """Lay out the panels: true above private for several stages, side by side for one stage."""
     right = 12 if stacked and not stages[-1].coloraxis else 84
     layout = base_layout(
         picture.title,

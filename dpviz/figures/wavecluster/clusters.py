@@ -60,7 +60,6 @@ def draw(picture: WaveClusterPicture) -> StagePair:
 
 
 def _points(picture: WaveClusterPicture) -> Trace:
-    """Points on the lattice in the colours of their true clusters; empty cells are pale."""
     shade, factor = picture.raster.shade, _per_cell(picture)
     labels = picture.labels[0]
     for axis in (0, 1):

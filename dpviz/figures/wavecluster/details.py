@@ -185,7 +185,6 @@ def add_axes(
 
 
 def _subbands(true: Stages, private: Stages) -> list[Subband]:
-    """All bands: first the average, then the details from the last level to the first."""
     last = true.level
     bands = [Subband(name=f"LL{last}", level=last, true=true.average, private=private.average)]
     for level in range(last, 0, -1):
@@ -208,7 +207,6 @@ def _subbands(true: Stages, private: Stages) -> list[Subband]:
 def _colour_scales(
     average: float, details: float, name: str, mode: Mode, *, shown: bool
 ) -> dict[str, dict[str, Any]]:
-    """Colour axes: one for the average, and a symmetric one for the details of all levels."""
     return {
         axis: {
             "cmin": low,
@@ -292,7 +290,6 @@ def _levels(first: int, last: int) -> str:
 
 
 def _axis_names(picture: WaveClusterPicture, short: bool) -> tuple[str, str]:
-    """Titles of the axes, which say that each band covers the whole domain."""
     x, y = (
         f"{name} in each band" + ("" if short else f": {low:,.10g} to {high:,.10g}")
         for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)

@@ -197,7 +197,6 @@ def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _R
 
 
 def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> list[Trace]:
-    """Values by rank in three colours: significant, below the threshold, pruned."""
     mode = room.mode
     significant, kept, m = one.ends
     pale = blend(NOISE[mode], BACKGROUND[mode], 0.55)
@@ -271,7 +270,6 @@ def _add_upright(
     private: bool,
     left: bool,
 ) -> None:
-    """Add a vertical line to a panel, and its name at a given height, left or right of the line."""
     colour, line = _line(mode, private)
     side: dict[str, Any] = (
         {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
@@ -282,13 +280,11 @@ def _add_upright(
 
 
 def _line(mode: Mode, private: bool) -> tuple[str, dict[str, Any]]:
-    """Colour and look of a threshold's line; the private line is dashed."""
     colour = INVENTED[mode] if private else INK[mode]
     return colour, {"width": 1.5, "dash": "dash" if private else "solid", "color": colour}
 
 
 def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> Trace:
-    """Bars over the axis of values; their areas are the probabilities of the intervals."""
     mode = picture.mode
     shown = law.joined(_INTERVALS)
     width = shown.high - shown.low

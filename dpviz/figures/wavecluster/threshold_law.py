@@ -145,7 +145,6 @@ def write_signed(value: float, form: str) -> str:
 
 
 def _sampled(p: float, private: Stages) -> str:
-    """Sentence about samples of the subband, and the cells on which the samples agree."""
     threshold, cells = private.threshold, int(private.significant.sum())
     found = (
         "Nothing stands out from the noise, so no cell is significant."
@@ -167,7 +166,6 @@ def _positive(m: int) -> str:
 
 
 def _cut(p: float, k_sign: str, d_sign: str, k: int, m: int, value: float) -> str:
-    """Sentence about how k follows from p, and d from k."""
     if not k:
         return "So no cell is significant."
     return (
