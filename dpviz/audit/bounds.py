@@ -107,8 +107,8 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(
-            f"scores of shapes {without.shape} and {joined.shape} can't be held against each "
-            "other: give as many runs and columns on both sides."
+            f"scores of shapes {without.shape} and {joined.shape} can't be compared: "
+            "give the same number of runs and columns on both sides."
         )
     if len(without) < FEWEST:
         raise InputError(

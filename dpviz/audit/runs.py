@@ -120,7 +120,7 @@ def audit(
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
         raise InputError(
             f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
-            "example 1; below 0.5 little can be seen."
+            "example 1; below 0.5 an audit shows little."
         )
     count = chosen.runs if runs is None else checked_runs(runs)
     labels, without, joined = with_classifier(
@@ -267,6 +267,6 @@ def checked_runs(runs: int) -> int:
     if not (is_whole(runs) and FEWEST <= runs <= MOST_RUNS):
         raise InputError(
             f"runs = {runs}: give a whole number from {FEWEST} to {MOST_RUNS:,}, for example "
-            "20,000; what can be shown grows with its logarithm."
+            "20,000; the largest possible bound grows with the logarithm of this number."
         )
     return int(runs)

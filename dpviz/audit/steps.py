@@ -45,14 +45,14 @@ Reason = Literal["small share", "many numbers", "moves little"]
 #: Reasons why some bugs are not found, in words for users.
 REASONS: dict[Reason, str] = {
     "small share": (
-        f"the step has so little of the budget that the true ε stays below {CLAIM + NEAR:g}, "
+        f"the step's share of the budget is so small that the true ε stays below {CLAIM + NEAR:g}, "
         "too near the claim"
     ),
     "many numbers": (
-        "the true ε shows in full only where many noisy numbers are all extreme at once, which too "
-        "few of the runs are"
+        "the full true ε is visible only in runs where many noisy numbers are extreme at the same "
+        "time, and there are too few such runs"
     ),
-    "moves little": "we know no two data sets between which the step moves as far as it may",
+    "moves little": "we know no two data sets for which the step changes by the maximum amount",
 }
 
 

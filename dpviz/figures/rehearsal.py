@@ -145,8 +145,8 @@ def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
     lines = (
         f'<span style="color:{BOTH[mode]}">■</span> {real}',
         f'<span style="color:{INVENTED[mode]}">✕</span> {wrong}',
-        "○ where one truly is",
-        f'<span style="color:{NOISE[mode]}">public data, none of yours</span>',
+        "○ a true cluster's place",
+        f'<span style="color:{NOISE[mode]}">public data, not yours</span>',
     )
     key = note("<br>".join(lines), left, bottom, yanchor="top", align="left", size=11)
     layout["annotations"].append(key)

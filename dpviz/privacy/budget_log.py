@@ -284,8 +284,8 @@ class Log:
                 (sure if before.is_there() else doubtful).setdefault(known, one)
         if len(sure) > 1:
             raise PrivacyRefusal(
-                f"what is read belongs to the sources {listed(sure)}, and one release can't debit "
-                "several: release the files of each by themselves."
+                f"the files belong to the sources {listed(sure)}, and one release can't debit "
+                "several sources: release the files of each source separately."
             )
         given = None if source is None else names.key(source)
         for name, one in sure.items():
@@ -295,8 +295,7 @@ class Log:
                 raise PrivacyRefusal(
                     f'{shown(one.path, 120)}{place} was released as source "{name}" before, so '
                     f'source = "{names.cleaned(source)}" would be a second budget for it: name '
-                    f"that source, or give other data a {'folder' if is_new else 'file'} of their "
-                    "own."
+                    f"that source, or put other data into a new {'folder' if is_new else 'file'}."
                 )
         for name, one in doubtful.items():
             if name not in sure and given != names.key(name):
@@ -312,9 +311,9 @@ class Log:
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
                     raise PrivacyRefusal(
                         f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
-                        f'which was released as source "{self.paths[path]}", but for a number, a '
-                        "format or the sign of a copy: name that source for copies, parts and "
-                        "versions of the same data, or else a new one."
+                        f'which was released as source "{self.paths[path]}", except for a number, '
+                        "a format or the mark of a copy: name that source for copies, parts and "
+                        "versions of the same data, otherwise name a new source."
                     )
         return next(iter(sure or doubtful), None)
 

@@ -66,22 +66,22 @@ _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
 #: Advice to the user if a file can't be trusted.
 _NEWEST = (
-    "put its newest copy back, or name a new file and give each source no more than it had left"
+    "put its newest copy back, or name a new file and give each source at most what it had left"
 )
 
 #: Possible state after a failure that follows a debit.
-_LOST = "what was asked for may be debited all the same"
+_LOST = "the requested epsilon may be debited nevertheless"
 
 #: Meaning of SQLite's error codes for users.
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is held by another program: try again when that is done",
+    sqlite3.SQLITE_BUSY: "is held by another program: try again when that program is done",
     sqlite3.SQLITE_CANTOPEN: (
         "can't be opened: its folder has to exist, and both have to be writable"
     ),
     sqlite3.SQLITE_CORRUPT: f"is damaged: {_NEWEST}",
     sqlite3.SQLITE_FULL: "can't be written: the disk is full",
     sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
-    sqlite3.SQLITE_NOTADB: "is no budget file: name another one, or a new one",
+    sqlite3.SQLITE_NOTADB: "is no budget file: name another file, or a new one",
     sqlite3.SQLITE_PERM: "can't be written: check its rights",
     sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
 }
@@ -223,7 +223,7 @@ class Budget:
         if asked is not None and asked != log.totals[account.id]:
             raise PrivacyRefusal(
                 f'source "{account.id}" has a lifetime budget of {decimal(account.total)}, '
-                f"which stays: a total of {decimal(asked / MICRO)} is refused."
+                f"which can't change: a total of {decimal(asked / MICRO)} is refused."
             )
         return account
 
@@ -313,7 +313,7 @@ class Budget:
             if _Place.of(self.path) == place:
                 return
         raise InputError(
-            f"{self} was moved, replaced or linked while it was in use: see that it has one name; "
+            f"{self} was moved, replaced or linked while it was in use: give it only one name; "
             f"{_LOST}."
         )
 
@@ -353,13 +353,13 @@ class Budget:
                 noted = _noted(note)
                 if noted is None and not (self._written and log.has(self._written)):
                     self.unnoted = self._found_none = (
-                        f"{self} has no note in {shown(note.parent, 80)}, so nobody can tell "
-                        "whether it is an older copy: set DPVIZ_HOME to the folder with its note, "
-                        "or see that no entry is missing."
+                        f"{self} has no note in {shown(note.parent, 80)}, so it may "
+                        "be an older copy: set DPVIZ_HOME to the folder with its note, or check "
+                        "that no entry is missing."
                     )
                     return
                 if noted is not None and not log.has(noted):
-                    raise DamagedError("is an older or a changed copy, without what was noted last")
+                    raise DamagedError("is an older or a changed copy without the last noted entry")
                 if noted != log.newest:
                     _write_note(note, *log.newest)
         except (InputError, OSError) as error:
@@ -396,11 +396,11 @@ class _Place:
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):
-            return "is no file that can be kept: name another one"
+            return "is not a regular file: name another file"
         if self.links > 1:
             return f"has {self.links} names (hard links): remove all but one"
         if _is_mounted(self.path):
-            return "is mounted without its folder, where its journal has to be: mount that"
+            return "is mounted without its folder, where its journal has to be: mount the folder"
         return ""
 
 
@@ -497,13 +497,14 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
         for name in alike:
             before = entry.what.get(name)
             if before not in (None, what[name]):
-                way_out = "keep to that"
+                way_out = "use the same value"
                 # No user can give a number: columns have names now.
                 if name == "unit_column" and str(before).isdigit():
                     left = decimal(account.remaining)
                     way_out = (
-                        "an older version stored the number of that column; if it was this one, "
-                        f"name a new source, with a total of at most {left}, which is left here"
+                        "an older version stored the number of that column; if it is the same "
+                        f"one, name a new source, with a total of at most {left}, which is left "
+                        "here"
                     )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
@@ -515,7 +516,7 @@ def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise InputError("what = ... must hold plain values alone, as JSON knows them.") from None
+        raise InputError("what = ... may hold only plain values that JSON has.") from None
     if len(text) > _LONGEST_WHAT:
         raise InputError(
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."

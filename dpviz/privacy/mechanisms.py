@@ -234,7 +234,7 @@ class Accountant:
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
         step, epsilon = gradual.levels[level]
         if gradual.closed:
-            raise PrivacyRefusal(f"step {step} was split before: nothing more of it can be told.")
+            raise PrivacyRefusal(f"step {step} was split before: no finer release is possible.")
         part = epsilon - gradual.levels[gradual.known].epsilon
         self._spend(step, gradual.sensitivity, part, part / epsilon, composition)
         return part

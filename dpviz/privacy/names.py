@@ -59,7 +59,7 @@ _FORMATS = re.compile(
 def cleaned(source: object) -> str:
     """Return the name of a source as it is stored and shown, or raise InputError."""
     if not isinstance(source, str):
-        raise InputError(f"source = {source!r} is no text: give the data source a name.")
+        raise InputError(f"source = {source!r} is not a text: give the data source a name.")
     name = unicodedata.normalize("NFC", source).strip()
     if not name or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InputError(
@@ -81,26 +81,26 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
         if not _is_allowed(character):
             raise InputError(
                 f"source = {name[:40]!a} can't name a data source with the character "
-                f"U+{ord(character):04X} in it: take letters, digits and punctuation."
+                f"U+{ord(character):04X} in it: use letters, digits and punctuation."
             )
     # A mark on a space, or the same mark twice, is hardly visible.
     if _stray_mark(name):
         raise InputError(
-            f"source = {name[:40]!a} can't name a data source with a mark that stands on no "
-            "letter, or twice: type it anew."
+            f"source = {name[:40]!a} can't name a data source with a mark that follows no "
+            "letter, or stands twice: type it again."
         )
     for word in "".join(one if _is_written(one) else " " for one in name).split():
         scripts = {_script(one) for one in word}
         if len(scripts) > 1 and not scripts <= _EAST_ASIAN:
             raise InputError(
                 f"source = {name[:40]!a} can't name a data source with letters of several "
-                f"scripts in one word ({', '.join(sorted(scripts)).lower()}): keep to one."
+                f"scripts in one word ({', '.join(sorted(scripts)).lower()}): use one script."
             )
     looks = _looks(name)
     for other in known:
         if looks & _looks(other):
             raise InputError(
-                f'source = {name[:40]!a} can be taken for source "{other}", which has a budget: '
+                f'source = {name[:40]!a} looks like source "{other}", which has a budget: '
                 "give that name for the same data, or one that looks different."
             )
 

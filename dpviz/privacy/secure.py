@@ -92,7 +92,7 @@ class SecureAccountant(Accountant):
     ) -> None:
         super().__init__(_Unseeded(), check_epsilon(epsilon), neighbours)
         if not (0 < unit <= 1 and math.frexp(unit)[0] == 0.5):
-            raise InputError(f"unit = {unit:g} is no power of 2 up to 1: give 1 or 2**-20.")
+            raise InputError(f"unit = {unit:g} is not a power of 2 up to 1: give 1 or 2**-20.")
         self.unit = unit
 
     @property
@@ -305,8 +305,8 @@ class SecureAccountant(Accountant):
         # This condition also refuses NaN and infinity.
         if not (np.isfinite(exact) & (exact == np.rint(exact))).all():
             raise PrivacyRefusal(
-                f"step {step} can't be released: its values are no whole multiples of "
-                f"{unit:g}, and only those get noise that keeps them safe."
+                f"step {step} can't be released: its values are not whole multiples of "
+                f"{unit:g}, and only whole multiples get secure noise."
             )
         # Clip instead of refusing. Clipping does not increase the difference of two values, but a
         # refusal would reveal that a record makes a value exceed the limit.
@@ -441,7 +441,7 @@ class _Unseeded:
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
         """Refuse, because this noise would not be secure."""
         raise PrivacyRefusal(
-            f"step {step} draws noise past the accountant: a release can't be made of that."
+            f"step {step} draws noise without the accountant, so it can't be released."
         )
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
@@ -514,8 +514,8 @@ def _calibrated(
         # The privacy map rounds up: 1/0.7 gives 0.7000000000000001. So use slightly more noise.
         scale = math.nextafter(scale, math.inf)
     raise PrivacyRefusal(
-        f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it, where "
-        f"{float(epsilon):g} was meant."
+        f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it instead "
+        f"of {float(epsilon):g}."
     )
 
 

@@ -103,14 +103,14 @@ def _method(request: Request) -> Document:
 #: Sentence about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
 #: does not have.
 _NESTED = (
-    " A nested step adds to the releases before it: its scale is that of what is known after it, "
-    "whose epsilon OpenDP certifies; the step costs the difference. Which coarser values stay as "
-    "they are is decided by dpviz, by exact coins from the system's source of chance."
+    " A nested step makes the releases before it finer: its scale is that of all that is known "
+    "after it, whose epsilon OpenDP certifies; the step costs the difference. Exact coins, drawn "
+    "by dpviz from the system's random numbers, decide which coarser values stay as they are."
 )
-_EXCEPT = " but those with rounded K-norm noise"
+_EXCEPT = " except those with rounded K-norm noise"
 _ROUNDED = (
-    " K-norm noise was drawn by dpviz: real noise, rounded to whole numbers without an error. Its "
-    "epsilon is the sensitivity over the scale, by dpviz's own proof."
+    " dpviz drew the K-norm noise: real noise, rounded to whole numbers without an error. Its "
+    "epsilon is the sensitivity divided by the scale, by dpviz's own proof."
 )
 
 
@@ -127,9 +127,10 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "certified": accountant.certified,
         "map": (
             f"OpenDP {opendp} drew the noise of every step{_EXCEPT * rounded}; its privacy map "
-            "certifies the epsilon of the step at the sensitivity that is listed. That one "
-            f"{'person' if request.persons else 'record'} changes the values by no more than that "
-            f"is the method's own proof, not OpenDP's.{_NESTED * nested}{_ROUNDED * rounded}"
+            "certifies the epsilon of the step at the sensitivity that is listed. The method's own "
+            f"proof, not OpenDP, shows that one {'person' if request.persons else 'record'} "
+            "changes the values by at most this sensitivity."
+            f"{_NESTED * nested}{_ROUNDED * rounded}"
         ),
         "ledger": [asdict(spend) for spend in accountant.ledger],
     }

@@ -217,19 +217,19 @@ def _room(result: Mapping[str, Any]) -> Floats:
 def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
-    spread = "are spread evenly" if one else "differ in number by row and column alone"
+    spread = "are spread evenly" if one else "differ in number only by row and column"
     # Cells laid by the method follow the records, so records on few lines don't appear as a product
     # of shares.
     card = CARDS[document["method"]["name"]]
     rounded = "values rounded to few steps, " * card.lays_own_cells
     return (
-        f"From released numbers alone, the same settings were run {DRAWS['cells']} times on data "
-        f"without clusters, with about as many records {level} as here: a cluster is doubtful if "
-        "neither it nor its fullest block stands out more than all clusters did there. Where "
-        f"records {spread}, with at most {_group(document)} at one place, a cluster passes for "
-        f"real in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
+        f"From released numbers only, the same settings were run {DRAWS['cells']} times on data "
+        f"without clusters, with about as many records {level} as here. A cluster is doubtful if "
+        "neither it nor its fullest block stands out more than all clusters did in these runs. If "
+        f"records {spread}, with at most {_group(document)} at one place, a cluster passes as real "
+        f"in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
         f"records. More records at one place, {rounded}a coast, the edge of a city or a slanting "
-        "street may pass for a cluster." + _moved(document)
+        "street may pass as a cluster." + _moved(document)
     )
 
 
@@ -306,13 +306,14 @@ def _rounded(records: float) -> int:
 
 def _of_centers(document: Document) -> str:
     return (
-        f"From released numbers alone, the same settings were run {DRAWS['centers']} times on no "
-        "record, and as often on about as many evenly spread records: a centre is doubtful if one "
-        "got as many records from none; and all are, if their places and numbers are no more "
-        "uneven than those of evenly spread records. Where records are spread evenly, with at most "
-        f"{_group(document)} at one place, or there is none, a centre passes for real in at most "
-        f"{LEVEL:.0%} of releases. A slope, a coast or an empty part of the domain may pass for "
-        "clusters. Which centres have a cluster around them, this can't tell." + _moved(document)
+        f"From released numbers only, the same settings were run {DRAWS['centers']} times without "
+        "any record, and as often with about as many evenly spread records as here. A centre is "
+        "doubtful if some centre got as many records in a run without any record. All centres are "
+        "doubtful if their places and numbers are no more uneven than those of evenly spread "
+        f"records. If records are spread evenly, with at most {_group(document)} at one place, or "
+        f"there is no record, a centre passes as real in at most {LEVEL:.0%} of releases. A slope, "
+        "a coast or an empty part of the domain may pass as clusters. This test can't show which "
+        "centres have a cluster around them." + _moved(document)
     )
 
 

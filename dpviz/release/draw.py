@@ -171,8 +171,8 @@ def check_parts(source: Stored) -> None:
     for part in source.parts:
         if not isinstance(part, ParquetPart):
             raise InputError(
-                f"{shown(part.title, 120)} can't be released part by part, since a cell of "
-                "text that is no number would stop it, which tells about a record: write "
+                f"{shown(part.title, 120)} can't be released part by part, since a text cell "
+                "that is not a number would stop it and so reveal something about a record: write "
                 "Parquet files, or name a single file and no engine."
             )
 
@@ -237,7 +237,7 @@ def release(
             bundle = files(drawn)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:
-            said = f"{str(error).rstrip('.')}; the budget is debited all the same."
+            said = f"{str(error).rstrip('.')}; the budget is debited nevertheless."
             raise type(error)(said) from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
@@ -294,7 +294,7 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
     """Refuse early what the debit would refuse; the debit makes the final decision."""
     if not epsilon <= MOST_EPSILON:
         raise PrivacyRefusal(
-            f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
+            f"epsilon = {epsilon:g} hides almost nothing: release with {MOST_EPSILON:g} or less."
         )
     account = budget.find(source)
     if account:
@@ -312,7 +312,7 @@ def _part(folder: Path) -> Path:
         raise InputError(_unwritable(folder, error)) from None
     if taken:
         raise InputError(
-            f"out = {shown(folder, 80)} is there already and no empty folder: name a new one, "
+            f"out = {shown(folder, 80)} is there already and not an empty folder: name a new one, "
             "so that no release is overwritten."
         )
     try:
@@ -320,8 +320,8 @@ def _part(folder: Path) -> Path:
         part.chmod(0o700)  # A umask may have removed the owner's rights, too.
     except FileExistsError:
         raise InputError(
-            f"out = {shown(folder, 80)} is being written by another release, or one was broken "
-            f"off: name another folder, or remove {shown(part.name, 80)}."
+            f"out = {shown(folder, 80)} is being written by another release, or a release was "
+            f"interrupted: name another folder, or remove {shown(part.name, 80)}."
         ) from None
     except OSError as error:
         raise InputError(_unwritable(folder, error)) from None

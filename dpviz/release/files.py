@@ -30,12 +30,12 @@ ABOUT = {
     "release.json": "the whole release for programs; all other files are made from it",
     "release.schema.json": "what every field of release.json means (JSON Schema)",
     "cells.csv": (
-        "noisy number of records and cluster of every cell of the grid; doubtful (1) where noise "
+        "noisy number of records and cluster of every cell of the grid; doubtful (1) if noise "
         "alone could have made the cluster"
     ),
     "centers.csv": (
         "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
-        "where noise alone could have brought that about"
+        "if noise alone could have made the cluster"
     ),
     "clusters.geojson": "outlines of the clusters",
     "counts.svg": "picture: noisy number of records in every cell",
@@ -132,6 +132,6 @@ def _readme(document: Document, names: Mapping[str, str]) -> str:
     return (
         f"{title(document)}\n\n"
         f"{run_line(document)}; made by dpviz {document['software']['dpviz']}.\n"
-        "Every number in these files carries noise or is a public choice; the data itself is not "
-        f"here.\n\n{listed}\n"
+        "Every number in these files carries noise or is a public choice; the data are not "
+        f"included.\n\n{listed}\n"
     )

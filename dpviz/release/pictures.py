@@ -203,7 +203,7 @@ def counts_svg(document: Document) -> str:
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
         "the darker the blue the more records"
-        + (", and brown is below zero, which only noise can bring about." if lowest < 0 else ".")
+        + (", and brown is below zero, which only noise can cause." if lowest < 0 else ".")
     )
     high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
@@ -238,8 +238,8 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     described = (
         f"Map of {found} over {x} (to the right) and {y} (upwards)"
         + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
-        + (f" {left_out:,} of them have no number, since there is no room." if left_out else "")
-        + " The table of clusters has them all."
+        + (f" {left_out:,} of them have no number, because there is no space." if left_out else "")
+        + " The table of clusters lists all of them."
     )
     if not total:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
@@ -256,7 +256,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         described += f" {away:,} more, which noise alone could have made, are left out."
     line = run_line(document)
     if left_out:
-        line += f"; {left_out:,} without a number, since there is no room"
+        line += f"; {left_out:,} without a number, because there is no space"
     return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
 
 

@@ -195,15 +195,15 @@ class Forecast:
         """Number of clusters that the plan would publish for data without clusters, in words."""
         if not self.request.family.finds_number:
             return (
-                "Of records without any cluster it still publishes as many centres, and the "
-                "report may not mark them all."
+                "For records without any cluster it publishes the same number of centres, and the "
+                "report may not mark all of them."
             )
         if not self.nothing.size:
             return ""
         return (
-            f"Of as many records without any cluster it reports about {_about(self.nothing)} "
-            f"({_range(self.nothing)}). The report marks clusters that its test can't tell from "
-            "noise; others may be invented, too."
+            f"For as many records without any cluster it reports about {_about(self.nothing)} "
+            f"({_range(self.nothing)}). The report marks clusters that its test can't "
+            "distinguish from noise; other clusters may be invented, too."
         )
 
 
@@ -236,7 +236,7 @@ class Rehearsal:
         if self.best is not self.plan:
             return f"Recommended: {self.change} — {self.best.short}."
         in_use = "The plan in use is the recommended one"
-        return f"{in_use}{': nothing that was tried is better' * (_loss(self.plan) >= _NEARER)}."
+        return f"{in_use}{': no plan that was tried is better' * (_loss(self.plan) >= _NEARER)}."
 
     @property
     def change(self) -> str:

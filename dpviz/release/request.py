@@ -105,7 +105,7 @@ class Request:
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
     """Why a run can't be released with a valid proof, in one sentence; empty if it can."""
     if not card.spends:
-        return f"{card.title} has no noise, so what it finds stays here: choose a private method."
+        return f"{card.title} has no noise, so its result is not released: choose a private method."
     verdict = claim(card, config, domain)
     if config.variant != "sound":
         why = "" if verdict.private else f" {verdict.reason}"

@@ -213,8 +213,8 @@ def test_float_grid_is_not_seen_but_missing_numbers_are() -> None:
 @pytest.mark.parametrize(
     ("without", "joined", "says"),
     [
-        (np.zeros((30, 2)), np.zeros((30, 3)), "can't be held against each other"),
-        (np.zeros(30), np.zeros(30), "can't be held against each other"),
+        (np.zeros((30, 2)), np.zeros((30, 3)), "can't be compared: give"),
+        (np.zeros(30), np.zeros(30), "can't be compared: give"),
         (np.zeros((19, 1)), np.zeros((19, 1)), "runs = 19: an audit needs at least 20"),
     ],
 )

@@ -217,7 +217,7 @@ def test_what_is_over_budget_or_not_nested_is_refused_and_spends_nothing(secure:
         with pytest.raises(PrivacyRefusal, match=said):
             accountant.gradual(np.zeros(3), wrong, sensitivity=1)
     if secure:
-        with pytest.raises(PrivacyRefusal, match="no whole multiples"):
+        with pytest.raises(PrivacyRefusal, match="not whole multiples"):
             accountant.gradual(np.full(3, 0.5), levels(0.5), sensitivity=1)
     assert accountant.ledger.spends == ()
 

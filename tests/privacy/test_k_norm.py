@@ -222,7 +222,7 @@ def test_release_pays_its_own_certificate_within_the_budget(epsilon: float) -> N
 
 def test_release_refuses_values_off_the_lattice() -> None:
     secure = SecureAccountant(1.0, unit=LATTICE)
-    with pytest.raises(PrivacyRefusal, match="no whole multiples"):
+    with pytest.raises(PrivacyRefusal, match="not whole multiples"):
         secure.k_norm("residuals", np.full((1, 3), 1e-9), ball=2, sensitivity=1, epsilon=1.0)
     assert not secure.ledger.spends
 

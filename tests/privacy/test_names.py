@@ -59,8 +59,8 @@ def test_owners_of_all_languages_can_name_a_source(name: str) -> None:
         ("surv\u0435y", "letters of several scripts in one word (cyrillic, latin)"),
         ("\u03bcm", "several scripts in one word (greek, latin)"),
         ("visits\u0650", "several scripts in one word (arabic, latin)"),
-        ("visits \u0650", "a mark that stands on no letter, or twice"),
-        ("\u0645\u0633\u0650\u0650\u062d", "a mark that stands on no letter, or twice"),
+        ("visits \u0650", "a mark that follows no letter, or stands twice"),
+        ("\u0645\u0633\u0650\u0650\u062d", "a mark that follows no letter, or stands twice"),
     ],
 )
 def test_what_shows_nothing_or_pretends_is_refused(name: str, why: str) -> None:
@@ -111,7 +111,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(
     tmp_path: Path, known: str, name: str
 ) -> None:
     for one, other in ((known, name), (name, known)):
-        assert f'can be taken for source "{one}"' in refusal(other, "visits", one)
+        assert f'looks like source "{one}"' in refusal(other, "visits", one)
     budget = Budget(tmp_path / "budget.db")
     budget.open(known, 1.0)
     for call in (
@@ -119,7 +119,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(
         lambda: budget.open(name, 1.0),
         lambda: budget.debit(name, 0.5, {}, total=1.0),
     ):
-        with pytest.raises(InputError, match="can be taken for source"):
+        with pytest.raises(InputError, match="looks like source"):
             call()
     assert [one.id for one in budget.datasets()] == [known]
 

@@ -132,7 +132,7 @@ def test_nothing_can_be_drawn_again() -> None:
 def test_no_noise_is_drawn_past_the_accountant(law: str) -> None:
     noise = SecureAccountant(1.0).noise
     for draw in (lambda: getattr(noise, law)("x", 1.0, (2,)), lambda: noise.uniform("x", (2,))):
-        with pytest.raises(PrivacyRefusal, match=r"step x draws noise past the accountant.*\.$"):
+        with pytest.raises(PrivacyRefusal, match=r"step x draws noise without the accountant.*\.$"):
             draw()
 
 
@@ -327,7 +327,7 @@ def test_a_map_that_says_something_else_is_believed(monkeypatch: pytest.MonkeyPa
     # If another version of OpenDP defined neighbours differently, no noise would be drawn.
     monkeypatch.setattr(module, "_LAPLACE", replace(module._LAPLACE, factor=0.5))
     accountant = SecureAccountant(1.0)
-    with pytest.raises(PrivacyRefusal, match=r"OpenDP certifies epsilon 2 .* 1 was meant\.$"):
+    with pytest.raises(PrivacyRefusal, match=r"OpenDP certifies epsilon 2 .* instead of 1\.$"):
         accountant.laplace("x", 0, sensitivity=1, epsilon=1.0)
     assert accountant.ledger.spends == ()
 
@@ -394,8 +394,8 @@ def test_values_that_are_no_whole_numbers_are_refused_and_spend_nothing(value: f
             call()
         # The error does not contain the value.
         assert str(error.value) == (
-            "step x can't be released: its values are no whole multiples of 1, and only those get "
-            "noise that keeps them safe."
+            "step x can't be released: its values are not whole multiples of 1, and only whole "
+            "multiples get secure noise."
         )
     assert accountant.ledger.spends == ()
 

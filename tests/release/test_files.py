@@ -548,7 +548,7 @@ def test_numbers_without_room_are_counted():
     labelled = len([text for text in children(drawn, "text") if text.get("stroke")])
     texts = [text.text or "" for text in children(drawn, "text")]
     assert 0 < labelled < 1000
-    assert f"PrivTHR, ε = 1; {1000 - labelled} without a number, since there is no room" in texts
+    assert f"PrivTHR, ε = 1; {1000 - labelled} without a number, because there is no space" in texts
     assert len(children(drawn, "circle")) == 1000
 
 

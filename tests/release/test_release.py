@@ -448,7 +448,7 @@ def test_a_failure_after_the_debit_loses_budget_and_publishes_nothing(
 
     monkeypatch.setattr("dpviz.release.draw._publish", failing)
     with pytest.raises(
-        InputError, match=r"^the disk is full; the budget is debited all the same\.$"
+        InputError, match=r"^the disk is full; the budget is debited nevertheless\.$"
     ):
         released(budget, request, data)
     assert seen == [0.7]
@@ -899,7 +899,7 @@ def test_links_and_packing_do_not_make_another_source(
     path = tmp_path / "households.parquet"
     pd.read_csv(table).to_parquet(path)
     status, _, said = run(capsys, "release", path, *given, "--out", tmp_path / "p")
-    assert (status, 'can be taken for source "households.csv"' in said) == (2, True)
+    assert (status, 'looks like source "households.csv"' in said) == (2, True)
     given += ["--source", "households.csv"]
     status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / "p")
     assert (status, found["entry"]["id"]) == (0, 5)

@@ -70,7 +70,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"How often {histogram.score} takes which values {sides[0]} and {sides[1]}; the event "
+            f"How often {histogram.score} has each value {sides[0]} and {sides[1]}; the event "
             f"that tells them apart is shaded. {result.event}."
         ),
         height=330,

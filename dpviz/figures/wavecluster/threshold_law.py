@@ -150,14 +150,14 @@ def _sampled(p: float, private: Stages) -> str:
         "Nothing stands out from the noise, so no cell is significant."
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
-        f"{readable(threshold.value, 4)} is the median threshold, and significant are the "
-        f"{cells:,} cells that are so in the most samples, but for doubtful ones that would join "
-        "two large clusters."
+        f"{readable(threshold.value, 4)} is the median threshold. The {cells:,} cells that "
+        "are significant in the most samples are significant, except doubtful cells that would "
+        "join two large clusters."
     )
     return (
         f"Run with noise: samples of the subband, given all that was released, have "
-        f"{_positive(threshold.positive)} in the middle. {found} The bars are means over the "
-        "samples: no cut of them gives these cells exactly."
+        f"{_positive(threshold.positive)} in the median. {found} The bars are means over the "
+        "samples, so no threshold on them gives exactly these cells."
     )
 
 
