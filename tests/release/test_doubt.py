@@ -343,10 +343,10 @@ def test_all_methods_with_numbers_of_records_are_measured() -> None:
 @pytest.mark.parametrize(
     ("method", "cap", "said"),
     [
-        ("privthr", 1, "differ in number by row and column alone, with at most 5 at one place, a"),
-        ("privthr", 9, "differ in number by row and column alone, with at most 9 at one place, a"),
+        ("privthr", 1, "differ in number only by row and column, with at most 5 at one place, a"),
+        ("privthr", 9, "differ in number only by row and column, with at most 9 at one place, a"),
         ("baseline", 1, "values rounded to few steps, a coast"),
-        ("dplloyd", 1, "are spread evenly, with at most 5 at one place, or there is none, a"),
+        ("dplloyd", 1, "are spread evenly, with at most 5 at one place, or there is no record, a"),
     ],
 )
 def test_the_sentence_says_which_data_it_is_about(method: str, cap: int, said: str) -> None:
@@ -357,4 +357,4 @@ def test_the_sentence_says_which_data_it_is_about(method: str, cap: int, said: s
     )
     how = judged(document)["how"]
     assert said in how
-    assert "passes for real in at most 5% of releases" in how
+    assert "passes as real in at most 5% of releases" in how

@@ -1010,7 +1010,7 @@ def test_what_fails_after_publishing_does_not_look_like_a_failure(
 
 def test_a_budget_that_hides_nothing_is_refused(budget: Budget) -> None:
     request = request_of({"method": "privqt", "epsilon": 21.0})
-    with pytest.raises(PrivacyRefusal, match="hides next to nothing"):
+    with pytest.raises(PrivacyRefusal, match="hides almost nothing"):
         released(budget, request, dataset(0, 50))
 
 
