@@ -62,7 +62,7 @@ def test_a_fine_grid_at_a_high_cap_invents_and_a_coarse_one_without_does_not() -
     assert (fine.found.invented <= fine.found.reported).all()
     assert f"about {np.median(fine.found.invented):.0f} invented clusters" in fine.sentence
     assert "5% to 95% of 20 draws" in fine.sentence
-    assert "others may be invented" in fine.on_nothing
+    assert "other clusters may be invented" in fine.on_nothing
 
 
 def test_scattered_records_ask_for_a_larger_p() -> None:
