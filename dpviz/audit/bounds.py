@@ -78,8 +78,8 @@ class Bound:
     ----------
     epsilon
         Lower bound on the privacy loss, never below 0.
-    Share of the deciding runs that show the event, on the first and on the second data set.
-        Share of the deciding runs on the first and on the second data set that show it.
+    without, joined
+        Share of the deciding runs that show the event, on the first and the second data set.
     """
 
     epsilon: float

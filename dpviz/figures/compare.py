@@ -78,6 +78,7 @@ def curves(
     ----------
     charts
         Panels; at least one.
+    methods
         Compared methods, including methods without results.
     values
         Budgets, or values of the other parameter; they set the range of the horizontal axis.

@@ -40,16 +40,16 @@ class Gradual:
         Releases from the coarsest to the finest.
     sensitivity
         Largest change of the values by one record (L1).
-    The finest release of all values that is paid for.
+    noisy
         The finest release of all values that is paid for.
-    Number of the release ``noisy`` in ``levels``.
-        Its number in ``levels``.
+    known
+        Number of the release ``noisy`` in ``levels``.
     scales
         Noise scale of each level.
-    True values and all releases. Only the accountant may read them.
-        True values and all releases: they belong to the accountant, nobody else reads them.
-    Whether these values were split. If so, no finer release of them is possible.
-        Whether it was split: nothing more of it is released.
+    values, releases
+        True values and all releases. Only the accountant may read them.
+    closed
+        Whether these values were split. If so, no finer release of them is possible.
     """
 
     levels: tuple[Level, ...]
@@ -416,6 +416,8 @@ def stay_chance(coarse: float, fine: float) -> float:
 
     Both releases are given by their noise scales; ``coarse`` is at least as large as ``fine``.
 
+    Notes
+    -----
     Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
     e^it)^2. The quotient of this function for the coarse noise and for the fine noise is s + (1 -
     s) times the function for the coarse noise, where s = (sinh(1 / (2 coarse)) / sinh(1 / (2

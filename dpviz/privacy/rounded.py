@@ -40,6 +40,8 @@ def k_norm_row(
     draw
         Returns the requested number of random bits as one integer.
 
+    Notes
+    -----
     The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball consists
     of the first ``ball`` coordinates of a point on the sphere with two more dimensions
     (Archimedes). The direction of that point is the direction of a vector of normal numbers, which
