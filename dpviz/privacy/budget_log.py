@@ -261,8 +261,8 @@ class Log:
         and by its number on the disk, which does not change when the file is renamed. After a file
         is deleted, its number may belong to a file with other data. Then the number counts only if
         the caller names the source. Raises PrivacyRefusal if the files belong to another source
-        than the named one. If no source is named: raises PrivacyRefusal also if the files belong to
-        several sources, or if it is not clear whether they belong to a known source.
+        than the named one, or to several sources. If no source is named: also if it is not clear
+        whether the files belong to a known source.
 
         Parameters
         ----------

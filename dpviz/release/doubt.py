@@ -87,7 +87,7 @@ PLACES = 4096
 #: instead, so that the noise is as small relative to the number of records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
-#: Steps that a run on a given grid does not need; it would spend their budget on other steps.
+#: Begins the names of steps that choose the grid; null sets spend their budget on other steps.
 _CHOICE = "choice of "
 
 

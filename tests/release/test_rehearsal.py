@@ -132,7 +132,7 @@ def test_advice_is_a_fixpoint_of_any_plan(
 
 
 def read(request: Request) -> tuple[Any, ...]:
-    """What a run uses of a plan; a run that chooses g and p itself does not use these."""
+    """Parts of a plan that a run uses: not g and p if the run chooses them itself."""
     config, by_hand = request.config, request.config.choose == "given"
     return config.method, config.choose, *((config.grid, config.density) if by_hand else ())
 

@@ -21,10 +21,9 @@ from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
 
-#: Limits for the numbers on a panel. Up to the first number of clusters, all have their number; up
-#: to the second, in large type. With more clusters, only the third number of largest ones is shown,
-#: since each number takes half a millisecond while the user drags. Up to the last number of cells
-#: per side, cells are large enough for a number.
+#: Maximum number of clusters that all show their number on a panel; the same for large type; if
+#: there are more, how many of the largest show it, since each number takes half a millisecond of a
+#: drag; maximum number of cells per side for which a cell has space for a number.
 _MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
 

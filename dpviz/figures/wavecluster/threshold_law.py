@@ -31,7 +31,7 @@ class SortedList:
     @classmethod
     def of(cls, stages: Stages) -> SortedList:
         """Sort the coefficients of a run."""
-        # With most samples more means than coefficients are above 0.
+        # The means over samples have more positive coefficients than most samples have.
         most = stages.threshold.positive
         return cls(values=positive_values(stages.average)[::-1][:most], stages=stages)
 
