@@ -195,8 +195,6 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """Content of ``scenarios.toml``; all planted mistakes are in sound variants."""
-
     designed: tuple[_Entry, ...]
     planted: tuple[_Entry, ...]
 

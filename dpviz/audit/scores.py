@@ -164,7 +164,6 @@ def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
 
 
 def _position(place: tuple[int, ...]) -> str:
-    """Position of a number in an array, as text: nothing, " 3" or " (3, 1)"."""
     shown = ", ".join(str(index + 1) for index in place)
     return f" ({shown})" if len(place) > 1 else f" {shown}".rstrip()
 

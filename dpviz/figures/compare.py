@@ -269,7 +269,6 @@ def _values(chart: Chart, method: str, axis: Parameter) -> _Values:
 
 
 def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode) -> list[Trace]:
-    """Bounds of theorems: for each method a pale band with dotted edges, behind everything else."""
     if chart.bounds is None:
         return []
     found = []
@@ -341,7 +340,6 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
 
 
 def _held(charts: Sequence[Chart]) -> str:
-    """Text about the range of the bands. During a run, some bands have fewer draws than others."""
     draws = [int(n) for chart in charts if len(chart.table) for n in chart.table["draws"].unique()]
     words = {band_words(n) for n in draws}
     if len(words) == 1:

@@ -36,8 +36,8 @@ PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 #: Legend with its entries in a row.
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
-#: A legend in a row directly above a chart, at the left or at the right end. With the page's background
-#: colour it would hide the bottom of the title's letters.
+#: Legend in a row directly above a chart, at the left or at the right end. With the page's
+#: background colour it would hide the bottom of the title's letters.
 LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
@@ -147,7 +147,7 @@ def log_axis(
     ends: tuple[float, float] | None = None,
     write: Callable[[Any], str] = readable,
 ) -> dict[str, Any]:
-    """Properties of a logarithmic axis with the given ticks; its range is by default that of the data."""
+    """Properties of a logarithmic axis with the given ticks; the default range is from the data."""
     reach = {} if ends is None else {"range": [math.log10(end) for end in ends]}
     texts = [write(tick) for tick in ticks]
     return {"type": "log", "tickvals": [*ticks], "ticktext": texts, **reach}

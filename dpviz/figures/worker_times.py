@@ -208,7 +208,6 @@ def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any)
 
 
 def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
-    """Marks at the bends of curves that are inside the figure."""
     found = [(size, model.bend(size)) for size in sizes]
     shown = [
         (size, int(one.workers), one.term) for size, one in found if one.workers <= WORKERS[-1]

@@ -212,7 +212,6 @@ class Budget:
         return entry
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
-        """Account of a source; its total comes from this call or from an earlier call."""
         account = log.find(source)
         if account is None and asked is None:
             name = names.cleaned(source)
@@ -308,7 +307,6 @@ class Budget:
         raise InputError(f"{self} {problem}.")
 
     def _check_place(self, place: _Place) -> None:
-        """Refuse to continue if the file was renamed, or its name refers to another file."""
         with suppress(OSError, RuntimeError):
             if _Place.of(self.path) == place:
                 return
@@ -318,7 +316,6 @@ class Budget:
         )
 
     def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
-        """Verified log of the file; a new log is started on request if the file is empty."""
         if self._is_ours(connection):
             return Log.read(connection)
         return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)

@@ -321,12 +321,10 @@ def _of_centers(document: Document) -> str:
 
 
 def _group(document: Document) -> int:
-    """Largest number of records at one place that counts as no cluster."""
     return max(GROUP, int(document["privacy"]["cap"]))
 
 
 def _drawn(document: Document) -> int:
-    """Number of records at one place in the null sets."""
     return round(MORE * _group(document))
 
 

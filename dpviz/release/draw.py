@@ -333,7 +333,6 @@ def _unwritable(folder: Path, error: Exception) -> str:
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then rename their folder: a bundle is complete or does not exist."""
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:

@@ -115,7 +115,6 @@ def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str,
 
 
 def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
-    """Union of each cluster's cells, and the share of the domain that it covers."""
     result = document["result"]
     labels, sides = np.array(result["labels"]), np.shape(result["counts"])
     # The last block may exceed the grid, but it ends at the end of the domain.
@@ -202,7 +201,6 @@ def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
 def _region(
     number: int, centers: NDArray[np.float64], order: list[int], squares: list[float]
 ) -> list[Point]:
-    """Region of one centre; ``order`` lists the other centres by distance."""
     x, y = centers[number].tolist()
     ring: list[Point] = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
     reach = _reach(ring, x, y)
@@ -223,7 +221,6 @@ def _region(
 
 
 def _hull(points: list[Point]) -> list[Point]:
-    """Convex polygon from its corners; rounding may have changed their order."""
     import shapely
 
     hull = shapely.MultiPoint(points).convex_hull

@@ -416,7 +416,6 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _fill(feature: Mapping[str, Any]) -> str:
-    """Colour of a cluster. There are more clusters than colours, so the maps also show numbers."""
     colours = CLUSTERS["light"]
     return colours[(int(feature["properties"]["cluster"]) - 1) % len(colours)]
 
@@ -457,7 +456,6 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
 
 
 def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
-    """Numbers of the clusters, starting with the largest cluster, and how many numbers fit."""
     taken: list[tuple[float, float, float]] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5

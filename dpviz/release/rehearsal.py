@@ -443,8 +443,6 @@ def _best(
 
 
 class _Draws:
-    """Draws of plans on one stand-in; each draw is made only once."""
-
     def __init__(self, stand_in: StandIn, work: Work) -> None:
         self._stand_in, self._work = stand_in, work
         self._materials: dict[Any, Any] = {}

@@ -56,7 +56,6 @@ def key_of(scenario: Scenario) -> str:
 
 
 def result(**given: Any) -> StepResult:
-    """Example of a result."""
     return StepResult(
         **{
             "method": "privthr", "variant": "sound", "options": {"alpha": 0.9},

@@ -48,7 +48,6 @@ def result(request) -> AuditResult:
 
 
 def of(values_without, values_joined, sign: str, threshold: float) -> AuditResult:
-    """Result with a histogram of the given values."""
     parts = [np.array(values, dtype=float) for values in (values_without, values_joined)]
     return AuditResult(
         method="privqt",

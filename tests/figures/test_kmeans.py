@@ -556,7 +556,6 @@ def test_noise_is_numbered_like_the_clusters_it_moves():
 
 
 def squares(points, centers):
-    """Sum of the squared distances to the nearest centre."""
     return ((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum()
 
 

@@ -219,7 +219,6 @@ def floor(epsilon: float) -> Fraction:
 
 
 def spent(entries: tuple[Entry, ...]) -> Fraction:
-    """Exact sum of the granted decimal numbers."""
     return sum((Fraction(repr(entry.epsilon)) for entry in entries), Fraction())
 
 

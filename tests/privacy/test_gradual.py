@@ -336,7 +336,6 @@ def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerate
 
 
 def bought(relation: Relation) -> Enumerated:
-    """Noise scales for the spends of the method."""
     unit = Neighbours(relation=relation)
     config = Config(method="twostage", epsilon=EPSILON, neighbours=unit)
     accountant = Accountant(SeededNoise(0), EPSILON, unit)

@@ -43,7 +43,6 @@ def rounded(entries: int, ball: int, rows: int, scale: int = 2**30) -> NDArray[n
 
 
 def explored(entries: int, ball: int, rows: int) -> NDArray[np.float64]:
-    """Rows of the explorer's noise in units of its scale."""
     return unit_k_norm(np.random.default_rng(5), (rows, entries + ball), ball)
 
 

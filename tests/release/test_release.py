@@ -502,7 +502,6 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
     request, data = request_of({"method": "privqt"}), dataset(0, 200)
 
     def child(folder: str) -> int:
-        """Run a release in a separate process."""
         number = os.fork()
         if number == 0:  # pragma: no cover - another process
             try:

@@ -24,7 +24,6 @@ DEALT = ("dpkmeans_mapreduce", "contour")
 
 
 def write(folder, data: Dataset, ending: str = "parquet") -> str:
-    """Write the records to three files."""
     assert data.points is not None
     for number, part in enumerate(np.array_split(data.points, 3)):
         table = pa.table(dict(zip(data.columns, part.T, strict=True)))

@@ -116,7 +116,6 @@ def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
 
 
 def _person(joining: Joining, number: int, mode: Mode) -> Trace:
-    """The person, or the position of the missing person, with a label."""
     there, ink = number == 1, INK[mode]
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
     return scatter(

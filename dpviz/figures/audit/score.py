@@ -87,7 +87,6 @@ def score_frame(result: AuditResult) -> pd.DataFrame:
 
 
 def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
-    """Runs per bin on both data sets; the last entry counts the runs without this score."""
     without, joined = histogram.missing
     return [*histogram.without, without], [*histogram.joined, joined]
 

@@ -132,7 +132,6 @@ def _records(picture: KMeansPicture, centers: Centers) -> Trace:
 
 
 def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
-    """Number of the nearest centre for each cell of the screen's lattice."""
     scaled = picture.truth.space.scale(centers)[:, list(picture.raster.axes)]
     axis = (2 * np.arange(MOST_CELLS) + 1) / MOST_CELLS - 1
     lattice = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -69,7 +69,6 @@ def _points(picture: WaveClusterPicture) -> Trace:
 
 
 def _per_cell(picture: WaveClusterPicture) -> int:
-    """Number of cells of the screen's lattice per cell of the grid, on each axis."""
     return int(picture.raster.counts.shape[0] // picture.truth.source.shape[0])
 
 

@@ -279,7 +279,6 @@ def _borders(level: int, mode: Mode) -> Trace:
 
 
 def _heading(last: int, small: bool) -> str:
-    """Heading of a mosaic; it also names the levels that have no space for labels."""
     title = f"all subbands, {_levels(1, last)}"
     first = _LABELLED[small] + 1
     return title if last < first else f"{title}; in the corner LL{last}, {_levels(first, last)}"

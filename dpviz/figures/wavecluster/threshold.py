@@ -173,7 +173,6 @@ def _sizes(threshold: Threshold, *, private: bool) -> str:
 
 
 def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room) -> None:
-    """Add the axes of a panel of ranks; if there are few values, each is written under its bar."""
     ticks: dict[str, Any] = {"nticks": 8}
     title = "rank from the largest"
     if room.ranks <= _WRITTEN:
