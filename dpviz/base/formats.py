@@ -1,4 +1,4 @@
-"""The kinds of files that tables are read from: the one list for reader, screen, help and names."""
+"""The kinds of files with tables: one list for the reader, the screen, help texts and names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Format: TypeAlias = Literal[
     "text", "json", "sheet", "layer", "parquet", "feather", "npy", "npz", "zip"
 ]
 
-#: Names of the kinds for people, the format of each, and its endings.
+#: For each kind of file: its name for people, its format and its endings.
 KINDS: tuple[tuple[str, Format, tuple[str, ...]], ...] = (
     ("CSV", "text", (".csv", ".txt", ".dat", ".asc")),
     ("TSV", "text", (".tsv", ".tab")),
@@ -30,25 +30,25 @@ KINDS: tuple[tuple[str, Format, tuple[str, ...]], ...] = (
     ("zip archive of one of these", "zip", (".zip",)),
 )
 
-#: Format by the ending of the file's name.
+#: Maps the ending of a file name to the format.
 FORMATS: dict[str, Format] = {ending: form for _, form, all_ in KINDS for ending in all_}
 
-#: Endings of packed files: the ending before tells the format.
+#: Endings of packed files; the ending before it gives the format.
 PACKINGS = (".gz", ".bz2", ".xz")
 
 _TITLES = list(dict.fromkeys(title for title, _, _ in KINDS))
 
-#: The same list in words.
+#: The accepted kinds of files in words.
 ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"
 
 
 def format_of(name: str) -> Format | None:
-    """Format of a file by the endings of its name, the one before that of a packing; else None."""
+    """Format of a file, from the ending of its name before endings of packing; None if unknown."""
     low = name.lower()
     for packing in PACKINGS:
         low = low.removesuffix(packing)
     return FORMATS.get(low[low.rfind(".") :] if "." in low else "")
 
 
-#: What a release reads, in which no record may change how another one is read.
+#: Formats that a release reads: in these, no record can change how another record is read.
 RELEASED: frozenset[Format] = frozenset(("text", "parquet", "npy"))
