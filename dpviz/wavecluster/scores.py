@@ -1,4 +1,4 @@
-"""Scores of a WaveCluster draw beside the true run: one object each."""
+"""Scores that compare a WaveCluster draw with the true run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _ALL = (
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
     table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
-    # PrivTHREM's rank comes from the true data: for exploration only.
+    # PrivTHREM's rank depends on the true data, so this score is for exploration only.
     Score(
         name="k",
         title="k′",
@@ -94,13 +94,13 @@ _ALL = (
     *CLASS_SCORES,
 )
 
-#: k', the rank of the threshold.
+#: Name of the score k', the rank of the threshold.
 RANK = "k"
 
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
-#: Scores that cost at most as much as a draw.
+#: Scores that take at most the time of a draw.
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "f_cells", "noise_points")
 
 #: Scores in the order of the menus, most informative first.
@@ -111,5 +111,5 @@ TELLING = (
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
-#: Scores with held-out records: they need one more draw for each of ten parts.
+#: Scores with held-out records, which need one more draw for each of ten parts.
 HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)

@@ -1,4 +1,4 @@
-"""Baseline: a private synopsis, synthetic points from it, the plain pipeline on those."""
+"""Baseline: a private synopsis, synthetic points from it, and the plain pipeline on the points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 #: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
 
-#: Rough time of a draw.
+#: Approximate time of a draw in seconds.
 SECONDS = 0.003
 
 CARD = Card(
@@ -80,7 +80,7 @@ _INVENTS = (
 
 
 def surprise(true: Stages, private: Run) -> str:
-    """Say why there are more clusters than truly; empty where there are not."""
+    """Explain why there are more clusters than in the true run; empty if there are not more."""
     return _INVENTS if private.stages.n_clusters > true.n_clusters else ""
 
 
@@ -101,11 +101,11 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 def synthetic_counts(
     leaves: Leaves, shape: tuple[int, ...], generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Counts of points drawn uniformly from each leaf, max(0, round(records)) of them.
+    """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
-    Draws no single points: the number of a leaf's points in each column of cells is binomial
-    given the remaining points, and so on within a column, axis by axis. The distribution is the
-    same, and the work does not grow with the number of points.
+    Single points are not sampled. Instead, axis by axis, the number of a leaf's points in each
+    column of cells is sampled from a binomial law, given the remaining points. The distribution is
+    the same, and the time does not grow with the number of points.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)
@@ -126,7 +126,7 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Distribute records, uniform in [low, high), over columns of width 1: parts that got some."""
+    """Distribute records, uniform in [low, high), to columns of width 1; return nonempty parts."""
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low

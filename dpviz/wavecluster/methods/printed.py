@@ -1,4 +1,4 @@
-"""What the techniques of Chen, Yu, Chirkova have in common as printed, and how we read it."""
+"""Common properties of the techniques of Chen, Yu, Chirkova; our interpretations of the paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.parameters import Config
 
-#: Where the print leaves a choice: what is done, in all variants unless the sentence says so.
+#: Our choices in places where the paper is ambiguous, for all variants unless stated otherwise.
 READINGS = (
     "The paper does not say where the feature space ends: the published variants take the range of "
     "the data, from the smallest to the largest value of each column, unless bounds are stated.",
@@ -22,13 +22,13 @@ READINGS = (
     "their end, and coefficients of asymmetric wavelets are moved to the cells that weigh most.",
 )
 
-#: Sensitivities of the techniques that read the true coefficients.
+#: Note on the sensitivities of the techniques that read the true coefficients.
 OTHER_WAVELETS = (
     "The paper gives the sensitivity for Haar alone, and for other wavelets only what it depends "
     "on: it is computed from the wavelet and the grid."
 )
 
-#: Why the proofs of the paper (section 5.1) fail where a record is modified.
+#: Reason why the paper's proofs (section 5.1) fail if a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
         "The paper counts a modified record as one changed count; it changes two, and the noise "
@@ -38,6 +38,6 @@ MODIFIED: Mapping[str, str] = {
 
 
 def hide_one_change(accountant: Accountant, config: Config) -> None:
-    """As printed, also a record that is replaced changes one count by 1; sound ones hide two."""
+    """Let a published variant hide one changed count, even if a record is replaced, as printed."""
     if config.variant == "published":
         accountant.hide(config.neighbours.cap)

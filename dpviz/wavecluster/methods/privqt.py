@@ -60,8 +60,8 @@ CARD = Card(
     ),
 )
 
-#: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus what noise takes
-#: away of the positive coefficients (theta), and that falls as epsilon grows.
+#: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus the number of
+#: positive coefficients that noise removes (theta), which falls when epsilon grows.
 _KEEPS_TOO_MANY = (
     "Why PrivQT keeps too many cells: noise makes about half of the empty cells of the "
     "average subband ({empty:,} here) positive, and that at any ε. More ε even raises k′: fewer "
@@ -70,7 +70,7 @@ _KEEPS_TOO_MANY = (
 
 
 def surprise(true: Stages, private: Run) -> str:
-    """Say why more cells are kept than truly; empty where they are not."""
+    """Explain why more cells are kept than in the true run; empty if this is not the case."""
     true_rank = true.threshold.k or 0
     return _KEEPS_TOO_MANY.format(empty=true.threshold.nonpositive) * (private.k > true_rank)
 

@@ -1,4 +1,4 @@
-"""PrivTHR: noisy counts, and a threshold that corrects for cells that noise made positive."""
+"""PrivTHR: noisy counts, and a threshold with a correction for cells that noise made positive."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values
 from dpviz.wavecluster.wavelet import rank_of, sensitivity
 
-#: The method assumes that half of the empty cells become positive; with noise in whole numbers,
-#: which is often 0, they would not.
+#: The method assumes that half of the empty cells become positive. Whole-number noise is often 0,
+#: so fewer cells would become positive.
 UNIT = LATTICE
 
 CARD = Card(
@@ -109,9 +109,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
-    """Threshold of W' without the smallest Z'/2 of the positive coefficients.
+    """Threshold of W' after removing the Z'/2 smallest positive coefficients.
 
-    Z' is a noisy count of the non-positive coefficients of the true W.
+    Z' is the noisy number of non-positive coefficients of the true W.
     """
     values = positive_values(average)
     dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))

@@ -1,4 +1,4 @@
-"""PrivTHREM: noisy counts, and a threshold drawn by the exponential mechanism."""
+"""PrivTHREM: noisy counts, and a threshold from the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ CARD = Card(
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    """Noisy counts and a drawn threshold (Chen, Yu, Chirkova, Algorithm 4)."""
+    """Noisy counts and a sampled threshold (Chen, Yu, Chirkova, Algorithm 4)."""
     hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy, average, again = noisy_counts(source, config, accountant, first)
@@ -109,7 +109,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def _rank(noisy: Floats, density: float) -> int:
-    """About how many coefficients reach d: as many as lie below -d are only noise above d."""
+    """Estimate how many coefficients reach d; the number below -d estimates the noise above d."""
     ascending = np.sort(noisy, axis=None)
     values = ascending[ascending >= ZERO][::-1]
     below = np.searchsorted(ascending, -values, side="right")
@@ -118,13 +118,13 @@ def _rank(noisy: Floats, density: float) -> int:
 
 
 def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
-    """Intervals that the exponential mechanism chooses from, by the subbands W and W'.
+    """Intervals from which the exponential mechanism chooses, for the subbands W and W'.
 
     Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
     """
     values = positive_values(true)
     # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
-    # already private; if no coefficient is positive, no cell can be significant for any d'.
+    # already private. If it is not positive, no cell can be significant for any d'.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
@@ -132,10 +132,10 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
 
 
 def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
-    """Split (0, top] at positive coefficients (m,), in ascending order and clipped to ``top``.
+    """Split (0, top] at positive coefficients (m,), which are ascending and clipped to ``top``.
 
-    Returns edges (m + 2,) and ranks (m + 1,): ``ranks[i]`` true coefficients are at or above a
-    threshold in interval i, from m at the bottom to 0 at the top.
+    Returns edges (m + 2,) and ranks (m + 1,). ``ranks[i]`` is the number of true coefficients that
+    reach a threshold in interval i: from m in the lowest interval to 0 in the highest.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

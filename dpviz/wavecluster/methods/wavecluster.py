@@ -30,5 +30,5 @@ CARD = Card(
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    """Cluster the true counts; spends nothing and promises nothing."""
+    """Cluster the true counts, without spending budget and without a privacy promise."""
     return Run(config=config, stages=cluster(source.counts, config), ledger=accountant.ledger)
