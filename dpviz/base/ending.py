@@ -46,7 +46,7 @@ def ended_by(error: BaseException) -> int:
     elif sys.flags.dev_mode:
         raise error
     elif isinstance(error, ImportError):
-        say(f"dpviz: a library can't be loaded ({_short(error)}): install dpviz anew.")
+        say(f"dpviz: a library can't be loaded ({_short(error)}): install dpviz again.")
     else:
         say(f"dpviz: stopped at a fault of the program ({_short(error)}); please report it.")
     return 1

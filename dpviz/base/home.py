@@ -29,8 +29,8 @@ def home() -> Path:
         ) from None
     if not folder.is_absolute():
         raise InputError(
-            f"{FOLDER_VARIABLE} = {given} is another folder wherever the app is started: give the "
-            "whole path."
+            f"{FOLDER_VARIABLE} = {given} depends on the folder in which the app is started: give "
+            "an absolute path."
         )
     return folder
 

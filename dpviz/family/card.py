@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 VariantName = Literal["sound", "published"]
 
 #: Reason of every variant without noise.
-NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
+NOT_PRIVATE = "There is no noise: the result can reveal every single record."
 
 #: Fields of a card that are not for users.
 _FOR_PROGRAM = (

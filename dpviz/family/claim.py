@@ -13,12 +13,12 @@ from dpviz.grid.domain import Domain
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
 #: This statement for sample sets.
-MADE_UP = "Exploration of made-up data, nobody's records: it may be shown."
+MADE_UP = "Exploration of made-up data, which are not records of persons: it may be shown."
 
 #: Reason why a run without a declared domain is not private.
 UNDECLARED = (
-    "The domain spans the data: it gives the smallest and the largest value away, and one record "
-    "moves everything laid over it; declare a domain."
+    "The domain spans the data: it reveals the smallest and the largest value, and one record can "
+    "move all cells and scales; declare a domain."
 )
 
 
@@ -69,6 +69,6 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
         return Claim(False, " ".join(fails))
     number = config.neighbours.multiplier
     chooses = getattr(config, CHOOSE.name, None) == PRIVATE
-    choice = " What it chooses itself comes from noisy numbers: the ledger has them all."
-    more = f" Here neighbours differ by {number} records: the noise is for {number}."
+    choice = " It chooses parameters from noisy numbers, which are all on the ledger."
+    more = f" Here neighbours differ by {number} records, and the noise hides {number} records."
     return Claim(True, variant.reason + choice * chooses + more * (number > 1))

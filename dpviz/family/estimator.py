@@ -264,7 +264,7 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
     if missing.any():
         raise InputError(
             f"units have no identifier at {int(missing.sum()):,} of {len(points):,} points: leave "
-            "these points out, for a point without a person can't be capped."
+            "these points out, because a point without a person can't be capped."
         )
     return cap_records(Dataset(name="X", points=points, units=persons), cap)
 
@@ -274,11 +274,11 @@ def _cap(estimator: object, has_units: bool) -> int:
     cap: int | None = getattr(estimator, "cap", None)
     if not has_units:
         if cap not in (None, 1):
-            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
+            raise InputError(f"cap = {cap} needs units: give the persons in fit(X, units=...).")
         return 1
     if cap is None:
         name = type(estimator).__name__
-        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
+        raise InputError(f"units = ... need a private method, and {name} is not private.")
     return cap
 
 

@@ -165,8 +165,8 @@ CHOOSE = Parameter(
     ),
     report="who chose what the data suggest",
     meaning=(
-        "given: all parameters were chosen by hand. private: the method chose those that "
-        "`chosen` lists from noisy numbers; the ledger holds what that cost."
+        "given: all parameters were set by the user. private: the method chose the parameters in "
+        "`chosen` from noisy numbers; the ledger has the cost."
     ),
     titled="no",
 )
@@ -175,7 +175,7 @@ EPSILON = Parameter(
     name="epsilon",
     label="Privacy budget ε",
     sign="ε",
-    help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+    help="Whole budget. Lower: less can be learned about any person, but there is more noise.",
     default=1.0,
     low=0.01,
     high=10.0,

@@ -147,13 +147,13 @@ OVERLAP: dict[str, Any] = {
 }
 PAIRS_AGREE: dict[str, Any] = {
     "plain": "Pairs agree",
-    "help": "Share of pairs of records that both results join or both separate, minus what chance "
-    "alone gives.",
+    "help": "Share of pairs of records that both results join or both separate, minus its value "
+    "by chance.",
     "source": "adjusted Rand index, Hubert, Arabie 1985",
 }
 INFORMATION: dict[str, Any] = {
     "plain": "Shared information",
-    "help": "How much one result tells about the other, minus what chance alone gives.",
+    "help": "Information that one result gives about the other, minus its value by chance.",
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 

@@ -105,8 +105,8 @@ def on_chosen_grid(run: Method) -> Method:
 def decision(config: Config, fixed: bool) -> str:
     """Explain in one or two sentences how g and p of a run were chosen, and the cost of this."""
     density = (
-        f"p = {config.density:g} was chosen from noisy counts, which the technique needs anyway: "
-        "that cost nothing more."
+        f"p = {config.density:g} was chosen from noisy counts that the technique needs in any "
+        "case, at no extra cost."
     )
     if fixed:
         return density

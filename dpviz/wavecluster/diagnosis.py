@@ -461,8 +461,8 @@ def _where(diagnosis: Diagnosis) -> str:
         happened = _happened(diagnosis.at_stage, diagnosis.cells)
         cause = f"; already {noise} broke it: with the true threshold it {happened},"
     return (
-        f"{cause} {diagnosis.missed} of its {cells} fell out and {diagnosis.invented} beside it "
-        f"came in (noise of {_number(diagnosis.noise)} a cell; it stands "
+        f"{cause} {diagnosis.missed} of its {cells} were lost and {diagnosis.invented} beside it "
+        f"were added (noise of {_number(diagnosis.noise)} per cell; the cluster is "
         f"{_number(diagnosis.separation)} above its surroundings)"
     )
 

@@ -147,8 +147,8 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
 
 def _not_at_hand(name: str) -> NDArray[np.float64]:
     raise InputError(
-        f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
-        "into memory, or ask for what counts of a grid can tell."
+        f"{shown(name)} stays on disk, and this result needs all records in memory: load the file "
+        "into memory, or use only results that need counts of a grid."
     )
 
 

@@ -108,8 +108,8 @@ PARAMETERS = (
         name="grid",
         label="Grid g",
         sign="g",
-        help="Cells a side, any whole number. Finer grids show more shape, with fewer points per "
-        "cell to hide noise.",
+        help="Cells per side, any whole number. Finer grids show shapes better, but have fewer "
+        "points per cell, so noise is more visible.",
         kind="sides",
         default=64,
         low=2,
@@ -159,7 +159,7 @@ PARAMETERS = (
         name="level",
         label="Level",
         sign="level",
-        help="How often the wavelet is applied: each level halves the resolution.",
+        help="Number of times that the wavelet is applied; each time halves the resolution.",
         kind="whole",
         default=1,
         low=1,
@@ -173,7 +173,7 @@ PARAMETERS = (
     Parameter(
         name="synopsis",
         label="Synopsis",
-        help="What Baseline publishes before it draws synthetic points.",
+        help="Private summary that Baseline publishes, and from which it draws synthetic points.",
         kind="choice",
         default=SYNOPSES[0],
         options=SYNOPSES,
@@ -187,9 +187,9 @@ PARAMETERS = (
         CHOOSE,
         label="Choose g and p",
         help=(
-            "By hand: g and p are the numbers on the sliders. Privately: the technique finds g "
-            "from a noisy number of records, for 3% of ε, and p from noisy counts that it needs "
-            "anyway, so that no true result tells them."
+            "By hand: the sliders give g and p. Privately: the technique finds g from a noisy "
+            "number of records, for 3% of ε, and p from noisy counts that it needs in any case. "
+            "So g and p reveal nothing more about the data."
         ),
     ),
 )

@@ -153,13 +153,13 @@ class Source:
         padded = [str(side + -side % step) for side in self.shape if side % step]
         if padded:
             said.append(
-                f"Sides that {step} does not divide are padded with empty cells at their end, "
-                f"to {' and '.join(padded)} cells."
+                f"Sides that are not multiples of {step} are padded with empty cells at their "
+                f"end, to {' and '.join(padded)} cells."
             )
         if self.n < self.counts.size:
             said.append(
-                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}): with few "
-                "records per cell noise hides more; a coarser grid helps."
+                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}). With few "
+                "records per cell, noise hides more; a coarser grid helps."
             )
         if self.n_outside:
             said.append(f"{self.n_outside:,} points lie outside the domain.")
@@ -263,21 +263,21 @@ class Source:
 
 #: Notices for releases that show no cluster or no structure.
 _NOTHING = (
-    "Nothing found: what was released does not stand out from its noise. More records, a larger ε "
+    "Nothing found: the released counts do not differ clearly from noise. More records, a larger ε "
     "or a coarser grid may show something."
 )
 _NOT_LIKELY = (
-    "Nothing found: what was released stands out from its noise, but no single cell is likely "
-    "enough to be significant. More records, a larger ε or a coarser grid may show some."
+    "Nothing found: the released counts differ clearly from noise, but no single cell is likely "
+    "enough to be significant. More records, a larger ε or a coarser grid may show some cells."
 )
 _EVEN = (
-    "Nothing found: what was released shows records, but no more structure than evenly spread "
-    "records show."
+    "Nothing found: the released counts show records, but no more structure than evenly spread "
+    "records have."
 )
 _UNCLEAR = (
-    "Read the clusters with care: what was released shows no more structure than evenly spread "
-    "records show; so few records, or so much noise, hide a weak one. More records, a larger ε or "
-    "a coarser grid may show more."
+    "Read the clusters with care: the released counts show no more structure than evenly spread "
+    "records have. With this few records, or this much noise, a weak structure would not be "
+    "visible. More records, a larger ε or a coarser grid may show more."
 )
 
 
@@ -348,8 +348,8 @@ class Stages:
             return ""
         equal = " All cells of a block are equal, so the subbands of details are 0."
         return (
-            "Private counts and coefficients are means, given what was released: not noisy counts "
-            "themselves." + equal * sums_blocks(self.wavelet)
+            "Private counts and coefficients are means, estimated from the released counts; they "
+            "are not noisy counts." + equal * sums_blocks(self.wavelet)
         )
 
     @cached_property

@@ -35,7 +35,8 @@ _ALL = (
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
         plain="Cells wrong",
-        help="Cells by which matched clusters differ, over the truly significant cells.",
+        help="Number of cells in which matched clusters differ, divided by the number of truly "
+        "significant cells.",
         source=f"{_PAPER}, section 6.1",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
@@ -64,8 +65,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Points wrong",
-        help="Share of held-out points put into another class, classes matched one to one; not "
-        "significant is a class, too.",
+        help="Share of held-out points in another class, if classes are matched one to one; noise "
+        "is a class, too.",
         source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -75,8 +76,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Pairs wrong",
-        help="Share of pairs of held-out points joined by one result and separated by the other; "
-        "not significant is a class, too.",
+        help="Share of pairs of held-out points that one result joins and the other separates; "
+        "noise is a class, too.",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
@@ -87,8 +88,8 @@ _ALL = (
         title="k′",
         compute=lambda one: one.drawn.k,
         plain="Cut at rank",
-        help="Place of the threshold among the positive coefficients, from the largest: at least "
-        "this many cells are significant, more where coefficients are equal.",
+        help="Rank of the threshold among the positive coefficients, from the largest: at least "
+        "this many cells are significant, and more if coefficients are equal.",
         source=f"{_PAPER}, section 4",
     ),
     *CLASS_SCORES,

@@ -24,8 +24,8 @@ def _ranks(true: Stages, private: Run) -> str:
     said = []
     if cells != k:
         said.append(
-            f"True k is {k:,}, yet {counted(cells, 'cell')} are significant: cells that "
-            "tie with the threshold all count."
+            f"True k is {k:,}, but {counted(cells, 'cell')} are significant, because all cells "
+            "that equal the threshold are significant."
         )
     if private.stages.threshold.k is None and noisy != private.k:
         said.append(

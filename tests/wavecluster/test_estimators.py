@@ -212,7 +212,7 @@ def test_units_keep_the_cap_and_scale_the_noise(estimator):
         (PrivQT(cap=2), None, "cap = 2 needs units"),
         (PrivQT(cap=0), np.arange(9), "cap = 0: keep"),
         (PrivQT(), np.arange(8), "units have shape (8,)"),
-        (WaveCluster(), np.arange(9), "units = ... go with private methods"),
+        (WaveCluster(), np.arange(9), "units = ... need a private method"),
     ],
 )
 def test_units_that_do_not_fit_are_refused(model, units, begins):

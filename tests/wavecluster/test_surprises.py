@@ -54,7 +54,7 @@ def test_baseline_adds_points_where_there_are_none(name):
 def test_the_true_rank_is_not_the_number_of_cells_where_cells_tie(name):
     stages = trial("privthr", name=name).truth.stages
     cells, k = int(stages.significant.sum()), stages.threshold.k
-    told = f"True k is {k:,}, yet {cells:,} cells are significant"
+    told = f"True k is {k:,}, but {cells:,} cells are significant"
     assert (told in said("privthr", name=name)) == (cells != k)
 
 

@@ -851,7 +851,7 @@ def test_no_likely_cell_is_not_called_noise(
     stages = drawn(counts, epsilon=0.25, density=0.97).stages
     assert (stages.evidence, stages.n_clusters) == (evidence, 0)
     (said,) = stages.notices
-    assert "stands out from its noise, but no single cell is likely enough" in said
+    assert "differ clearly from noise, but no single cell is likely enough" in said
 
 
 @pytest.mark.parametrize("epsilon", [20.0, 1500.0, 1e5])

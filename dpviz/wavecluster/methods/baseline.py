@@ -28,8 +28,8 @@ CARD = Card(
     title="Baseline",
     estimator="Baseline",
     summary=(
-        "Publishes a private synopsis of the data (an adaptive grid unless another is chosen), "
-        "draws synthetic points from it and clusters those."
+        "Publishes a private synopsis of the data (default: an adaptive grid), draws synthetic "
+        "points from the synopsis and clusters these points."
     ),
     paper="Chen, Yu, Chirkova 2015; adaptive grid: Qardaji, Yang, Li 2013",
     algorithm="Algorithm 1",
@@ -57,18 +57,18 @@ CARD = Card(
     parameters=takes("baseline", "epsilon", "synopsis"),
     lays_own_cells=True,
     deviations=(
-        "The sound variant pays for the number of records, also where one record is replaced: "
-        "its replacement may lie outside the domain or lack a value and drop out.",
-        "Records are rounded to a public lattice of about a million cells (those of a grid of "
-        "counts stand at the centres of its cells), and a synopsis has two million leaves at "
-        "most: finer than anything the grid shows.",
-        "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
-        "The paper names the adaptive grid without its constants, and does not say where in a leaf "
-        "the points lie: c = 10, alpha = 0.5 and c2 = 5 are those of the grid's authors, and the "
-        "points are uniform. So Baseline has about 9 clusters on DS1 at epsilon 0.1, not more than "
-        "30 as in section 7.3, and k' = 309 on DS2 at epsilon 1, not 284.",
-        "Noisy numbers of records are rounded to whole numbers of synthetic points, which lie on "
-        "the grid of the data, not on one over their own range.",
+        "The sound variant spends budget on the number of records, even if one record is replaced, "
+        "because the new record may be outside the domain or lack a value, and is then left out.",
+        "Records are rounded to a public lattice of about a million cells (for a grid of counts, "
+        "to the centres of its cells), and a synopsis has at most two million leaves. Both are "
+        "finer than the grid.",
+        "Synthetic points are counted per cell, not drawn separately; the law is the same.",
+        "The paper gives no constants for the adaptive grid, and does not say where in a leaf the "
+        "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
+        "points are uniform. With this, Baseline has about 9 clusters on DS1 at epsilon 0.1, not "
+        "more than 30 as in section 7.3, and k' = 309 on DS2 at epsilon 1, not 284.",
+        "Noisy numbers of records are rounded to whole numbers of synthetic points. The points are "
+        "counted on the grid of the data, not on a grid over their own range.",
         *READINGS,
     ),
 )

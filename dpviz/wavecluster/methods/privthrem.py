@@ -37,18 +37,18 @@ CARD = Card(
             private=True,
             reason=(
                 "Laplace mechanism on the counts with alpha*epsilon, then the exponential "
-                "mechanism with the rest, its score's sensitivity computed from the wavelet; "
-                "candidates reach up to the largest noisy coefficient, which is private "
-                "already. The rank behind the threshold stays inside."
+                "mechanism with the rest. The sensitivity of its score is computed from the "
+                "wavelet; candidates reach up to the largest noisy coefficient, which is already "
+                "private. The rank of the threshold is not released."
             ),
         ),
         Variant(
             name="published",
             private=False,
             reason=(
-                "As printed, the threshold is drawn up to the largest true coefficient: a "
-                "threshold possible under one data set is impossible under its neighbour, and "
-                "the rank k' that is shown counts true cells."
+                "As printed, the threshold is drawn from values up to the largest true "
+                "coefficient, so a threshold that is possible for one data set can be impossible "
+                "for its neighbour; and the shown rank k' counts true cells."
             ),
             fails=MODIFIED,
         ),
@@ -57,25 +57,24 @@ CARD = Card(
     theorem=6,
     deviations=(
         "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
-        "the score's sensitivity is computed for any wavelet; the noise is for all records in "
-        "which neighbours differ; the rank k' stays inside. A release draws one of 16,384 "
+        "the score's sensitivity is computed for any wavelet; the noise hides all records in "
+        "which neighbours differ; the rank k' is not released. A release draws one of 16,384 "
         "candidates by permute and flip.",
-        "One draw of the exponential mechanism a run: averaging several would spend the budget "
-        "several times over.",
+        "A run makes one draw of the exponential mechanism, because the mean of several draws "
+        "would spend the budget several times.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
-        "the paper hints; it is too small, since the target rank k moves as well.",
-        "Where no true coefficient is positive, the paper's (0, Max] is empty: the published "
+        "the paper hints. It is too small, because the target rank k moves too.",
+        "If no true coefficient is positive, the paper's (0, Max] is empty: the published "
         "variant draws the threshold from (0, 1].",
         *READINGS,
     ),
     errata=(
-        "Theorem 6 puts k' between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
-        "omega, where omega is chosen. It often says nothing: the lower end is below 1 or the "
-        "upper one above |L|, since eta1 contains |L| - k and eta2 contains k. The lines of its "
-        "proof have the sign the wrong way round: omega must be at least the right side, not at "
-        "most.",
-        "Section 7.2 names PrivQT and PrivTHREM for errors of k' below 4.7%; it means PrivTHR and "
-        "PrivTHREM.",
+        "By theorem 6, k' is between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
+        "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
+        "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "
+        "wrong sign: omega must be at least the right side, not at most.",
+        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; correct are PrivTHR "
+        "and PrivTHREM.",
     ),
 )
 

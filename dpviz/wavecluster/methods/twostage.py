@@ -37,15 +37,14 @@ CARD = Card(
     estimator="TwoStage",
     summary=(
         "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks "
-        "say which blocks are dense. Then the dense ones get finer counts; of the others, only "
-        "the number of empty ones is released. A random field, in which neighbours are alike, "
-        "gives the chance of each cell to be significant, given these releases; where noise hides "
-        "single counts, sums of neighbouring ones have a say, too (with Haar only). The likeliest "
-        "cells are significant, fewer than are expected where too few of them would be right. "
-        "Doubtful cells that would join two large clusters are left out. Nothing is found where "
-        "the releases would show a structure and show none. Wavelets other than Haar need the "
-        "counts of cells; with these, on thin or sparse data, PrivTHR can find more of the true "
-        "cells."
+        "show which blocks are dense. Then dense blocks get finer counts; for other blocks, only "
+        "the number of empty blocks is released. From these releases, a random field, in which "
+        "neighbours are similar, gives the chance of each cell to be significant. If noise hides "
+        "single counts, sums of neighbouring counts are used, too (only with Haar). The likeliest "
+        "cells are reported, but fewer than expected if too few of them would be right. Doubtful "
+        "cells that would join two large clusters are left out. No cluster is reported if the "
+        "releases would show a structure, but do not. Other wavelets than Haar need the counts of "
+        "cells; then, on thin or sparse data, PrivTHR can find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -55,15 +54,15 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "One record changes one count B by 1. (1) Gradual release: the rough counts are "
-                "random functions of finer ones that don't look at B, so counts up to a share a "
-                "of the budget cost a*epsilon together. The share and the limit below which a "
-                "count is low follow from what was released before. (2) The rest of the budget, "
-                "in parallel: the other counts get finer, up to epsilon in all; of the low ones "
-                "only the number of zeros is released, which one record changes by at most 1. A "
-                "record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
-                "epsilon. Where neighbours differ by m records, in whatever counts, all noise is "
-                "m times as large, so each of the m costs epsilon/m. Everything else is computed "
+                "One record changes one count B by 1. (1) Gradual release: rough counts are "
+                "random functions of finer counts, without reading B again, so counts up to a "
+                "share a of the budget cost a*epsilon together. The share, and the limit below "
+                "which a count is low, follow from earlier releases. (2) The rest of the budget, "
+                "in parallel: counts that are not low get finer, up to epsilon in total; for low "
+                "counts only the number of zeros is released, which one record changes by at most "
+                "1. A record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
+                "epsilon. If neighbours differ by m records, in any counts, all noise is m times "
+                "as large, so each of the m records costs epsilon/m. Everything else is computed "
                 "from these releases and public parameters, under a declared domain."
             ),
         ),
