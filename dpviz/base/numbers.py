@@ -46,5 +46,4 @@ def power_of_ten(power: int) -> str:
 
 
 def _short(text: str) -> str:
-    """Remove zeros at the end of a fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -63,7 +63,6 @@ def _shape(value: Any, shape: Any, place: str) -> Any:
 
 @cache
 def _fields(shape: Any) -> tuple[dict[str, Any], set[str]]:
-    """Types of the fields of a dataclass, and the names of the fields without a default."""
     hints, own = get_type_hints(shape), fields(shape)
     needed = {one.name for one in own if one.default is one.default_factory is MISSING}
     return {one.name: hints[one.name] for one in own}, needed

@@ -179,7 +179,6 @@ class Estimator(ClusterMixin, BaseEstimator):
         return points
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
-        """Run the method on a data set, and store the results."""
         # NumPy scalars become Python numbers, because their repr and their comparisons differ.
         family, given = (
             self._family,
@@ -212,11 +211,9 @@ class Estimator(ClusterMixin, BaseEstimator):
         self._store(material)
 
     def _store(self, material: Any) -> None:
-        """Store the results of this family."""
         raise NotImplementedError
 
     def _label(self, points: Floats) -> NDArray[np.int32]:
-        """Cluster of each point (n, d), shape (n,)."""
         raise NotImplementedError
 
 

@@ -162,7 +162,6 @@ class Domain:
 
 
 def _around(lo: float, hi: float) -> tuple[float, float]:
-    """Widen an interval of nearly equal bounds, so that it can be split into cells."""
     half = max(0.5, abs(lo) * 1e-6)
     return lo - half, hi + half
 
@@ -196,14 +195,12 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
 
 
 def _brief(number: int, thousands: str = "") -> str:
-    """Write a whole number; if it has many digits, write it as a power of ten."""
     if abs(number) < 10**15:
         return f"{number:{thousands}}"
     return f"{'-' if number < 0 else ''}10^{math.log10(abs(number)):.0f}"
 
 
 def _side(side: object) -> int:
-    """Number of cells of one axis; InputError if it is not a whole number of at least 2."""
     if isinstance(side, bool | np.bool_) or not isinstance(side, int | np.integer):
         raise InputError(
             f"grid = {shown(repr(side))}: the number of cells per axis is a whole number."

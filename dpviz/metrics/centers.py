@@ -97,6 +97,5 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
 
 
 def _squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances of all pairs of points (n, d) and (m, d), shape (n, m)."""
     squares: NDArray[np.float64] = ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
     return squares

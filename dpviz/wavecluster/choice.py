@@ -193,7 +193,6 @@ def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]
 
 
 def _worth(one: NDArray[np.int32], other: NDArray[np.int32], weights: Floats) -> float:
-    """F^4 * share * different for two labels grids; see :func:`worth_of_densities`."""
     table = contingency(one, other, weights)[1:, 1:]
     total = int(table.sum())
     if not total:

@@ -86,7 +86,6 @@ class WaveClusterComparison(Comparison):
         ]
 
     def _figures(self, one: Run, truth: Truth) -> Report:
-        """Main numbers of one run; ``truth`` has the same grid."""
         threshold = one.stages.threshold
         return {
             "k": one.k,

@@ -304,7 +304,6 @@ class Diagnostics:
         return rounded
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
-        """First stage at which a cell has the same decision as in the private run."""
         private = self.private.significant[cell]
         for stage, cells in self._replaced.items():
             if cells[cell] == private:
@@ -325,7 +324,6 @@ class Diagnostics:
         return cell
 
     def _finer_parts(self, inside: NDArray[np.bool_]) -> int | None:
-        """Number of clusters of the finer grid that have a large share of a cluster's records."""
         if self.finer is None:
             return None
         records = self.finer.records * unblocked(inside, self.finer.stages.labels.shape)
@@ -421,13 +419,11 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
 
 
 def _listed(parts: Sequence[str], last: str = "and") -> str:
-    """Join parts with commas, and with a word before the last part."""
     *first, end = parts
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def _happened(found: Outcome, cells: int) -> str:
-    """Words for the outcome for a cluster of ``cells`` cells that is not kept."""
     others = [str(other) for other in found.joined]
     if len(others) > MOST_NAMED:
         others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
@@ -442,7 +438,6 @@ def _happened(found: Outcome, cells: int) -> str:
 
 
 def _where(diagnosis: Diagnosis) -> str:
-    """Words for the stage that broke a cluster, with numbers that show it."""
     cells = "1 cell" if diagnosis.cells == 1 else f"{diagnosis.cells} cells"
     if diagnosis.stage == "grid":
         if diagnosis.cells > FEW_CELLS:
@@ -479,7 +474,6 @@ def _on_finer_grid(parts: int | None) -> str:
 
 
 def _number(value: float) -> str:
-    """Number with three digits; from a hundred up to ten million, a rounded whole number."""
     return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else readable(value)
 
 

@@ -106,7 +106,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return WaveClusterComparison(trial, outside)
 
     def released(self, run: Run, domain: Domain) -> dict[str, Any]:
-        """Noisy counts, and the cluster of every cell of the average subband."""
+        """Private counts, and the cluster of every cell of the average subband."""
         stages = run.stages
         return {
             "kind": "cells",

@@ -85,7 +85,6 @@ class Folds:
 
     @cached_property
     def _test_weights(self) -> NDArray[np.int64]:
-        """Records of each part at each position of the lattice, shape (n_folds, m)."""
         source = self.source
         cells = flat_cells(source.points, source.domain, source.lattice or source.shape)
         filled = np.flatnonzero(np.bincount(cells))

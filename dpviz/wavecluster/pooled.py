@@ -74,6 +74,5 @@ def rate_of(variance: float) -> float:
 
 
 def _sums(values: Floats, start: tuple[int, ...]) -> Floats:
-    """Sums over pools; values outside the grid are 0."""
     found: Floats = block_sums(np.pad(values, [(before, 0) for before in start])).astype(float)
     return found

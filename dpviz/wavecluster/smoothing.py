@@ -61,7 +61,6 @@ def smoothed(released: Released) -> Smoothed:
 
 
 def _blurred(values: Floats, width: float) -> Floats:
-    """Sums with Gaussian weights; values outside the grid are 0."""
     found: Floats = ndimage.gaussian_filter(values, width, mode="constant")
     return found
 

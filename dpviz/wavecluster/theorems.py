@@ -277,7 +277,6 @@ def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
 
 @lru_cache(maxsize=4096)
 def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Floats]:
-    """Reach of the noise, and nodes and factors of the integral for its tail."""
     weights = np.sort([math.prod(one) for one in product(*axes)])
     # Chernoff bound: P(N > x) <= E[exp(s N)] exp(-s x), with the best of several s.
     rates = np.linspace(0, 1, 102)[1:-1] / weights[-1]
@@ -297,5 +296,5 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
 
 
 def _characteristic(weights: Floats, node: float) -> float:
-    """E[exp(i t N)] of the noise at t, which is real."""
+    """Characteristic function E[exp(i t N)] of the noise N at t; it is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

@@ -62,7 +62,6 @@ def _numbered(labels: list[int]) -> NDArray[np.int32]:
 
 
 def weights_of(true: NDArray, seed: int) -> NDArray[np.int64]:
-    """Numbers of records per cell; some cells are empty."""
     return np.random.default_rng(seed).integers(0, 5, true.shape)
 
 
@@ -237,7 +236,6 @@ def test_f_measure_is_made_of_precision_and_recall(pair: tuple, seed: int) -> No
 
 
 def expanded(table: NDArray) -> tuple[NDArray, NDArray]:
-    """Labels of every point, from the counts of the label pairs."""
     rows, columns = np.indices(table.shape)
     return np.repeat(rows.ravel(), table.ravel()), np.repeat(columns.ravel(), table.ravel())
 
@@ -381,7 +379,6 @@ def test_folds_are_the_same_for_every_run(source: Source) -> None:
 
 
 def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.ndarray:
-    """Labels of points from a decision tree on the cells, as in the definition of the score."""
     step = 2**stages.level
     width = (source.domain.highs - source.domain.lows) / source.shape
     index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
@@ -391,7 +388,6 @@ def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.n
 
 
 def by_tree(folds: Folds, true: list[Stages], private: list[Stages]) -> tuple[float, float]:
-    """OCM and 2CE measured as in the paper, with two trees per fold and lists of points."""
     scores = []
     for fold, both in enumerate(zip(true, private, strict=True)):
         test = folds.source.points[folds.fold_of == fold]

@@ -167,7 +167,6 @@ def test_counts_keep_their_grid_and_pay_nothing():
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("cap", [1, 3])
 def test_any_budget_suffices_for_the_grid_and_nested_counts(relation, cap):
-    """Shares are rounded, but their sum must be at most the budget, exactly."""
     unit = Neighbours(relation=relation, cap=cap)
     for epsilon in (*np.linspace(0.01, 4, 40), 1.5, 3.0, 1.1e-6):
         config = Config(

@@ -270,7 +270,7 @@ def test_a_cell_among_others_is_not_the_one():
 @pytest.mark.parametrize(
     ("true", "other", "fate", "match_cells", "overlap"),
     [
-        ("####.##.", "#######.", "joined", 7, 4 / 7),  # the other one has half as many cells
+        ("####.##.", "#######.", "joined", 7, 4 / 7),  # the rival has half as many cells
         ("####.#..", "######..", "kept", 6, 4 / 6),
         ("####....", "##......", "shrunk", 2, 1 / 2),
         ("####....", "###.....", "kept", 3, 3 / 4),
@@ -313,8 +313,6 @@ def test_an_equal_run_keeps_every_cluster_and_names_no_stage(mask):
 
 
 def plain_fate(true, other, number):
-    """Fate of a cluster, computed with sets of cells."""
-
     def cells(labels):
         return {n: set(map(tuple, np.argwhere(labels == n))) for n in range(1, labels.max() + 1)}
 

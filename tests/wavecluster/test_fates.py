@@ -21,7 +21,6 @@ def labels(mask: np.ndarray) -> np.ndarray:
 
 
 def drawn(picture: str) -> np.ndarray:
-    """Labels grid from a picture with digits as labels."""
     rows = [[0 if sign == "." else int(sign) for sign in row] for row in picture.split()]
     return np.array(rows, dtype=np.int32)
 

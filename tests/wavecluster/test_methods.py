@@ -101,7 +101,6 @@ class Replay(Recorder):
 def source_of(
     ndim: int, seed: int, n: int = 200, grid: int | tuple[int, ...] | None = None
 ) -> Source:
-    """Blobs, a background and points on the border, with a declared domain."""
     rng = np.random.default_rng(seed)
     points = np.clip(rng.choice(rng.random((3, ndim)), n) + rng.normal(0, 0.1, (n, ndim)), 0, 1)
     domain = Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
@@ -459,7 +458,6 @@ def test_published_threshold_tells_the_largest_coefficient() -> None:
 def synopsis_of(
     name: str, source: Source, epsilon: float, noise: Any = None
 ) -> tuple[Leaves, Recorder]:
-    """Leaves of a synopsis, and the requests to the accountant."""
     recorder = Recorder(noise or NoNoise(), epsilon)
     return SYNOPSES[name](source, recorder, epsilon, float(source.n)), recorder
 
@@ -518,7 +516,6 @@ def test_grid_finer_than_the_lattice_uses_the_points_themselves() -> None:
 
 
 def grid_sides(n: int, epsilon: float, ndim: int) -> int:
-    """Cells per axis of a uniform grid: the d-th root of n * epsilon / 10, rounded up."""
     return next(side for side in count(2) if side**ndim >= n * epsilon / 10)
 
 
@@ -648,7 +645,6 @@ def test_quadtree_budgets_grow_by_the_cube_root_of_two() -> None:
 
 
 def leaf_shares(low: NDArray, size: NDArray, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Shares of a leaf's volume in the cells of a grid."""
     shares = np.ones(())
     for start, width, side in zip(low, size, shape, strict=True):
         edges = np.clip(np.linspace(0, 1, side + 1), start, start + width)
@@ -658,7 +654,6 @@ def leaf_shares(low: NDArray, size: NDArray, shape: tuple[int, ...]) -> NDArray[
 
 @st.composite
 def boxes(draw: st.DrawFn, ndim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Corner and widths of a leaf, with round numbers or any numbers."""
     rng = np.random.default_rng(draw(seeds))
     if draw(st.booleans()):
         parts = rng.integers(1, 12, ndim)
@@ -751,7 +746,6 @@ def test_replacing_a_record_by_one_outside_does_not_change_the_resolution() -> N
 
 
 def persons(seed: int, most: int = 12) -> Dataset:
-    """Records of up to 12 persons in random order; some records are equal."""
     rng = np.random.default_rng(seed)
     units = rng.integers(0, rng.integers(1, most + 1), rng.integers(1, 60))
     return Dataset(name="", points=rng.integers(0, 4, (len(units), 2)) / 4, units=units)
@@ -849,8 +843,6 @@ def as_arrow(names: list[str]) -> Table:
 def test_an_odd_identifier_changes_nobody_elses_records(
     read: Callable[[list[str]], Table], ids: list[str], joins: str, cap: int
 ) -> None:
-    """Read from a table in which one cell decides the type of the whole column."""
-
     def kept(names: list[str]) -> set[float]:
         found = cap_records(read(names).select(("x", "y"), unit="id"), cap)
         assert found.points is not None

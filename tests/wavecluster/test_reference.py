@@ -184,7 +184,6 @@ def test_the_largest_printed_error_of_k_is_out_of_reach_on_these_sets(truth):
 
 
 def at_centres(leaves, shape, generator):
-    """Counts with all points of a leaf at its centre."""
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = ((leaves.low + leaves.size / 2) * shape).astype(np.intp)
     return tally(np.ravel_multi_index(tuple(cells.T), shape), math.prod(shape), records).reshape(

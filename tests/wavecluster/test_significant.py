@@ -149,7 +149,6 @@ def test_certain_cells_leave_no_doubt_and_too_many_likely_ones_do() -> None:
 
 
 def doubtful(seed: int = 0) -> Floats:
-    """Chances with more doubt than the limit."""
     found: Floats = np.random.default_rng(seed).uniform(0.2, 0.6, (9, 9))
     assert seen(found).doubt > DOUBTFUL
     return found

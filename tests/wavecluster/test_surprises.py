@@ -33,7 +33,6 @@ def test_privqt_keeps_too_many_cells_at_any_epsilon():
 
 
 def test_more_epsilon_raises_the_rank_of_privqt():
-    """Checks the claim of the sentence on average over draws; the paper's figures agree."""
     means = [
         sum(trial("privqt", epsilon).draw(seed).k for seed in range(20)) / 20
         for epsilon in (0.05, 0.2, 1.0)

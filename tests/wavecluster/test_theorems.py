@@ -26,7 +26,6 @@ PAPER = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
 
 
 def counted(counts, **settings) -> Truth:
-    """True run on a grid of counts."""
     counts = np.asarray(counts, dtype=np.int64)
     box = Domain(((0.0, 1.0),) * counts.ndim, declared=True)
     dataset = Dataset(name="counts", counts=counts, domain=box)
@@ -35,8 +34,6 @@ def counted(counts, **settings) -> Truth:
 
 @pytest.fixture
 def paper(reference):
-    """True run on a data set of the paper, with the paper's grid and density."""
-
     def truth(name):
         grid, density = PAPER[name]
         return Truth(Source.build(reference(name), grid), Config(grid=grid, density=density))

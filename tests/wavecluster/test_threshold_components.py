@@ -32,12 +32,10 @@ PERCENT = st.integers(1, 99)
 
 
 def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Number of cells of each cluster, in the order of labels."""
     return np.bincount(labels.ravel(), minlength=n_clusters + 1)[1:]
 
 
 def subband(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
-    """Coefficients with many ties, zeros and negative values."""
     return np.random.default_rng(seed).integers(-4, 9, shape) / 2
 
 
@@ -184,7 +182,6 @@ def test_no_significant_cell_gives_no_cluster() -> None:
 
 
 def label_of(point: NDArray, domain: Domain, shape: tuple, labels: NDArray, level: int) -> int:
-    """Label of one point by the definition."""
     cell = []
     for value, (lo, hi), side in zip(point, domain.bounds, shape, strict=True):
         edges = np.linspace(lo, hi, side + 1)

@@ -510,7 +510,6 @@ def test_wide_joins_stay_where_they_are_likely(cells: int, between: float, clust
 
 
 def two_blobs(between: float) -> Floats:
-    """Two certain 5 x 6 clusters, with a cell between them."""
     chance = np.zeros((5, 13))
     chance[:, :6] = chance[:, 7:] = 1.0
     chance[2, 6] = between
@@ -750,7 +749,6 @@ def test_coherence_sums_squares_over_surroundings(
 
 
 def blobs(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
-    """Counts of two dense boxes in opposite corners."""
     counts = np.zeros(shape, dtype=np.int64)
     near = tuple(slice(0, max(side // 3, 2)) for side in shape)
     far = tuple(slice(side - max(side // 3, 2), side) for side in shape)
@@ -856,7 +854,6 @@ def test_no_likely_cell_is_not_called_noise(
 
 @pytest.mark.parametrize("epsilon", [20.0, 1500.0, 1e5])
 def test_a_huge_budget_finds_the_true_cells(epsilon: float) -> None:
-    """The weight of the number of empty cells does not overflow."""
     counts = blobs((24, 24))
     config = Config(method="twostage", grid=24, density=0.5, epsilon=epsilon)
     truth = Truth(source_of(counts), config).stages
@@ -916,7 +913,6 @@ def test_noise_is_for_all_records_that_change(relation: Any, cap: int) -> None:
 def dsg(
     name: str, method: str, epsilon: float, seeds: Sequence[int], wavelet: str = "haar"
 ) -> float:
-    """Mean DSG_C on a sample set."""
     facts = sample(name)
     source = Source.build(load_sample(name), facts.grid)
     config = Config(

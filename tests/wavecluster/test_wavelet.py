@@ -42,7 +42,6 @@ quick = settings(max_examples=40, deadline=None)
 
 
 def counts_of(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
-    """Counts with many empty cells."""
     rng = np.random.default_rng(seed)
     return rng.poisson(rng.exponential(3, shape) * (rng.random(shape) < 0.6))
 
@@ -57,7 +56,6 @@ def plain_subbands(counts: NDArray, wavelet: str, level: int) -> dict[str, NDArr
 
 
 def rolled(band: NDArray[np.float64], wavelet: str, level: int) -> NDArray[np.float64]:
-    """Band, shifted back by the delay on every axis."""
     return np.roll(band, [-delay(wavelet, level)] * band.ndim, axis=tuple(range(band.ndim)))
 
 
@@ -283,7 +281,6 @@ def test_unpadded_odd_side_would_quadruple_the_sensitivity() -> None:
 
 
 def distances(average: NDArray, density: float, at: NDArray) -> NDArray[np.int64]:
-    """|rank(x) - k| for every x, from the definitions in the code."""
     values = positive_values(average)
     ranks = (values[None, :] >= at[:, None]).sum(axis=1)
     return np.abs(ranks - rank_of(density, values.size))
@@ -350,7 +347,6 @@ def test_larger_sign_count_alone_is_too_small_a_sensitivity_of_the_rank(
 
 
 def assert_within(bound: Sensitivity, without: NDArray, with_it: NDArray, density: float) -> None:
-    """Check that one record changes W, Z and ranks by at most the bound, exactly."""
     assert int((with_it > without).sum()) <= bound.positive_cells
     assert int((with_it < without).sum()) <= bound.negative_cells
     assert abs(int((with_it > 0).sum()) - int((without > 0).sum())) <= bound.nonpositive

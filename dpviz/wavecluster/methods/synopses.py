@@ -166,7 +166,6 @@ def _haar(cells: Floats, axis: int) -> Floats:
 
 
 def _inverse_haar(noise: Floats, axis: int) -> Floats:
-    """Inverse of :func:`_haar`."""
     moved = np.moveaxis(noise, axis, 0)
     side = len(moved)
     cells = moved[:1] / side
@@ -244,7 +243,6 @@ def _highest_side(ndim: int) -> int:
 
 
 def _root(value: float, degree: int) -> float:
-    """Root of this degree; 0 for negative numbers."""
     return float(max(value, 0.0) ** (1 / degree))
 
 
