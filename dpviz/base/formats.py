@@ -43,7 +43,7 @@ ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"
 
 
 def format_of(name: str) -> Format | None:
-    """Format of a file, from the ending of its name before endings of packing; None if unknown."""
+    """Format of a file by the ending of its name (without ".gz" and the like); None if unknown."""
     low = name.lower()
     for packing in PACKINGS:
         low = low.removesuffix(packing)

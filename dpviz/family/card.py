@@ -54,7 +54,7 @@ class Variant:
 
     @property
     def text(self) -> str:
-        """The claim in words: "private" or "not private", the reason, and the cases that fail."""
+        """The claim in words: "private" or "not private", the reason, and the exceptions."""
         word = "private" if self.private else "not private"
         if self.private and self.name == "published":
             word = "private under a declared domain, but by default the domain is read off the data"
@@ -121,7 +121,7 @@ class Card:
         return next(named, self.variants[0])
 
     def taken(self, name: str) -> str:
-        """Name of the variant that runs; an unknown name is returned, and refused elsewhere."""
+        """Name of the variant that runs; an unknown name is returned, other code refuses it."""
         return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:

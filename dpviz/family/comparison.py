@@ -82,7 +82,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw; in the true run if None. -1 = noise, or left out."""
+        """Cluster of every point in a draw; None = the true run. -1 = noise, or left out."""
 
     @abstractmethod
     def text(self, report: Report) -> list[str]:

@@ -84,7 +84,7 @@ class Trial(Protocol):
         ...
 
     def label(self, one: Any | None) -> NDArray[np.int32]:
-        """Cluster of every record, shape (n,), in a draw; in the true run if None."""
+        """Cluster of every record in a draw, shape (n,); None = the true run."""
         ...
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Any], NDArray[np.int64]]:

@@ -149,7 +149,7 @@ def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
     Notes
     -----
     Vinh, Epps, Bailey 2010. As in scikit-learn, the score is 1 if both labelings have the same
-    classes with other numbers, even if they are the same for any random labeling.
+    classes with other numbers, even if random labelings of these sizes are always equal.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     filled = table[np.ix_(rows > 0, columns > 0)]

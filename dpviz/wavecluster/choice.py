@@ -167,7 +167,7 @@ def worth_of_densities(
 
     Takes noisy numbers of records of every block, the same numbers with records and noise sampled
     again, and the number of significant blocks for each of ``DENSITIES``. Returns for each density
-    the mean of ``F^4 * share * different``, which is from 0 to 1; the p with the highest is chosen.
+    its worth, the mean of ``F^4 * share * different``, from 0 to 1; the best density is chosen.
 
     Only records that are in clusters of both results are used. ``F`` is the F-measure between the
     clusters of both results: it is high if the same clusters would be found again. ``share`` is the

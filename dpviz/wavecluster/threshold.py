@@ -29,9 +29,9 @@ class Threshold:
         Only for PrivTHR: number of the smallest positive coefficients that are removed before the
         rank is applied; Z', the noisy number of non-positive coefficients of the true subband.
     sampled
-        Whether rank and threshold are medians over samples of the subband (Two-stage). A mask then
-        has the significant cells, and the subband has means over the samples, so no threshold on
-        the subband gives the mask.
+        Whether rank and threshold are medians over samples of the subband (Two-stage). Then the
+        significant cells are a mask, and the subband has means over the samples, so no threshold
+        on the subband gives the mask.
     """
 
     k: int | None

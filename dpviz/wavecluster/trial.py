@@ -47,7 +47,7 @@ class WaveClusterTrial:
         return replace(self, config=replace(self.config, **changes))
 
     def beside(self, one: Run) -> WaveClusterTrial:
-        """Return a trial whose true run has g and p of a draw, which may have chosen them."""
+        """Return a trial whose true run has the g and p of a draw, if draws choose g and p."""
         if self.config.choose != PRIVATE:
             return self
         return replace(self, truth=self.truth.at(one.config))
@@ -79,7 +79,7 @@ class WaveClusterTrial:
         return self.truth.scores(self.truth.stages, tuple(names))
 
     def label(self, one: Run | None) -> NDArray[np.int32]:
-        """Cluster of every record, shape (n,), in a draw; in the true run if None. -1 = noise."""
+        """Cluster of every record in a draw, shape (n,); None = the true run. -1 = noise."""
         truth = self.truth if one is None else self.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(truth.source.points, stages)
