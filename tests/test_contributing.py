@@ -590,7 +590,7 @@ def test_a_family_is_known_everywhere(third):
     first, again = (
         third.dpviz("run", "gaussians", "--method", name) for name in ("privqt", "privqt2")
     )
-    assert first["scores"] == again["scores"]
+    assert first["metrics"] == again["metrics"]
     asked = ("--methods", "privqt2,privthr", "--epsilons", "1", "--repeats", "2", "--out", "a.csv")
     assert third.dpviz("sweep", "gaussians", *asked)["rows"] == 4
     assert not third.dpviz("audit", "privqt2", "--runs", "200")["violated"]

@@ -1,4 +1,4 @@
-"""The kinds of files that tables are read from: the one list for reader, screen, help and names."""
+"""The kinds of files with tables: one list for the reader, the screen, help texts and names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KINDS = (
     Kind("zip archive of one of these", "zip", (".zip",), "File"),
 )
 
-#: Format by the ending of the file's name.
+#: Maps the ending of a file name to the format.
 FORMATS: dict[str, Format] = {ending: one.format for one in KINDS for ending in one.endings}
 
 #: What a person chooses in a file of several tables, by its format.
@@ -49,22 +49,22 @@ PARTS: dict[Format, str] = {one.format: one.part for one in KINDS if one.part}
 #: Formats whose columns have types.
 TYPED = frozenset(one.format for one in KINDS if one.typed)
 
-#: Endings of packed files: the ending before tells the format.
+#: Endings of packed files; the ending before it gives the format.
 PACKINGS = (".gz", ".bz2", ".xz")
 
 _TITLES = list(dict.fromkeys(one.title for one in KINDS))
 
-#: The same list in words.
+#: The accepted kinds of files in words.
 ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"
 
 
 def format_of(name: str) -> Format | None:
-    """Format of a file by the endings of its name, the one before that of a packing; else None."""
+    """Format of a file by the ending of its name (without ".gz" and the like); None if unknown."""
     low = name.lower()
     for packing in PACKINGS:
         low = low.removesuffix(packing)
     return FORMATS.get(low[low.rfind(".") :] if "." in low else "")
 
 
-#: What a release reads, in which no record may change how another one is read.
+#: Formats that a release reads: in these, no record can change how another record is read.
 RELEASED: frozenset[Format] = frozenset(("text", "parquet", "npy"))

@@ -177,7 +177,7 @@ def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -
 
 def test_the_app_needs_a_folder_of_its_own(page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPVIZ_HOME", "here/and/there")
-    assert "give the whole path" in page().error[0].value
+    assert "give an absolute path" in page().error[0].value
     monkeypatch.setenv("DPVIZ_HOME", "~nobody-of-that-name/x")
     assert "that home folder does not exist" in page().error[0].value
 
