@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
-from dpviz.privacy.ledger import Composition, Neighbours
+from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
 from dpviz.privacy.noise_source import Floats, NoiseSource
 
@@ -127,17 +127,9 @@ class Replay(_Built):
         self.log_likelihood = 0.0
         self._remaining = list(answers)
 
-    def laplace(
-        self,
-        step: str,
-        values: Numbers,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        composition: Composition = "sequential",
-    ) -> Floats:
+    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """Return the answer; its density is a Laplace density around the values."""
-        scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
+        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         exact = np.asarray(values, dtype=float)
         return self._noisy(exact, np.full(exact.shape, scale))
 

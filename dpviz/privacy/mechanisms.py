@@ -98,15 +98,7 @@ class Accountant:
         """
         self._changed = changed
 
-    def laplace(
-        self,
-        step: str,
-        values: Numbers,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        composition: Composition = "sequential",
-    ) -> Floats:
+    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """Laplace mechanism (Dwork 2006): adds Lap(sensitivity / epsilon) to each value.
 
         Raises PrivacyRefusal if the budget does not suffice.
@@ -121,7 +113,7 @@ class Accountant:
         epsilon
             Budget of this step.
         """
-        scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
+        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         exact = np.asarray(values, dtype=float)
         return exact + self.noise.laplace(step, scale, exact.shape)
 

@@ -105,15 +105,7 @@ class SecureAccountant(Accountant):
         """Total epsilon that the privacy maps certify for all spends so far; at most the budget."""
         return _above(_total(self._spends))
 
-    def laplace(
-        self,
-        step: str,
-        values: Numbers,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        composition: Composition = "sequential",
-    ) -> Floats:
+    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """Discrete Laplace mechanism: adds noise to whole multiples of the unit.
 
         The noise is x units with probability proportional to exp(-abs(x) epsilon / sensitivity),
@@ -128,7 +120,7 @@ class SecureAccountant(Accountant):
             Also if the values are not multiples of the unit.
         """
         whole = self._whole(step, values)
-        measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, composition)
+        measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
         return self._noisy(measurement, whole)
 
     def laplace_disjoint(

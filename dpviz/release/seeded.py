@@ -8,7 +8,6 @@ import numpy as np
 
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
-from dpviz.privacy.ledger import Composition
 from dpviz.privacy.mechanisms import Accountant, Numbers, geometric
 from dpviz.privacy.noise_source import Floats, SeededNoise
 
@@ -23,23 +22,11 @@ class LatticeAccountant(Accountant):
         super().__init__(SeededNoise(seed), config.epsilon, config.neighbours)
         self._unit = unit
 
-    def laplace(
-        self,
-        step: str,
-        values: Numbers,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        composition: Composition = "sequential",
-    ) -> Floats:
+    def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
         """As :meth:`Accountant.laplace`, but with two-sided geometric noise on the lattice."""
         exact = np.asarray(values, dtype=float)
         zero = super().laplace(
-            step,
-            np.zeros(exact.shape),
-            sensitivity=sensitivity,
-            epsilon=epsilon,
-            composition=composition,
+            step, np.zeros(exact.shape), sensitivity=sensitivity, epsilon=epsilon
         )
         scale = self._spends[-1].scale
         return exact + self._unit * geometric(zero / scale, scale / self._unit)

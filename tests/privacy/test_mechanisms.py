@@ -457,11 +457,10 @@ def test_what_is_left_of_a_budget_is_unspent_beyond_rounding() -> None:
 
 def test_accountant_lets_parallel_spends_share_a_budget() -> None:
     accountant = Accountant(SeededNoise(0), 1.0)
-    for _ in range(5):
-        accountant.laplace("cells", 0.0, sensitivity=1, epsilon=1.0, composition="parallel")
+    accountant.laplace_disjoint("cells", np.zeros((5, 1)), sensitivity=1, epsilons=np.ones(5))
     assert accountant.ledger.epsilon == 1.0
     with pytest.raises(PrivacyRefusal):
-        accountant.laplace("other", 0.0, sensitivity=1, epsilon=0.1, composition="parallel")
+        accountant.laplace("other", 0.0, sensitivity=1, epsilon=0.1)
 
 
 # -- neighbours --------------------------------------------------------------------------
