@@ -7,7 +7,8 @@ from typing import Any
 
 
 def control(widgets: Iterable[Any], key: str) -> Any:
-    """Return the widget of a control: a value from the program gives it a new one ("key@1").
+    """Return the widget of a control. If the program sets the value, the widget has a new key
+    ("key@1").
 
     Parameters
     ----------
