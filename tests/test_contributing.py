@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import ROOT
 
-#: Most files to edit beside new ones.
+#: Largest number of existing files to edit.
 MOST = {"technique": 4, "k-means method": 4, "parameter": 3, "score": 2, "page": 2}
 
 METHOD = '''"""Toy: noise on the counts, more of it where it is hazy."""
@@ -101,7 +101,7 @@ st.title("A toy page")
 
 
 def rows() -> dict[str, tuple[list[str], list[str]]]:
-    """New files and files to edit by what is to be added, as CONTRIBUTING has them."""
+    """For each kind of addition: new files and files to edit, as CONTRIBUTING lists them."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = {}
     for line in text.splitlines():
@@ -134,7 +134,7 @@ def test_a_family_needs_its_folder_and_few_files():
 
 
 class Copy:
-    """A copy of what runs, edited as CONTRIBUTING says and nowhere else."""
+    """A copy of the program, edited only as CONTRIBUTING says."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -147,7 +147,7 @@ class Copy:
             shutil.copy(ROOT / name, folder)
 
     def adding(self, what: str) -> None:
-        """Allow the files of a row, for the toy."""
+        """Allow only the files of a row, for the toy."""
         new, edited = listed(what)
         self.allowed = {name.replace("NAME", "toy") for name in (*new, *edited)}
 
@@ -162,11 +162,11 @@ class Copy:
         self.write(name, changed)
 
     def after(self, name: str, anchor: str, text: str) -> None:
-        """Write text after the first place where the anchor, a regular expression, matches."""
+        """Insert text after the first match of the anchor, a regular expression."""
         self.edit(name, lambda old: re.sub(f"(?s){anchor}", lambda m: m[0] + text, old, count=1))
 
     def run(self, *arguments: str) -> str:
-        """Run Python in the copy, all warnings errors."""
+        """Run Python in the copy; warnings are errors."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
@@ -191,7 +191,7 @@ def copy(tmp_path_factory) -> Copy:
     copy.adding("technique")
     copy.write(f"{family}/methods/toy.py", METHOD)
     copy.write("dpviz/docs/methods/toy.md", PROOF)
-    # However the registry is laid out: a copy need not be sorted.
+    # Works for any layout of the registry, because a copy need not be sorted.
     registry = r"\n_METHODS = registry\(\s*\(\s*"
     copy.edit(
         f"{family}/methods/__init__.py",
@@ -287,7 +287,7 @@ print([page.title for page in found.values() if page.path == "toy"], lacking(CAR
 
 
 def test_the_documentation_has_them(copy):
-    # Its pictures would be drawn by code that is compiled anew in a copy.
+    # No pictures, because a copy would have to compile the code for them again.
     (copy.folder / "documented.py").write_text(DOCUMENTED.strip(), encoding="utf-8")
     told = ["True True", "True True", "['A toy page of the documentation'] []"]
     assert copy.run("documented.py").splitlines() == told

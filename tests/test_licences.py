@@ -1,4 +1,4 @@
-"""All packages and all data of others are named with their licences."""
+"""All packages and all data of other authors are named with their licences."""
 
 import re
 import tomllib
