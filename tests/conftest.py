@@ -1,5 +1,4 @@
-"""Reference data if available, a home folder for the tests, and shorter work after the mechanisms.
-"""
+"""Reference data, a home folder for the tests, and shorter work after the last mechanism."""
 
 import importlib
 import sys
@@ -61,8 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not kept:
             item.add_marker(pytest.mark.exhaustive)
         seen.setdefault(test, []).append(kept)
-    # A renamed case would no longer be chosen, and nobody would notice. A single case may be on
-    # purpose.
+    # Notice a renamed case, which the mark no longer names. Running a single case is allowed.
     for test, kept_ones in seen.items():
         if len(kept_ones) > 1 and len(set(kept_ones)) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")

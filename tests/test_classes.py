@@ -49,9 +49,7 @@ def classes_of(codes: Any) -> Classes:
 
 
 def classed(seed: int, n: int = 90) -> Dataset:
-    """Three groups, some records outside the unit square, classes that mostly agree with the
-    groups.
-    """
+    """Three groups, some records outside the unit square, classes that mostly match the groups."""
     rng = np.random.default_rng(seed)
     groups = np.arange(n) % 3
     points = np.array([(0.2, 0.2), (0.8, 0.3), (0.5, 0.85)])[groups] + rng.normal(0, 0.09, (n, 2))

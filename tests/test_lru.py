@@ -155,7 +155,7 @@ def test_who_waits_leaves_a_place_to_others():
     assert inside.wait(10)
     threads[1].start()
     assert waiting.wait(10)
-    with places.taken():  # one of two builds and the other waits, so a third one gets a place
+    with places.taken():  # one thread builds and one waits, so a third thread gets a place
         assert not places._free.acquire(timeout=0.05)
     go.set()
     for thread in threads:

@@ -105,9 +105,7 @@ def installed(wheel, tmp_path_factory) -> Iterator[Path]:
 
 
 def share_bytecode(checkout: Path, package: Path) -> None:
-    """Copy the compiled bytecode of the same sources; otherwise each process would compile them
-    again.
-    """
+    """Copy the compiled bytecode of the same sources, so that processes need not compile again."""
     for compiled in checkout.rglob("*.pyc"):
         target = package / compiled.relative_to(checkout)
         target.parent.mkdir(exist_ok=True)

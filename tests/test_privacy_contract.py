@@ -139,8 +139,7 @@ class Case:
 
 
 def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
-    """One plane for each wavelet and level; the records of a person have separate responses in W.
-    """
+    """One plane for each wavelet and level; the responses to a person's records are separate."""
     for wavelet, level in WAVELETS:
         options = {"wavelet": wavelet, "level": level, "density": DENSITY}
         apart = APART[level]
@@ -150,8 +149,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
             method=method,
             variant=variant,
             options=options,
-            # PrivTHR's Z decreases most without records; a rank changes most if all coefficients
-            # are equal.
+            # PrivTHR's Z falls most without records, a rank if all coefficients are equal.
             base=np.full(shape, int(method != "privthr")),
             places=tuple((row, column + apart * place) for place in range(max(CAPS))),
         )
@@ -176,8 +174,7 @@ def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int,
 
 
 def staged_cases(method: str, variant: str) -> Iterator[Case]:
-    """The same planes, where two places are dense, so that persons are in dense and in empty cells.
-    """
+    """The same planes, with two dense places; persons are in dense and in empty cells."""
     for case in wavelet_cases(method, variant):
         base = np.zeros_like(case.base)
         for place in case.places[:2]:
@@ -453,7 +450,7 @@ def largest_change(
 ) -> float:
     """Largest change over all neighbours: L1 of noised values, K-norm of rows, or one score."""
     finite = np.isfinite(values)
-    assert (finite == finite[0]).all()  # a candidate that was chosen before is excluded in every run
+    assert (finite == finite[0]).all()  # a chosen candidate is excluded in every run
     values = np.where(finite, values, 0.0)[sizes <= unit.cap]
     # A person joins D; or another person replaces a person, and may have no usable record.
     before = values[:1] if unit.relation == "add_remove" else values

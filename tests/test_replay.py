@@ -134,8 +134,7 @@ MOST_CELLS = 1500
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """All public choices of a run; ``key`` chooses records of a person and seeds all random draws.
-    """
+    """All public choices of a run; ``key`` chooses a person's records and seeds all draws."""
 
     config: Config | KMeansConfig
     domain: Domain | None
@@ -750,8 +749,7 @@ def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -
 @pytest.mark.some(5)
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
-    """Every start, geometry, synopsis, family of wavelets and relation, but not all combinations.
-    """
+    """Every start, geometry, synopsis, wavelet family and relation, but not all combinations."""
     tally = replayed(method, variant, max(int(DAILY_SHARE * PAIRS[method, variant]), FEWEST))
     seen, known = (
         [set(each) for each in zip(*found, strict=True)]

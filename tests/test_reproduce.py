@@ -140,7 +140,7 @@ def assert_repeated(capsys, lines, expected):
     assert model.ledger_.spends == expected.ledger.spends
     report = on_the_command_line(capsys, lines)
     shown = report["private"][0] if expected.ledger.spends else report["true"]
-    # The report numbers clusters by the true ones, a run by position.
+    # A report numbers its clusters like the true clusters, a run numbers them by position.
     assert sorted(shown["centers"]) == sorted(expected.centers.tolist())
 
 

@@ -179,10 +179,7 @@ def _serve(
     told: queue.Queue[Any],
     running: list[subprocess.Popen[str]],
 ) -> None:
-    """Run a peer on its rows.
-
-    Puts each answer in the queue, then a sentence for each failure, then None.
-    """
+    """Run a peer; puts each answer in the queue, then a sentence per failure, then None."""
     done, failed, start = 0, "", time.perf_counter()
     try:
         command = PEERS[name].command(out, checkouts)

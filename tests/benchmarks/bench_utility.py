@@ -391,8 +391,7 @@ def facts(
         name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
         density=one.density, clusters=one.clusters, missing=missing, known=one.known,
-        # A difference in the last digits comes from rounding, and does not mean a better
-        # clustering.
+        # A difference in the last digits is rounding, and not a better clustering.
         beaten=float(f"{share:.2g}") if share > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip
 

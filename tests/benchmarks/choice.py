@@ -50,8 +50,7 @@ from tests.benchmarks.sets import BY_NAME, SETS, BenchSet, MissingError, folder
 
 EPSILONS = (0.5, 1.0, 2.0)
 
-#: Number of draws of a candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101,
-#: ...).
+#: Draws of each candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
 DRAWS, CHOSEN_DRAWS = 2, 4
 
 GRIDS = (16, 24, 32, 48, 64, 96, 128)

@@ -70,8 +70,7 @@ def _product(name: str, size: int) -> Make:
 #: Products of a share per row and a share per column, for methods that count in cells.
 PRODUCTS = {f"{name}, {size} records": _product(name, size) for name in AXES for size in SIZES}
 
-#: Data without clusters. Each function takes a generator and the number of points, which are in the
-#: unit square.
+#: Data without clusters in the unit square, from a generator and the number of points.
 KINDS: dict[str, Make] = {
     "no record": lambda rng, n: np.empty((0, 2)),
     "evenly spread": lambda rng, n: rng.random((n, 2)),

@@ -165,8 +165,7 @@ def _clusters() -> None:
             peers["HDBSCAN"] = HDBSCAN(min_cluster_size=100, copy=False)
         beside = []
         for name, model in peers.items():
-            # Only once, because DBSCAN takes seconds and 1.4 GB. A run on few points is the
-            # warm-up.
+            # Only once: DBSCAN takes seconds and 1.4 GB. Before, few points as a warm-up.
             start = time.perf_counter()
             model.fit(points)
             taken = time.perf_counter() - start

@@ -174,8 +174,7 @@ class Reference:
 
     def read(self, checkouts: Path | None) -> Dataset:
         points = self._table().drop(columns=[self.column] if self.column else [])
-        # Some files list class by class, so a method that cuts the list would get the answer from
-        # the order.
+        # Some files list class by class, so their order would reveal the answer.
         return _shuffled(points.to_numpy(dtype=float))
 
     @property

@@ -36,8 +36,7 @@ from tests.browser.conftest import await_health, faults
 from tests.support import ROOT
 from tests.support.memory import marks
 
-#: Number of sessions, seconds between two changes in a session, seconds without and with heavy
-#: jobs.
+#: Sessions, seconds between two changes in a session, seconds without and with heavy jobs.
 SESSIONS, EVERY, SECONDS = 30, 1.0, 60.0
 
 #: Sessions that upload a file, heavy jobs, and seconds between two killed sessions.

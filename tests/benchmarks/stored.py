@@ -24,8 +24,7 @@ from tests.support import ROOT
 RECORDS, FILES, GRID, REPEATS = 10**8, 20, 256, 3
 COLUMNS = ["x", "y"]
 
-#: dpviz chooses how pyarrow, which is loaded later, allocates memory: for decoding and counting
-#: alike.
+#: dpviz sets how pyarrow, which is loaded later, allocates memory, also for decoding.
 assert dpviz
 
 

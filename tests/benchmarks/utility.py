@@ -63,11 +63,10 @@ class Setup:
 
 MILLION = Domain(((0, 1e6), (0, 1e6)))
 
-#: The declared domain is the square of a million in which the sets were made, or a box with round
-#: bounds if records lie outside. Grids are the paper's on both domains, except for DS2. With 40
-#: cells per side over the million its three spirals join into one cluster, which is useless for
-#: comparing clusters. With 46 cells, a cell is as large as the paper's, and there are three
-#: clusters again.
+#: The declared domain is the square of a million in which the sets were made, or a round box if
+#: records lie outside. Grids are the paper's on both domains, except for DS2. With 40 cells per
+#: side over the million its three spirals join into one cluster, which is useless for comparing
+#: clusters. With 46, a cell is as large as the paper's, and there are three clusters again.
 SETUPS = {
     "ds1": Setup(
         title="DS1", file="ds1.csv", clusters=15, domain=MILLION,
@@ -169,10 +168,7 @@ def spread(values: list[float]) -> Spread:
 
 
 def compares(card: Card) -> bool:
-    """Whether a method has two variants that spend budget.
-
-    A method of our own has only the sound one.
-    """
+    """Whether a method has two variants that spend budget; our own methods have only one."""
     return card.spends and len(card.variants) > 1
 
 

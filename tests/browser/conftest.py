@@ -109,8 +109,7 @@ class Watched:
         self.page.wait_for_selector(idle)
 
     def wait_calm(self) -> None:
-        """Wait until nothing moves: panels open slowly, and elements that a run replaces are pale.
-        """
+        """Wait until nothing moves: panels open slowly, and replaced elements are pale."""
         self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
@@ -321,9 +320,7 @@ def pytest_runtest_makereport(
 def profile(
     playwright_driver: Playwright, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrowserContext]:
-    """One profile on disk for all pages; fetching and compiling scripts takes half of a page's
-    time.
-    """
+    """One profile on disk for all pages, because loading scripts takes half of a page's time."""
     with _or_skip():
         context = playwright_driver.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"), executable_path=system_browser(), args=FLAGS

@@ -49,8 +49,7 @@ def test_every_page_is_looked_at() -> None:
     assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
-#: Pages that are checked in the dark theme every day: an explorer, text beside a figure, and a
-#: table.
+#: Pages checked in the dark theme every day: an explorer, text beside a figure, a table.
 DARK = ("wavecluster", "learn", "papers")
 
 

@@ -67,8 +67,7 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
 def test_columns_without_names_of_places_are_the_two_most_continuous(
     app_url, open_page, tmp_path: Path
 ) -> None:
-    # Numbers with thousands separators, as a spreadsheet writes them; whole numbers have steps of
-    # three digits.
+    # Numbers with thousands separators, as in a spreadsheet; whole numbers need groups of three.
     rng = np.random.default_rng(5)
     rows = [
         f'{at},{at % 5},"{income:,.2f}","{rent:,.2f}"'
@@ -97,8 +96,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     page.locator("input[type=file]").set_input_files(tmp_path / "trees.csv")
     page.get_by_text("Active: trees.csv · 400 records").wait_for()
     watched.wait_idle()
-    # The panel is open because something was guessed. The person can correct it, and the link keeps
-    # it.
+    # Something was guessed, so the panel is open. A correction is kept in the link.
     assert page.get_by_text("2 lines above the table are skipped.").is_visible()
     box = page.get_by_role("spinbutton", name="Skip lines")
     box.fill("2")

@@ -123,8 +123,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Escape")
     assert keyboard.focused().startswith("Domain")
     expect(refused).not_to_be_attached()
-    # Budget, review, debit, download: if a press removes its button, the focus moves to the
-    # heading.
+    # Budget, review, debit, download. If a press removes its button, its heading gets the focus.
     keyboard.go_to("^Name of the data source$")
     keyboard.type("visits by hand")
     assert keyboard.focused() == "Name of the data source"

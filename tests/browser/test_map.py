@@ -50,7 +50,7 @@ def measured(watched, width: int, height: int) -> dict:
         ("", "", 1),
         ("", "kmeans", 1),
         ("data=checkins&method=wavecluster", "", 1),
-        # 55 degrees north: a degree of latitude is 1 / cos(55 degrees) as long as one of longitude.
+        # At latitude 55, a degree of latitude is 1 / cos(55 degrees) degrees of longitude long.
         ("data=checkins&method=wavecluster&domain=-15,30;40,70", "", 1.7434),
     ],
 )

@@ -56,8 +56,7 @@ class Hand(NamedTuple):
         return [text, page.url] if self.in_link else [text]
 
     def works(self, page: Page) -> None:
-        """Move the control, and check that the page follows and does not return to the old value.
-        """
+        """Move the control; check that the page follows and keeps the new value."""
         before = self.seen(page)
 
         def follows() -> bool:

@@ -116,8 +116,7 @@ def test_uploads_go_with_their_session(
             watched.page.close()
             expect(probe, held=False)
         assert json.loads(probe.read_text(encoding="utf-8"))["arenas"] == 1
-        # Nor does freed memory contain its bytes, except ends of blocks in pages that are still in
-        # use.
+        # Freed memory does not contain its bytes, except in pages that are still in use.
         process, left = psutil.Process(server.pid), rows
         for _ in range(20):
             time.sleep(0.5)
@@ -165,7 +164,7 @@ def test_one_session_takes_so_much_memory_and_no_more(
         got = watched.page.evaluate(PUT_MORE, [sent.value.url, 6])
         assert [status for status, _ in got] == [204] * 2 + [413] * 4
         assert "a session holds 210 MB" in got[-1][1]
-        # It would be 540 MB without a limit; besides the files, the last one is copied during its
+        # 540 MB without a limit. Besides the files, the last one is in memory twice during its
         # upload.
         assert process.memory_info().rss - before < 330 * 2**20
     finally:

@@ -31,8 +31,7 @@ def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Wat
 
 
 def expect(watched: Watched, *fragments: str, path: str = "") -> None:
-    """Wait until the picture shows a run with all these settings, and the link leads to that page.
-    """
+    """Wait until the picture shows a run with all these settings, and the link has the path."""
     watched.page.wait_for_function(
         """([fragments, path]) => {
           const title = document.querySelector('.gtitle')?.textContent ?? '';

@@ -482,8 +482,7 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # Shells start background jobs with SIGINT ignored, nohup with SIGHUP ignored, and children
-        # inherit this.
+        # Shells start background jobs with SIGINT ignored, nohup with SIGHUP; children inherit it.
         preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
@@ -548,8 +547,7 @@ sys.meta_path.insert(0, See())
     [(["methods", "--json"], 0), (["run", "nothing", "--method", "privqt"], 2), (["--help"], 0)],
 )
 def test_a_command_leaves_before_libraries_are_taken_down(tmp_path, arguments, status):
-    # If libraries were shut down, their threads that are still starting would sometimes abort the
-    # program.
+    # A shutdown of libraries whose threads still start would sometimes abort the command.
     (tmp_path / "sitecustomize.py").write_text(LAST)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     answer = ended(*arguments, env={**os.environ, "PYTHONPATH": path})

@@ -1,6 +1,4 @@
-"""The values that exploring shows of a file, as a CSV or Parquet file from which a release reads
-the same values.
-"""
+"""Values that exploring shows, saved as CSV or Parquet, and read unchanged by a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which budget pays for a release: files are identified by content, whatever their names.
+"""Which budget pays for a release: a file is recognized under any name.
 
 The tests use the command line itself; only drawing and the bundle are left out, for speed.
 """
@@ -205,8 +205,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
 
 
 def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
-    """Each way of naming makes the first release once, so the program can't simply refuse all ways.
-    """
+    """Each way makes a first release, so it is not enough to refuse all ways."""
     for number, (name, options) in enumerate(in_all_ways(desk.place / "trips")):
         (desk.place / "b.db").unlink(missing_ok=True)
         status, said = desk.release(name, "--total", 1, *options)

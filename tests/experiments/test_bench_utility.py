@@ -377,8 +377,7 @@ def test_no_two_sets_are_of_the_same_columns() -> None:
 
 @pytest.mark.skipif(folder(None) is None, reason="no folder of checkouts is named")
 def test_no_fresh_set_shares_records_with_another_one() -> None:
-    """At most a fifth of the smaller set's distinct records, in raw units or scaled to its range.
-    """
+    """At most a fifth of the smaller set's distinct records, in raw units or in its range."""
     found: dict[str, list[set[tuple[float, ...]]]] = {}
     for one in SETS:
         if one.ndim != 2:

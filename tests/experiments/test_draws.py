@@ -171,8 +171,7 @@ def test_last_bits_move_no_end_of_counts(n: int) -> None:
 def test_infinite_ratios_are_quantiles_too() -> None:
     found = band([1.0, 2.0, np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.0, 2.0, np.inf)
-    # The ranks among 50 values are 2.55, 25.5 and 48.45: the ends move outwards, to values of
-    # draws.
+    # The ranks among 50 draws are 2.55, 25.5 and 48.45: the ends move outwards, to draws.
     found = band([*np.arange(0.5, 48), np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.5, 24.5, np.inf)
     found = band([-np.inf, *np.arange(0.5, 49)])
@@ -189,9 +188,8 @@ def test_a_draw_without_a_score_leaves_no_band() -> None:
 def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
     """Draws of a uniform score: a band covers a share of all draws that is equal to its length.
 
-    Its standard deviation is sqrt(0.09 / (n + 2)), by a beta distribution. By chance, the mean of
-    4000 bands is off by more than four standard errors once in 16,000. NumPy's rule covers 81% and
-    86%.
+    The share's standard deviation is sqrt(0.09 / (n + 2)), by a beta distribution. The mean of 4000
+    bands is off by more than four standard errors once in 16,000. NumPy's rule covers 81% and 86%.
     """
     draws = np.random.default_rng(7).random((4000, n))
     bands = [band(row) for row in draws]

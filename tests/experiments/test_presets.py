@@ -1,5 +1,4 @@
-"""The papers' figures: what each figure runs, which figures share runs, and the required results.
-"""
+"""The papers' figures: their runs, runs that they share, and the required results."""
 
 import json
 import math
@@ -422,9 +421,7 @@ def test_ninety_percent_for_the_counts_is_best_on_ds1():
 # One of these papers' rows is measured again every day in tests/papers/test_rows.py.
 @pytest.mark.exhaustive
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
-    """One command with the paper's ten draws: the order of the methods, and k' near the printed
-    means.
-    """
+    """One command, the paper's ten draws: order of the methods, and k' near the printed means."""
     parser = command_line._parser()
     parts = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
     data = []

@@ -421,8 +421,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
 
 
 def marked(out, how):
-    """Finish a sweep, or half of it, and change a score on disk, so that the row is recognizable.
-    """
+    """Finish a sweep, or half of it, and change a score on disk to recognize its row."""
     if how == "journal":
         cut_off(out, 3)
         _, (_, second, _), *_ = sweep._planned(plan())

@@ -23,9 +23,7 @@ def spread(median: float, width: float = 0.1) -> Spread:
 
 
 def cost(sound: float, published: float, on_range: float | None = None, **given: Any) -> Cost:
-    """A row of EUGkM on S1 with narrow spreads; on the range, sound is equal to published by
-    default.
-    """
+    """A row of EUGkM on S1 with narrow spreads; by default sound equals published on the range."""
     row: dict[str, Any] = {
         "method": "eugkm", "data": "s1", "title": "S1", "records": 5000, "score": "nicv_ratio",
         "epsilon": 0.5, "draws": 20, "settings": {},
@@ -89,9 +87,7 @@ def test_variants_that_are_one_mechanism_differ_by_the_domain_alone(method: str)
 
 
 def test_sound_privgene_does_with_half_the_budget() -> None:
-    """The sound method needs half the noise of the published one, and only the noise depends on
-    epsilon.
-    """
+    """It needs half the noise of the published one, where only the noise depends on epsilon."""
     rows = {(row.data, row.score, row.epsilon): row for row in costs("privgene")}
     for data, score in product(measured.SETUPS, ("nicv_ratio", "f_measure")):
         assert rows[data, score, 0.5].sound_on_range == rows[data, score, 1.0].published

@@ -69,8 +69,7 @@ def test_workers_help_but_no_more_than_there_are(
 def test_curves_bend_where_the_model_says(model: PassModel, points: int) -> None:
     bend = model.bend(points)
     parts = parts_of(points)
-    # Up to the bend, more than half of the ideal speedup remains if all workers have equally many
-    # parts.
+    # Before the bend, more than half of the ideal remains if workers have equally many parts.
     for workers in range(1, min(int(bend.workers), parts) + 1):
         if parts % workers == 0:
             assert model.speedup(points, workers) > workers / 2 * (1 - 1e-9)
@@ -227,8 +226,7 @@ def test_figures_tell_measured_from_calculated() -> None:
 
 
 def test_rows_of_the_paper_are_of_this_measurement() -> None:
-    """Otherwise run ``python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7 004-speedup``.
-    """
+    """Otherwise: ``python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7 004-speedup``."""
     where = ("dpviz.experiments.worker_times.WorkerTimes",)
     rows = [row for row in ROWS if row.where.startswith(where)]
     assert len(rows) == 6

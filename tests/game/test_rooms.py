@@ -71,7 +71,7 @@ def test_sixty_players_at_once_lose_nothing(rooms):
     assert score.players == MOST_PLAYERS
     assert score.everybody == Tally(sum(right), MOST_PLAYERS * each)
     assert len(score.without) + len(score.joined) == MOST_PLAYERS * each
-    assert len({*score.without, *score.joined}) == MOST_PLAYERS * each  # each player has different draws
+    assert len({*score.without, *score.joined}) == MOST_PLAYERS * each  # all draws differ
 
 
 def test_a_full_room_gives_the_seat_of_who_left(rooms):

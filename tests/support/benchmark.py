@@ -15,8 +15,7 @@ from dpviz.metrics.bands import band
 
 
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of raw rows; there is one row per draw, with the columns of ``KEYS`` and of ``SCORES``.
-    """
+    """Cells of raw rows (one row per draw, with the columns of ``KEYS`` and of ``SCORES``)."""
     found = []
     for score in SCORES:
         if score not in rows:

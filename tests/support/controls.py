@@ -7,8 +7,7 @@ from typing import Any
 
 
 def control(widgets: Iterable[Any], key: str) -> Any:
-    """Return the widget of a control. If the program sets the value, the widget has a new key
-    ("key@1").
+    """Return the widget of a control; if the program sets its value, its key is new ("key@1").
 
     Parameters
     ----------

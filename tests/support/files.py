@@ -57,8 +57,7 @@ def workbook(
     hidden: Sequence[str] = (),
     parts: Mapping[str, str | bytes] | None = None,
 ) -> bytes:
-    """An .xlsx file of sheets, with shared texts and formats of cells (the first format is s="1").
-    """
+    """An .xlsx file of sheets, with shared texts and cell formats (the first format is s="1")."""
     numbers = range(1, len(sheets) + 1)
     entries = "".join(
         f"<sheet name={quoteattr(name)} sheetId='{at}' r:id='r{at}' "

@@ -40,9 +40,7 @@ _ALPHABET = "\\`*_{}[]()<>#+-.!|~$&:;@=%^'\"/ abwhtps12é雪"
 
 
 def random_texts(number: int, seed: int = 0) -> list[str]:
-    """Return random texts of such characters, on one line, with only single blanks, not at the
-    ends.
-    """
+    """Return random texts of such characters, on one line, with single blanks only inside."""
     rng = random.Random(seed)
     made = ("".join(rng.choices(_ALPHABET, k=rng.randint(1, 30))) for _ in range(number))
     return [" ".join(text.split()) or "x" for text in made]

@@ -59,9 +59,7 @@ def page(
     dictionary: bool = False,
     says: int | None = None,
 ) -> bytes:
-    """Page with its header, compressed by gzip; ``says`` is a false value for its uncompressed
-    size.
-    """
+    """Page with its header, compressed by gzip; ``says`` is a false uncompressed size."""
     packed = gzip.compress(data, mtime=0)
     facts = {1: i32(values), 2: i32(encoding)}
     fields = {

@@ -1,5 +1,4 @@
-"""Parts of records, and work on them, for tests of engines; workers of a cluster can import them.
-"""
+"""Parts of records, and work on them, for tests of engines; cluster workers can import them."""
 
 import os
 import signal
@@ -46,9 +45,7 @@ class Numbers:
 
 
 def hold(place: Path) -> None:
-    """The first reader writes its process id and waits until a file "go" exists; later readers go
-    on.
-    """
+    """Write the reader's process id and wait for a file "go"; later readers don't wait."""
     try:
         (place / "reader").open("x").write(str(os.getpid()))
     except FileExistsError:

@@ -584,8 +584,7 @@ def test_bounds_of_other_columns_in_the_link_are_corrected_and_said(app):
 
 
 def table(columns, n=240, words=False, seed=1):
-    """A CSV of some columns, three blobs, and an optional column of words; also returns its points.
-    """
+    """A CSV of some columns, three blobs, and an optional column of words; and its points."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(1, 9, (3, columns))
     points = np.concatenate([rng.normal(place, 0.4, (n // 3, columns)) for place in places])
@@ -778,7 +777,7 @@ def test_one_record(app, method):
 
 @pytest.mark.parametrize("method", ["eugkm", "mcmc"])
 def test_no_private_run_is_better_than_true(app, method, monkeypatch):
-    test = app(method=method, k=4, epsilon=10)  # Before, because all sessions share the sample sets.
+    test = app(method=method, k=4, epsilon=10)  # before, because all sessions share sample sets
     monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 300)
     middles = np.repeat([[1.0, 1.0], [1.0, 9.0], [9.0, 1.0], [9.0, 9.0]], 500, axis=0)
@@ -925,8 +924,7 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
 def test_the_other_page_works_on_after_a_visit(app):
     test = visit(app(data="incomes", epsilon=0.5, k=4, seed=3), "wavecluster")
     assert not test.error
-    # Data set, budget and seed are shared by all pages; the number of clusters belongs to this
-    # page.
+    # All pages share data set, budget and seed; the number of clusters belongs to this page.
     assert "Incomes and one person · Two-stage · ε 0.5 " in title(test)
     assert test.query_params["seed"] == "3"
     visit(test, "kmeans")

@@ -1,5 +1,4 @@
-"""The page of lessons: the text of each step agrees with the picture, and bad files are explained.
-"""
+"""The page of lessons: steps agree with their pictures, and bad files get a sentence."""
 
 from __future__ import annotations
 

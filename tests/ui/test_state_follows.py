@@ -287,8 +287,7 @@ def test_the_table_forgets_no_control() -> None:
             assert name in VALUES or name in NAMELESS, f"give {name} of {page} a value in VALUES"
             if name in VALUES:
                 assert value_of(page, name) != one.default
-    # Controls with the same name on two pages of runs are shared, unless they mean different
-    # things.
+    # Controls of the same name on two pages of runs are shared, unless their meanings differ.
     for name in {one for page in RUNS for one in table()[page]} - DIFFERENT:
         pages = [page for page in RUNS if name in table()[page]]
         assert len(pages) < 2 or all(table()[page][name].shared for page in pages), name

@@ -89,8 +89,7 @@ def test_cells_of_other_grids_are_held_against_the_points_clusters_at_the_settin
                 labels = other.label(other.points, run(other, one, SeededNoise(4)).stages) + 1
                 table = matching.contingency(reference, labels)
                 assert found.reached[row, column] == pytest.approx(SCORES[score].of_table(table))
-        # In a single cell every run is equal to the true run of that grid, so this grid must not
-        # win.
+        # With a single cell a run is always equal to the true run, so this grid must not win.
         trivial = trial_of(gaussians, replace(config, grid=2, density=0.3))
         assert (
             trial_of(gaussians, trivial.config).scores(trivial.draw(4), 4, (score,))[score] > 0.99
