@@ -1,4 +1,4 @@
-"""CONTRIBUTING names the files to edit: a toy of each kind, added by that list alone, works."""
+"""CONTRIBUTING names the files to edit; with only these edits, a toy of each kind works."""
 
 import csv
 import json

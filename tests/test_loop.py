@@ -118,7 +118,7 @@ def test_an_idle_loop_wakes_up_at_once():
         run_until_stopped(loop)
     loop.close()
     assert len(late) == 3
-    assert max(late) < 5  # without a byte it sleeps until the limit
+    assert max(late) < 5  # without a byte the loop sleeps until the limit
 
 
 def test_the_server_for_others_has_it_unless_it_asks_for_another(monkeypatch):

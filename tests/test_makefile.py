@@ -79,7 +79,7 @@ exit 0
 
 @pytest.fixture
 def python(folder: Path, request: pytest.FixtureRequest) -> str:
-    """Python of an outer make: a stand-in, or the real one, whose environments take long."""
+    """Python of an outer make: a stand-in, or the real one, which makes environments slowly."""
     if request.param == "real":
         return sys.executable
     path = folder / "stand-in"

@@ -266,7 +266,7 @@ def test_all_that_streamlit_answers_to_is_known() -> None:
     assert found - closed == {
         "", "/_stcore/health", "/_stcore/host-config", "/_stcore/upload_file", "/_stcore/stream",
         "/_stcore/bidi-components", "/component", "/media", "/app/static",
-        # Without a provider in the secrets they lead back to the app.
+        # Without a provider in the secrets, these addresses lead back to the app.
         "/auth/login", "/auth/logout", "/oauth2callback",
     }  # fmt: skip
 

@@ -83,7 +83,7 @@ DPREFINE = (
     # A nested grid with subcells; the same with a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
-    # In more columns: centres that look at no data, and a residual step.
+    # In more columns: centres that do not depend on the data, and a residual step.
     _refined(10, 17, clusters=30, runs=100),
     _refined(750, 5, clusters=80, runs=500),
     # A grid of the whole box, a grid of a projection, and a residual step.

@@ -27,7 +27,7 @@ from tests.benchmarks.sets import MissingError, checkout
 
 ADAPTERS = Path(__file__).with_name("peers")
 
-#: Versions that the adapters were tried with.
+#: Versions with which the adapters were tested.
 _COMMON = ("numpy==2.4.6", "scipy==1.17.1")
 _LSH = (*_COMMON, "scikit-learn==1.9.1", "absl-py==2.5.1", "dp-accounting==0.6.0")
 _DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")

@@ -195,7 +195,7 @@ def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
     found, _ = nnls(columns / seconds[:, None], (seconds - merge * parts) / seconds)
     error = np.median(np.abs((columns @ found + merge * parts) / seconds - 1))
     names = ("round", "task", "work", "point")
-    # Four digits: more would change with every run.
+    # Four digits, because further digits change with every run.
     numbers = dict(zip(names, (float(f"{one:.4g}") for one in found), strict=True))
     return PassModel(**numbers, merge=merge, error=float(f"{error:.4g}"))
 

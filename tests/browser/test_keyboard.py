@@ -94,7 +94,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.choose_file(visits)
     expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv")
     settled(watched)
-    # Method, epsilon, another draw; each control keeps the focus.
+    # Method, epsilon, another draw: each control keeps the focus.
     keyboard.go_to("^Method$")
     page.keyboard.type("PrivTHR")
     keyboard.press("Enter")

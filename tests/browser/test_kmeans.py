@@ -69,7 +69,7 @@ def overlap(one: list[float], other: list[float]) -> bool:
     return across > 0.5 and up > 0.5
 
 
-# ---- the way to the page
+# ---- navigation to the page
 
 
 @pytest.mark.exhaustive

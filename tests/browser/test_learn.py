@@ -1,4 +1,4 @@
-"""Every step of every lesson in a browser: each task is done by hand, both sheets fit on A4."""
+"""Every step of every lesson in a browser: each task is done by hand; both sheets fit on A4."""
 
 from __future__ import annotations
 

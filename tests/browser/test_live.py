@@ -557,8 +557,8 @@ def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) ->
 def test_what_the_program_sets_in_the_same_run_wins(
     bare: dict[str, Any], message_first: bool
 ) -> None:
-    # A click on Reset and the slider's last message may reach the server as one run, whose
-    # callbacks come in either order.
+    # A click on Reset and the slider's last message may reach the server in one run, and their
+    # callbacks then run in any order.
     run()
     say(bare, 10, dragging=True)
     assert run() == (10.0, False)

@@ -78,7 +78,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
 
 
 def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open) -> None:
-    """A page that is opened again fetches no part of plotly.js, and nothing of Streamlit's."""
+    """A page that is opened again downloads neither plotly.js nor files of Streamlit again."""
     answers: list[dict[str, Any]] = []
 
     def listen(page: Page) -> None:

@@ -366,7 +366,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     navigate(watched, "WaveCluster")
     expect(watched, "visits.csv")
     before = numbers(watched)
-    # A reload forgets the file and says so; all other settings wait for it.
+    # A reload forgets the file and says so; the other settings are kept for the next file.
     watched.page.reload()
     watched.page.get_by_text("Choose the file of your data again on the left").wait_for()
     settle(watched)

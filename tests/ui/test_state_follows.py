@@ -379,7 +379,7 @@ def test_columns_that_a_page_has_no_room_for_come_back_on_the_same_page() -> Non
     assert "5 columns (a and b are used)" in not_used(test)
     set_by_hand(test, "compare", "methods", ["dplloyd", "eugkm", "hybrid", "dprefine"])
     assert link_of(test) | {"score": link["score"]} == link
-    # Nor does the explorer lose them.
+    # The explorer keeps all five columns, too.
     set_by_hand(test, "compare", "methods", ["privqt"])
     assert visit(test, "kmeans")["columns"] == "a,b,c,d,e"
 

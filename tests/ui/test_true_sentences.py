@@ -77,7 +77,7 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
         yield from re.split(r"(?<=[a-z%.)][.!?])\s+|\s·\s|\n", text)
 
 
-# -- a guess has a unit ------------------------------------------------------------------
+# -- a sentence about a guess names its unit ------------------------------------------------
 
 #: Sentences about a guess, and about a factor.
 SURE, LIKELY = re.compile(r"% sure at most|next to certain"), re.compile("times as likely")

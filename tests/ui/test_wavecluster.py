@@ -873,7 +873,7 @@ def test_g_and_p_are_chosen_privately(app, method):
     found = trial.draw(0)
     assert found.config.grid != (64, 64)
     assert any(found.decision in one.value for one in test.caption)
-    # The true side has the same g and p; the title names neither.
+    # The true side has the same g and p; the title shows neither value.
     truth = trial.beside(found).truth
     assert cards(test)["Clusters"][0] == f"{found.stages.n_clusters:,}"
     assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters:,}"
