@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import ROOT
 
-#: Largest number of existing files to edit.
+#: Most files to edit beside new ones.
 MOST = {"technique": 4, "k-means method": 4, "parameter": 3, "score": 2, "page": 2}
 
 METHOD = '''"""Toy: noise on the counts, more of it where it is hazy."""
@@ -134,7 +134,7 @@ def test_a_family_needs_its_folder_and_few_files():
 
 
 class Copy:
-    """A copy of the program, edited only as CONTRIBUTING says."""
+    """A copy of what runs, edited as CONTRIBUTING says and nowhere else."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -147,7 +147,7 @@ class Copy:
             shutil.copy(ROOT / name, folder)
 
     def adding(self, what: str) -> None:
-        """Allow only the files of a row, for the toy."""
+        """Allow the files of a row, for the toy."""
         new, edited = listed(what)
         self.allowed = {name.replace("NAME", "toy") for name in (*new, *edited)}
 
@@ -166,7 +166,7 @@ class Copy:
         self.edit(name, lambda old: re.sub(f"(?s){anchor}", lambda m: m[0] + text, old, count=1))
 
     def run(self, *arguments: str) -> str:
-        """Run Python in the copy; warnings are errors."""
+        """Run Python in the copy, all warnings errors."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,

@@ -296,7 +296,7 @@ def test_another_name_for_known_files_is_refused(desk: Desk) -> None:
         assert status == 3
         assert 'was released as source "rides" before' in said
         assert "name that source, or give other data a file of their own" in said
-    # A different case is the same name.
+    # Another spelling is the same name.
     assert desk.release(trips, "--source", "RIDES")[0] == 0
     assert desk.spent() == {"rides": 0.8}
 
