@@ -1,4 +1,4 @@
-"""CONTRIBUTING names the files to edit: a toy of each kind, added by that list alone, works."""
+"""CONTRIBUTING names the files to edit; with only these edits, a toy of each kind works."""
 
 import csv
 import json
@@ -200,7 +200,7 @@ def read_toy(file: File, options: Options) -> Rows:
 
 
 def rows() -> dict[str, tuple[list[str], list[str]]]:
-    """New files and files to edit by what is to be added, as CONTRIBUTING has them."""
+    """For each kind of addition: new files and files to edit, as CONTRIBUTING lists them."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = {}
     for line in text.splitlines():
@@ -266,7 +266,7 @@ class Copy:
         self.write(name, changed)
 
     def after(self, name: str, anchor: str, text: str) -> None:
-        """Write text after the first place where the anchor, a regular expression, matches."""
+        """Insert text after the first match of the anchor, a regular expression."""
         self.edit(name, lambda old: re.sub(f"(?s){anchor}", lambda m: m[0] + text, old, count=1))
 
     def run(self, *arguments: str, seconds: float = 300) -> str:
@@ -295,7 +295,7 @@ def copy(tmp_path_factory) -> Copy:
     copy.adding("technique")
     copy.write(f"{family}/methods/toy.py", METHOD)
     copy.write("dpviz/docs/methods/toy.md", PROOF)
-    # However the registry is laid out: a copy need not be sorted.
+    # Works for any layout of the registry, because a copy need not be sorted.
     registry = r"\n_METHODS = registry\(\s*\(\s*"
     copy.edit(
         f"{family}/methods/__init__.py",
@@ -453,7 +453,7 @@ print([page.title for page in found.values() if page.path == "toy"], lacking(CAR
 
 
 def test_the_documentation_has_them(copy):
-    # Its pictures would be drawn by code that is compiled anew in a copy.
+    # No pictures, because a copy would have to compile the code for them again.
     (copy.folder / "documented.py").write_text(DOCUMENTED.strip(), encoding="utf-8")
     told = ["True True", "True True", "['A toy page of the documentation'] []"]
     assert copy.run("documented.py").splitlines() == told

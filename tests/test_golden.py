@@ -1,4 +1,4 @@
-"""Nothing that a reader gets changes unnoticed: see tests/golden/build.py."""
+"""No output for readers changes unnoticed: see tests/golden/build.py."""
 
 import json
 
