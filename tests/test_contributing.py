@@ -16,10 +16,10 @@ from tests.support import ROOT
 
 #: Most files to edit beside new ones.
 MOST = {
-    "technique": 5, "k-means method": 6, "parameter": 3, "score": 2, "page": 5, "file format": 2,
+    "technique": 5, "k-means method": 6, "parameter": 4, "score": 2, "page": 5, "file format": 2,
 }  # fmt: skip
 
-METHOD = '''"""Toy: noise on the counts, more of it where it is hazy."""
+METHOD = '''"""Toy: two noisy tables of counts."""
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
@@ -43,9 +43,11 @@ CARD = Card(
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    epsilon = config.epsilon
-    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=epsilon)
-    return Run(config=config, stages=cluster(noisy, config), ledger=accountant.ledger)
+    first = config.epsilon / 3
+    rough = accountant.laplace("rough counts", source.counts, sensitivity=1, epsilon=first)
+    rest = config.epsilon - first
+    finer = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=rest)
+    return Run(config=config, stages=cluster((rough + finer) / 2, config), ledger=accountant.ledger)
 '''
 
 PROOF = """## What it computes
@@ -68,7 +70,7 @@ PARAMETER = """    Parameter(
         name="haze",
         label="Haze h",
         sign="h",
-        help="Share of the budget that is thrown away.",
+        help="Share of the budget of the second table.",
         default=0.5,
         low=0.1,
         high=0.9,
@@ -76,7 +78,7 @@ PARAMETER = """    Parameter(
         ends=("clear", "hazy"),
         check=check_density,
         metavar="H",
-        usage="of toy: share thrown away",
+        usage="of toy: share of the second table",
         report="haze",
     ),
 """
@@ -322,10 +324,11 @@ def copy(tmp_path_factory) -> Copy:
     copy.edit(
         f"{family}/methods/toy.py",
         lambda text: text.replace('"epsilon")', '"epsilon", "haze")').replace(
-            "epsilon = config.epsilon", "epsilon = config.epsilon * (1 - config.haze)"
+            "config.epsilon / 3", "config.epsilon * (1 - config.haze)"
         ),
     )
     copy.after(f"{family}/estimators.py", r'_method = "toy"\n', "\n    haze: float = 0.5\n")
+    copy.after("tests/ui/test_state_follows.py", r"\nVALUES = \{\n", '    "haze": ("0.4",),\n')
     copy.edit(
         f"{family}/estimators.py",
         lambda text: text.replace(
@@ -400,7 +403,9 @@ def add_format(copy: Copy) -> None:
 def test_the_command_line_knows_them(copy):
     cards = {card["name"]: card for card in copy.dpviz("methods")["methods"]}
     assert "haze" in [one["name"] for one in cards["toy"]["parameters"]]
-    assert "of toy: share thrown away" in " ".join(copy.run("-m", "dpviz", "run", "--help").split())
+    assert "of toy: share of the second table" in " ".join(
+        copy.run("-m", "dpviz", "run", "--help").split()
+    )
     clear, hazy = (
         copy.dpviz("run", "gaussians", "--method", "toy", "--haze", haze) for haze in ("0.1", "0.9")
     )
@@ -436,7 +441,7 @@ def test_the_library_has_the_estimator(copy):
         "model.fit(np.random.default_rng(0).random((50, 2)))",
         "print(model.ledger_.epsilon, 'Toy' in dpviz.__all__)",
     )
-    assert copy.run("-c", "\n".join(lines)).split() == ["0.75", "True"]
+    assert copy.run("-c", "\n".join(lines)).split() == ["1.0", "True"]
 
 
 DOCUMENTED = """
