@@ -736,7 +736,7 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     ]
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
-    assert "DS2: Three spirals stands in. To be had from github.com" in said(test)
+    assert "DS2: Three spirals stands in. Available from github.com" in said(test)
     # The paper prints no number there, so there is no column for one.
     assert "printed" not in table(test)
     assert "prints no number for this figure" in said(test)

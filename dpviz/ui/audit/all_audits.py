@@ -1,4 +1,4 @@
-"""All audits at one claim: a table and a chart on the audit page."""
+"""All audits at one claim, as a table and a chart on the audit page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _all_audits(claim: float, seed: int) -> None:
     st.markdown(
         f"Every method, variant and scenario at the claim ε = {readable(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
-        "Each row by itself is wrong at most once in 100 audits."
+        "Each single row is wrong at most once in 100 audits."
     )
     left, right = st.columns([3, 7], vertical_alignment="center")
     with left:
