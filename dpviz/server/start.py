@@ -90,7 +90,6 @@ def _no_address(address: str) -> InputError:
 
 
 def _next_free(address: str) -> int:
-    """Find a free port; return FIRST if no port is free or the address is invalid."""
     for port in range(FIRST, FIRST + TRIED):
         try:
             _bind(address, port)

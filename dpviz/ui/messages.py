@@ -62,7 +62,6 @@ def plain_text(text: object) -> str:
 
 
 def _visible(character: str) -> str:
-    """Return the character if it is printable on a line, else its escape sequence."""
     if character.isprintable() or character in _JOINERS_IN_WORDS:
         return character
     return " " if character.isspace() else repr(character)[1:-1]

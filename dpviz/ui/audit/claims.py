@@ -36,7 +36,6 @@ VARIANTS = ("sound", "published")
 CLAIMS = (0.5, 5.0)
 FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000
 
-#: Audit of a first visit to the page.
 _FIRST = next(one for one in scenarios() if one.name == "far-point")
 
 CONTROLS = {
@@ -50,7 +49,6 @@ CONTROLS = {
     "seed": Control(0, whole("seed", 0, MAX_SEED)),
 }
 
-#: Session entry of the job.
 _JOB = "audit:one job"
 
 
@@ -83,7 +81,6 @@ def _chosen(state: UrlState) -> Scenario:
 
 
 def _reset_scenario(state: UrlState) -> None:
-    """Choose a fitting scenario and its runs after a change of method or variant."""
     offered = _offered(state)
     if state.get("scenario") not in offered:
         state.set("scenario", next(iter(offered)))

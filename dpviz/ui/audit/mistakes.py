@@ -68,7 +68,6 @@ def detected_mistakes() -> None:
 
 
 def _count(rows: list[steps.StepResult]) -> str:
-    """Number of detected bugs: "3 of 4"."""
     return f"{sum(row.found for row in rows)} of {len(rows)}"
 
 

@@ -54,7 +54,6 @@ CONTROLS = {
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }
 
-#: Session entries: the job, and the last result.
 _JOB, _RESULT = "audit:story job", "audit:told"
 
 

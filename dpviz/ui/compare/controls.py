@@ -109,8 +109,7 @@ class CompareState(DataState):
         return bool(self.get("preset") != NO_PRESET)
 
     def told(self) -> dict[str, Any]:
-        """Values that this page shares with the other pages; only the first of several data sets.
-        """
+        """Values that this page shares with the other pages, with only the first data set."""
         told = super().told()
         for name in ("data", "methods"):
             if not told[name]:  # the user has not chosen yet
@@ -204,7 +203,6 @@ def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
 def _parse_numbers(
     text: str, name: str, check: Callable[[float], float], reach: tuple[float, float]
 ) -> tuple[float, ...]:
-    """Read, check and sort numbers separated by commas."""
     found, (low, high) = set(), reach
     for part in filter(None, (part.strip() for part in text.split(","))):
         try:

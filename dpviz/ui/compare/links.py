@@ -103,7 +103,6 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
 
 
 def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for reading own data: bounds, some settings, columns and classes, if any."""
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
     words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}

@@ -40,7 +40,6 @@ _WAIT = 0.6
 #: Session entries: the running job, and the rows found so far.
 JOB, FOUND = "compare:job", "compare:found"
 
-#: Maximum number of rows that a session stores.
 _MOST_ROWS = 200_000
 
 
@@ -296,8 +295,7 @@ def draw_all(
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
-    """Start a job for the missing runs; end a job of another request and keep its finished rows.
-    """
+    """Start a job for the missing runs; end an earlier job, whose finished rows are kept."""
     task = partial(draw_all, pieces, request.key, found())
     return start(JOB, task, request=request.key)
 

@@ -182,7 +182,6 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
-    """Source of the curves' parameters."""
     if preset is None:
         return "those that each method has by default"
     same = (
@@ -306,7 +305,6 @@ def _truth(plan: Plan) -> Truth:
 def _follow_click(
     clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    """Open the run that is nearest to the clicked median in its explorer."""
     data, method, score, epsilon = clicked["meta"] or ("", "", "", None)
     if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that no longer exists

@@ -279,7 +279,6 @@ def _declared(dataset: Dataset, setting: str) -> Domain | None:
 
 
 def _data_range(dataset: Dataset, far: Domain | None) -> Domain:
-    """Range of the points, computed once per data set."""
     latest = st.session_state.get("domain:range")
     if latest is None or latest[0] != (dataset.digest, far):
         points = dataset.points

@@ -47,7 +47,6 @@ _LACKS = {
 _DEFAULTS = "methods have their own defaults here"
 _OF_SAMPLES = "each sample set has its own here"
 
-#: Parameters by their names in links.
 _BY_LINK = {one.link: one for one in PARAMETERS.values()}
 
 
@@ -100,8 +99,7 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason(state: DataState, name: str, value: Any) -> str:
-    """Why a page does not use a choice of other pages; "" if it does, or if nothing depends on it.
-    """
+    """Why a page does not use a choice of other pages; "" if it does, or if no result changes."""
     of_samples = state.page == "compare" and not state.has_own_data
     if name == METHODS_CHOSEN:
         return _reason_of_methods(state, value)

@@ -287,7 +287,6 @@ def _put_longitude_first(state: DataState) -> None:
 
 
 def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
-    """Store the columns on the screen; remove bounds that were typed for other columns."""
     before = columns_of(state.get("columns"))
     if not asked and before[:2] == list(names)[:2]:
         # Only the number of shown columns changes, so other pages keep all columns, and the domain

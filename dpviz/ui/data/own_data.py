@@ -190,7 +190,6 @@ def _offer_csv(explored: Memory, file: Any) -> None:
 
 
 def _take_saved(file: LocalFile) -> None:
-    """Load a saved file in place of its original, with the same settings."""
     st.session_state[PATH] = os.fspath(file)
     st.session_state[_SETTINGS_OF] = file.file_id
 

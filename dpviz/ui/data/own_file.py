@@ -168,7 +168,6 @@ def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
 
 
 def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | Dataset:
-    """Read a file as points or as counts."""
     name = file.name
     if how.counts:
         grid = (

@@ -356,7 +356,6 @@ class Explorer(ABC):
         take_box(self.state, active, box)
 
     def _show_below(self, readouts: Sequence[Readout], *, settled: bool) -> None:
-        """Show everything below the picture: ledger, privacy claim, panels, tables."""
         config, spends = self.settings.config, self.card.spends
         if spends:
             show_ledger(self.ledger, config.epsilon)
@@ -430,7 +429,6 @@ class Explorer(ABC):
         self._show_code()
 
     def _show_downloads(self, readouts: Sequence[Readout]) -> None:
-        """Show a row of downloads: the picture, its table, LaTeX, BibTeX."""
         _save_picture(key=f"{self.name}:save picture", data=self.figure_key)
         stamp, card = self.settings.stamp, self.card
         name = f"{stamp.file}-{card.name}"
@@ -470,7 +468,6 @@ class Explorer(ABC):
 
 
 def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
-    """LaTeX table of the numbers on the screen; the caption has parameters and sources."""
     from dpviz.papers.references import keys  # imported here, because it loads slowly
 
     rows = [

@@ -465,7 +465,6 @@ def _request(settings: RunSettings, left: Left) -> Request:
 
 
 def _truth_of(settings: RunSettings) -> KMeansTruth:
-    """The noise-free clustering, which is computed on first use."""
     active = settings.active
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
     return kmeans_truth_of(records, settings.config.clusters, is_sample=active.is_sample)
@@ -474,7 +473,6 @@ def _truth_of(settings: RunSettings) -> KMeansTruth:
 def _side_by_side(
     settings: RunSettings, found: Found, *, sketch_of: int | None = None
 ) -> KMeansRuns:
-    """Runs that the page shows, with all records on the lattice."""
     active = settings.active
     truth, private, left = found
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)

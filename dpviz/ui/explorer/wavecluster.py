@@ -59,7 +59,6 @@ from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
-#: Sentence below the clusters on how to read them.
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 _NUMBERS = (
     " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
@@ -463,7 +462,6 @@ def _price(scores: list[float], found: Run) -> str:
 def _timed_agreement(
     truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
 ) -> tuple[dict[str, float], float]:
-    """Compute OCM and 2CE, and their seconds per cell."""
     begun = time.perf_counter()
     scores = truth.agreement(settings.config, settings.seed, cancelled)
     return scores, (time.perf_counter() - begun) / truth.source.counts.size

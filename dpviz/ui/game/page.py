@@ -38,7 +38,6 @@ _ROW = (5, 7, 3)
 #: Number of rounds that the rule plays after a click on its button.
 _MORE = 100
 
-#: Session entries: games of a single player, and the typed room code.
 _SOLO, _TYPED = "game:solo", "game:typed"
 
 
@@ -161,7 +160,6 @@ def _class_panel(state: UrlState) -> None:
 
 
 def _join(state: UrlState, typed: str) -> None:
-    """Enter the room of a typed code; InputError if there is no such room."""
     code = checked_code(typed)
     if not code:
         raise InputError("Type the room code that the teacher's screen shows.")
@@ -176,14 +174,12 @@ def _leave(state: UrlState) -> None:
 
 
 def _student(state: UrlState, room: Room) -> None:
-    """Play in a room; raise InputError if the room is full."""
     enter_room(room)
     live_part(_in_room, state, room.code)
     st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
 
 
 def _in_room(state: UrlState, code: str) -> bool:
-    """Play in a room; return True, since no slider is dragged."""
     room = rooms().find(code)
     token = enter_room(room)
     game = room.game(token)

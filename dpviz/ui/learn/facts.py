@@ -118,7 +118,6 @@ class Look:
         return float(self.runs.truth.scores(private, ("nicv_ratio",))["nicv_ratio"])
 
 
-#: Facts of every run.
 _COMMON: dict[str, Callable[[Look], float]] = {
     "epsilon": lambda one: one.epsilon,
     "person_x": lambda one: one.person[0],
@@ -139,7 +138,6 @@ _COMMON: dict[str, Callable[[Look], float]] = {
     "noise_scale_half": lambda one: 2 * one.ledger.spends[0].scale,
 }
 
-#: Facts of a run of WaveCluster.
 _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "true_clusters": lambda one: one.runs.truth.stages.n_clusters,
     "private_clusters": lambda one: one.runs.private.stages.n_clusters,
@@ -176,7 +174,6 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "surplus": lambda one: one.bounds.surplus,
 }
 
-#: Facts of a run of k-means.
 _KMEANS: dict[str, Callable[[Look], float]] = {
     "clusters": lambda one: one.runs.private.config.clusters,
     "iterations": lambda one: len(one.runs.private.iterations),
@@ -221,7 +218,6 @@ def facts_of(step: Step, look: Look) -> dict[str, float]:
 
 
 def _value(fact: Callable[[Look], float], look: Look) -> float:
-    """Value of a fact; NaN if the run lacks this fact."""
     try:
         return float(fact(look))
     except (AttributeError, IndexError, TypeError):

@@ -30,7 +30,6 @@ _MOST_STEPS = 99
 #: Session entries: the open step, the steps whose task is done, the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
-#: Session entry: title and text of the step.
 _TEXT = "learn:text"
 
 #: Session entry: step and its bars, which do not change while a slider is dragged.
@@ -120,7 +119,6 @@ def build(state: UrlState) -> None:
 def _follow(
     slots: _Slots, step: Step, here: tuple[str, int], answer: str | None, settings: RunSettings
 ) -> None:
-    """Fill the texts with the facts of the run on the screen."""
     done: set[tuple[str, int]] = st.session_state.setdefault(_DONE, set())
     look = Look(settings, step.explorer)
     before, bars = st.session_state.get(_BARS, (None, ""))
@@ -198,7 +196,6 @@ def _projector(state: UrlState) -> None:
 
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
-    """Show the question; return the places of the texts, and the answer."""
     title, before = st.session_state.get(_TEXT, ("", ""))
     # Facts are filled in later. Until then the previous text stays, because with an empty place
     # the page would be short and scroll to its top.

@@ -136,7 +136,6 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
 
 
 def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
-    """Choose all if the current choice is no longer among the options."""
     if state.get(name) not in options:
         state.set(name, ALL)
 

@@ -21,7 +21,6 @@ PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
 
 STYLE = style("papers")
 
-#: Sign, title and style of each state.
 _STATES: dict[State, tuple[str, str, str]] = {
     "as printed": ("✓", "As printed", "dpv-yes"),
     "close": ("≈", "Close", "dpv-near"),
@@ -63,7 +62,6 @@ def build(state: UrlState) -> None:
 
 
 def _cite(paper: Paper) -> None:
-    """Show the citation, and a note on the paper's data."""
     show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
 
 

@@ -185,7 +185,6 @@ def _rehearse(
 
 
 def _stand_in(plan: Plan) -> StandIn:
-    """Public data with the expected clusters."""
     request, name = plan.request, plan.expected
     assert request.domain is not None  # noqa: S101 - refused before
     if name not in _SIZES:
@@ -209,7 +208,6 @@ def _result(plan: Plan) -> None:
 
 
 def _maps(plan: Plan, draft: ReleaseDraft) -> None:
-    """Show possible results, and possible results on data without clusters."""
     found = _known().get(plan)
     if found is None:
         return
@@ -261,7 +259,6 @@ def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
 
 
 def _where(found: Rehearsal) -> str:
-    """The stand-in and its size in words."""
     return f"{found.stand_in}, {found.records:,} records"
 
 

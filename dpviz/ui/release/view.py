@@ -50,7 +50,6 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.readouts import show_bar
 
-#: Session entries of the page.
 _REVIEWED, _DONE, _SOURCE, _TOTAL = (
     f"release:{name}" for name in ("reviewed", "done", "source", "total")
 )
@@ -209,7 +208,6 @@ def _account(source: str) -> Account | None:
 
 
 def _budget() -> Budget:
-    """Budgets of this visitor; the page has asked for the key before."""
     file = budget_file()
     if file is None:
         raise InputError("Give the key of your budgets first.")

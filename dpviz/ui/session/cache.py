@@ -67,7 +67,6 @@ def sample_data(name: str) -> Dataset:
 
 
 def _recent(is_sample: bool) -> LRUCache:
-    """Shared cache of the process for sample sets, the session's own cache for other data."""
     if is_sample:
         return _shared()
     if "recent" not in st.session_state:

@@ -214,7 +214,6 @@ def _rests() -> float:
     return min(max(1.0, _RESTS * drawn * max(1.0, drawn)), _MOST)
 
 
-#: All jobs that are still referenced.
 _JOBS: WeakSet[Job] = WeakSet()
 
 

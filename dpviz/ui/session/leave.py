@@ -45,7 +45,6 @@ class _Held:
     gone: Callable[[], bool]
 
     def drop(self) -> None:
-        """Free everything that the session has loaded, drawn and computed."""
         server = runtime.get_instance()
         state = self.state._state
         for step in (
@@ -104,7 +103,6 @@ def sessions() -> int:
 
 
 def _watch() -> None:
-    """Check the sessions until there are none."""
     watching, looks = True, 0
     while watching:
         time.sleep(LOOK)
@@ -135,7 +133,6 @@ def _watch() -> None:
 
 
 def _collect() -> None:
-    """Free unreferenced objects, and return their memory to the system."""
     # Frozen objects are hidden from collections, including reference cycles of the session.
     gc.unfreeze()
     gc.collect()

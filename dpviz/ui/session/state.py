@@ -162,7 +162,6 @@ class UrlState:
         return True
 
     def _follow(self) -> None:
-        """Take over changes of other pages, as far as this page can show them."""
         self.entered = True
         for name, value in self.taken(working()).items():
             control = self._controls[name]

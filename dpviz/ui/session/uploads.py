@@ -28,7 +28,6 @@ UPLOAD_LIMIT, MOST = 100 * 2**20, 210 * 2**20
 _KEPT = "uploads:kept"
 
 _LOCK = Lock()
-#: Bytes that are being sent, by session.
 _COMING: dict[str, int] = {}
 
 

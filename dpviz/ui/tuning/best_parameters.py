@@ -114,7 +114,6 @@ def _pair_title(pair: str) -> str:
 
 
 def _pairs(active: ActiveData, config: Configuration) -> list[str]:
-    """Pairs of parameters that apply to the method and the data."""
     card = CARDS[config.method]
     return [
         pair

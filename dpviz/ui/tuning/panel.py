@@ -118,6 +118,5 @@ def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
 
 
 def _switch(state: UrlState, name: str) -> None:
-    """Show a sample set in the explorer, with its own parameters."""
     state.set("data", name)
     take_sample(state, sample(name))

@@ -142,5 +142,4 @@ def _strip(
 
 
 def _plain(value: Any) -> Any:
-    """Convert a NumPy scalar to a JSON value; convert other objects to text."""
     return value.item() if isinstance(value, np.generic) else str(value)

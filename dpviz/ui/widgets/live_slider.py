@@ -36,7 +36,6 @@ class _Range:
     integer: bool
 
     def clamp(self, value: object) -> float | None:
-        """Return the nearest allowed value, or None if the value is not a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
         if not math.isfinite(value):
@@ -158,7 +157,6 @@ def _link(key: str, start: float) -> _Link:
 
 
 def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
-    """Use a value that the program has set since the last run."""
     wanted = allowed.clamp(st.session_state.get(key, start))
     if wanted is None:
         wanted = start
@@ -175,7 +173,6 @@ def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> Non
 
 
 def _message(state: object) -> Mapping[str, object]:
-    """Return the browser's message in a component's state, empty if there is none."""
     inner = state.get("state") if isinstance(state, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 

@@ -15,7 +15,6 @@ from dpviz.ui.widgets.embed import embedded
 
 _mount = component("copy_link")
 
-#: Width and height of a frame on a slide, in pixels.
 _FRAME = (960, 540)
 
 
