@@ -112,7 +112,7 @@ class CompareState(DataState):
         """Values that this page shares with the other pages, with only the first data set."""
         told = super().told()
         for name in ("data", "methods"):
-            if not told[name]:  # the user has not chosen yet
+            if not told[name]:  # somebody is about to choose
                 del told[name]
         if "methods" in told:
             told["methods"] = tuple(told["methods"])
