@@ -14,7 +14,7 @@ def _first_by_name() -> None:
 
 
 def show() -> None:
-    """Draw the frame and the requested page."""
+    """Show the frame and the requested page."""
     # Imported in a session, because components can only be declared after the server has started.
     from dpviz.ui.page import (
         ICON,

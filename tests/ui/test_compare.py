@@ -246,7 +246,7 @@ def test_k_stands_beside_the_true_one(app):
     assert ranks["inside"].between(0, 1).all()
     assert (ranks["theorem low"] < ranks["k"]).all()
     assert (ranks["k"] < ranks["theorem high"]).all()
-    assert any("Theorems 4, 5 and 6" in one.value for one in test.caption)
+    assert any("Bounds of theorems 4, 5 and 6" in one.value for one in test.caption)
     names = [trace.get("name") for trace in figure(test)["figure"]["data"]]
     assert names.count("dotted edges: theorem's bounds") == 1
 

@@ -66,7 +66,7 @@ def best_parameters_part(context: Context) -> None:
     by_classes = score_of(score).of_classes
     show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
     if _per_column(config):
-        show_caption("g is not searched while each column has its own.")
+        show_caption("g is not searched while each column has its own g.")
     # The best values are among these; taking them over must not require a new map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"

@@ -217,7 +217,7 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-#: Avoids "not private" for the picture, which would seem to contradict a private mechanism.
+#: The text avoids "not private", which would seem to contradict a private mechanism.
 _OWNER = "This picture is for the data owner only: it shows true results{noise}."
 _NOISE = ", and its noise can be repeated"
 
