@@ -29,7 +29,7 @@ _BEGINNING = re.compile(r"^(\d+(?=[.)](?!\S))|(?=[#+-]))")
 #: Positions at which addresses and shortcodes such as ":red[...]" and ":smile:" are split.
 _JOINTS = re.compile(r"(?<=:)(?=[^\W\d]|[+\-/:]|\d[\w+-]*:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
-#: Signs that Streamlit replaces when they stand alone.
+#: Signs that Streamlit replaces if there are spaces around them.
 _REPLACED = re.compile(r"(?<!\S)(<(?=->?(?!\S))|[-<>~](?=[->=](?!\S)))")
 
 #: Unprintable characters that some languages and emoji need.

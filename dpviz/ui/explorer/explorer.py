@@ -176,7 +176,7 @@ class Explorer(ABC):
     def explore(
         cls, state: UrlState, active: ActiveData, follow: Callable[[RunSettings], None]
     ) -> bool:
-        """Show the sliders and the run; return True if the user holds no slider."""
+        """Show the sliders and the run; return False while the user drags a slider."""
         settings, places = run_settings(state, active, cls.family)
         settled = settings.settled
         with errors_shown():
@@ -220,7 +220,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def captions(self) -> Iterable[str]:
-        """Sentences below the picture; empty ones are not shown."""
+        """Sentences below the picture; empty sentences are not shown."""
 
     @abstractmethod
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:

@@ -370,7 +370,7 @@ class KMeansExplorer(Explorer):
         return [replace(one, rough=self.is_sketch) for one in shown]
 
     def wait(self) -> list[Readout]:
-        """Follow the run on all records, which redraws the page at its end."""
+        """Wait for the run on all records, at whose end the page is redrawn."""
         if self.is_sketch and self.settings.settled:
             follow(job_of(_JOB), lambda: None)
         return []

@@ -49,7 +49,7 @@ SMALL = "small"
 #: Session entry: whether own data was on the page when it was last drawn.
 _OWN = "release:own"
 
-#: Methods that can be released: those with a budget.
+#: Methods that can make a release, which are all methods with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 

@@ -269,7 +269,7 @@ class UrlState:
     def get(self, name: str) -> Any:
         """Return the value of a control: its widget's value if it has a widget."""
         session, key, known = st.session_state, self.key(name), self._values[name]
-        # Few accesses: each access of the session takes a lock, and a run makes a hundred.
+        # Access the session rarely: each access takes a lock, and a run reads a hundred values.
         stored = session.get(key, _NOTHING)
         if stored is _NOTHING:
             session[key] = known

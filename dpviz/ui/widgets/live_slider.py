@@ -49,7 +49,7 @@ class _Link:
     passed: float
     returned: float
     seq: int = 0
-    # Random, so that messages sent before the session state was cleared are ignored.
+    # Random, so that messages from before a reset of the session state are ignored.
     epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
     dragging: bool = False
 
