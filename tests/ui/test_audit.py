@@ -466,7 +466,7 @@ def test_the_verdict_says_where_the_answer_is():
     )
     for scenario, words in (
         (find("privqt", "sound"), "by itself; the proof is in the method's card."),
-        (find("privqt", "sound", "half-noise"), "a mistake is built in here"),
+        (find("privqt", "sound", "half-noise"), "this scenario contains a mistake"),
         (find("privqt", "published"), "the claim fails all the same. The domain spans the data: "),
         (find("privqt", "published", "moved-record"), "all the same. According to the paper, "),
         (find("privqt", "published", "first-record"), "the proof is in the method's card."),
@@ -650,8 +650,8 @@ def test_what_the_audit_can_see_is_read(app):
     halved = [row for row in steps.table() if row.factor == HALF]
     said = " ".join(one.value for one in test.markdown)
     found = sum(row.found for row in halved)
-    assert f"With 20,000 runs half the noise is found in **{found} of {len(halved)} steps**" in said
-    # Steps that the audit can't see are named with the reason.
+    assert f"is found with 20,000 runs in **{found} of {len(halved)} steps**" in said
+    # What is out of sight is named with its reason.
     for row in halved:
         if row.reason:
             (line,) = (one for one in said.splitlines() if steps.REASONS[row.reason] in one)

@@ -110,7 +110,7 @@ def test_one_set_has_its_bands_and_says_that_its_reference_was_beaten(figures: B
     assert "1.100 – 1.120" in shown
     assert "Mean of 3 draws; small: all 3 draws." in captions(test)
     assert "(by 1.2%)" in captions(test)
-    assert "No figures here of" not in captions(test)
+    assert "No results here of" not in captions(test)
 
 
 def test_bands_of_few_draws_and_of_many_are_told_apart(figures: Benchmark) -> None:
@@ -121,7 +121,7 @@ def test_bands_of_few_draws_and_of_many_are_told_apart(figures: Benchmark) -> No
     said = captions(opened("benchmark", {"family": "kmeans", "set": "a"}))
     assert "small: 5% to 95% of draws." in said
     test = opened("benchmark", {"family": "kmeans", "set": "c"})
-    assert "No figures here of Google LSH clustering." in captions(test)
+    assert "No results here of Google LSH clustering." in captions(test)
 
 
 def test_a_line_without_data_is_never_the_best(figures: Benchmark) -> None:

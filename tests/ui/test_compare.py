@@ -246,7 +246,7 @@ def test_k_stands_beside_the_true_one(app):
     assert ranks["inside"].between(0, 1).all()
     assert (ranks["theorem low"] < ranks["k"]).all()
     assert (ranks["k"] < ranks["theorem high"]).all()
-    assert any("Theorems 4, 5 and 6" in one.value for one in test.caption)
+    assert any("Bounds of theorems 4, 5 and 6" in one.value for one in test.caption)
     names = [trace.get("name") for trace in figure(test)["figure"]["data"]]
     assert names.count("dotted edges: theorem's bounds") == 1
 
@@ -736,8 +736,8 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     ]
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
-    assert "DS2: Three spirals stands in. To be had from github.com" in said(test)
-    # The paper prints no number there, so there is no column for it.
+    assert "DS2: Three spirals stands in. Available from github.com" in said(test)
+    # The paper prints no number there, so there is no column for one.
     assert "printed" not in table(test)
     assert "prints no number for this figure" in said(test)
     # The whole name of the figure, because the box cuts it off.

@@ -142,7 +142,7 @@ def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> N
     monkeypatch.setattr("dpviz.ui.explorer.settings.slider", lambda *given, **looks: False)
     test.session_state["wavecluster:g"] = 24
     checked(test.run())
-    assert any("settings before" in one.value for one in test.caption)
+    assert any("previous settings" in one.value for one in test.caption)
     after = specs(test)
     assert len(before) == len(after) == 3
     assert before[0] != after[0]

@@ -1122,7 +1122,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     # While there is only the sketch, no table and no file has its numbers.
     test.session_state["kmeans:behind"] = True
     checked(test.run())
-    assert "They follow with the run on all 30,000 records." in told_below(test)
+    assert "They appear after the run on all 30,000 records." in told_below(test)
     go.set()
     test.session_state["kmeans:run job"].wait(60)
     checked(test.run())

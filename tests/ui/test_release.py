@@ -333,8 +333,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     # Unreadable cells count as missing, because a refusal would reveal a record.
     (hint,) = test.info
     assert hint.value.startswith(
-        "Each record is protected by itself: for a person with three, e^(3ε) takes the place of "
-        "e^ε. Can a person have several?"
+        "Each record is protected separately: for a person with three records, e^(3ε) replaces "
+        "e^ε. Can a person have several records?"
     )
     assert '"y"' in hint.value
     assert '"x"' not in hint.value

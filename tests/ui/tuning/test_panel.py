@@ -174,9 +174,9 @@ def test_grid_and_density_offer_scores_of_points_alone(panel):
         "Pairs agree: ARI (classes)",
         "Shared information: AMI (classes)",
     ]
-    assert any("against the clusters without noise" in one.value for one in test.caption)
+    assert any("with the clusters without noise" in one.value for one in test.caption)
     ran(score.set_value("class_f").run())
-    assert any("against the known classes, point by point" in one.value for one in test.caption)
+    assert any("with the known classes, point by point" in one.value for one in test.caption)
     without_alpha = choose_part(panel(**LINK | {"method": "privqt"}), "map")
     (pair,) = (one for one in without_alpha.selectbox if one.label == "Best")
     assert pair.options == ["g and p"]
