@@ -260,8 +260,8 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
 def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
-        "note: The paper prints averages of k' for its own set DS2 alone (published, at epsilon "
-        "0.1 and 1): none of this is it.\n"
+        "note: The paper prints averages of k' only for its own set DS2 (published variant, at "
+        "epsilon 0.1 and 1), and no row here is one of these cases.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""
@@ -381,7 +381,7 @@ def test_baseline_merges_two_clusters_in_its_picture():
         (f"002-1 {MINE} --seed -1", "--seed -1"),
         ("002-1 --data {data}:magic=3", "magic is unknown; choose from grid, density, clusters"),
         ("002-1 --data {data}:clusters=many", 'clusters = "many" is not a number'),
-        ("002-1 --data {data} --data {data}", 'data "points.csv" is there 2 times'),
+        ("002-1 --data {data} --data {data}", 'data "points.csv" is given 2 times'),
         ("002-1 --data missing.csv", "missing.csv"),
         (f"002-1 {MINE} --variant mine", 'variant = "mine" is unknown'),
         ("000-6 --data {data}:grid=9000 --repeats 1", "grid = 9000 x 9000"),

@@ -588,8 +588,8 @@ def test_a_journal_that_no_sweep_of_this_version_wrote_is_not_lost(tmp_path, wha
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
     assert str(refused.value) == (
-        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
-        "file, so that it is not lost."
+        f'"{path}" already exists and is not from a sweep of this version: move it, or choose '
+        "another file, so that it is not lost."
     )
     assert {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == kept
     assert sorted(os.listdir(tmp_path)) == names
@@ -614,7 +614,7 @@ def test_a_file_in_the_place_of_the_unfinished_table_is_not_lost(
     names = sorted(os.listdir(tmp_path))
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
-    assert str(refused.value).startswith(f'"{part}" is there already and not of a sweep')
+    assert str(refused.value).startswith(f'"{part}" already exists and is not from a sweep')
     assert sorted(os.listdir(tmp_path)) == names
     if what == "file":
         assert part.read_bytes() == b"half a download"
@@ -1013,7 +1013,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"seeds": (-1,)}, "seed = -1: give a whole number"),
         ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),
         ({"seeds": (0.5,)}, "seed = 0.5: give a whole number"),
-        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is there 2 times'),
+        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is given 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
         ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
         ({"options": {"magic": 1}}, "magic = 1 goes with none of dplloyd, privthr, baseline"),
