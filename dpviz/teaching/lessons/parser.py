@@ -5,7 +5,7 @@ The author of a lesson may be unknown, so its texts can't be trusted. The only m
 
     title = "One person can be seen"
     minutes = 8
-    after = "You can say why a result without noise tells on people."
+    after = "You can say why a result without noise reveals people."
     needs = "nothing"
 
     [[steps]]
