@@ -76,7 +76,6 @@ def _open_streams() -> None:
 
 
 def _null(number: int, mode: int) -> int:
-    """Open the null device under the descriptor of a standard stream."""
     opened = os.open(os.devnull, mode)
     if opened != number:
         os.dup2(opened, number)

@@ -43,7 +43,6 @@ def _listed(method: str, variant: str) -> tuple[Report, str]:
 
 
 def _steps(method: str) -> tuple[Report, str]:
-    """Detected mistakes in each step of a method, from stored measurements."""
     find(method, "sound")
     rows = [row for row in table() if row.method == method]
     shown = [asdict(row) | {"found": row.found, "why": row.reason} for row in rows]

@@ -1,4 +1,4 @@
-"""The ``convert`` command: write a table as exploring reads it, as CSV or Parquet."""
+"""The ``convert`` command: read a table by the rules for exploring, write CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = 10
 
 
 def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Write a table as exploring reads it; return the report and its readable text."""
+    """Convert a table; return the report and its readable text."""
     is_parquet = given.out.lower().endswith((".parquet", ".pq"))
     if not is_parquet and not given.out.lower().endswith(".csv"):
         raise InputError(f"OUT {shown(given.out, 120)}: name a file that ends in .csv or .parquet.")

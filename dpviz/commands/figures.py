@@ -37,7 +37,6 @@ from dpviz.wavecluster.truth import Truth, true_config
 #: Settings that may follow the name of a data set, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "classes": str, "name": str}
 
-#: Name of the file that compares k' with k.
 RANKS = "k_table.csv"
 
 
@@ -152,7 +151,6 @@ def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
 
 
 def _rank_lines(ranks: pd.DataFrame) -> list[str]:
-    """Lines with means of k' by epsilon, and values printed in the paper."""
     wide = ranks.pivot_table("mean", ["data", "method", "k"], "epsilon", sort=False)
     printed = ranks.dropna(subset="printed") if "printed" in ranks else ranks[:0]
     missed = ranks[ranks["inside"] < ranks["promised"]]

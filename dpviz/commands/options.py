@@ -195,7 +195,6 @@ def commands() -> tuple[Command, ...]:
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Add parameters of all families as options; a parameter that is not given is None."""
     added = {"epsilon"}
     for family in FAMILIES.values():
         group = parser.add_argument_group(f"{family.title} methods")

@@ -68,7 +68,6 @@ def spend_lines(ledger: Sequence[Report]) -> list[str]:
 
 
 def _alike(spend: Report) -> tuple[Any, ...]:
-    """Key that is equal for spends that share a line."""
     if spend["composition"] == "parallel":
         return ("parallel", spend["step"])
     # Compare rounded values, because the last of equal shares includes the rounding error.

@@ -29,6 +29,6 @@ def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _line(row: Row) -> str:
-    outcome = f"; comes out: {row.outcome}" if row.outcome else ""
+    outcome = f"; our result: {row.outcome}" if row.outcome else ""
     why = f" ({row.why})" if row.why else ""
     return f"{row.state:<12}  {row.place}: {row.what}. Printed: {row.printed}{outcome}{why}"

@@ -34,7 +34,6 @@ from dpviz.release import Request, release
 from dpviz.release.draw import check_parts
 from dpviz.release.tables import axes_of, on_map
 
-#: Standard input.
 _NAMELESS = "-"
 
 
@@ -187,7 +186,7 @@ def _source(given: argparse.Namespace) -> str:
             what = "an address of a store" if "://" in path else "a pattern"
         elif path == _NAMELESS or (Path(path).exists() and not (named.is_file() or named.is_dir())):
             what = "a pipe"
-    except (OSError, RuntimeError, ValueError):  # As above.
+    except (OSError, RuntimeError, ValueError):  # The reader refuses this path.
         return path
     if what:
         raise InputError(

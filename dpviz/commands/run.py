@@ -152,7 +152,6 @@ def _labelled(
 
 
 def _promise(given: argparse.Namespace, config: Report) -> str:
-    """Words for a private run, with a warning if epsilon is so large that it promises little."""
     if not promises_little(config["epsilon"]):
         return "private"
     neighbours, persons = neighbours_of(given), given.unit is not None

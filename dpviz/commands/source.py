@@ -114,7 +114,7 @@ def stored_data(
 
 
 def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
-    """Open files; for exploring, two columns are proposed as for a single file."""
+    """Open files; if this is not for a release, propose two columns, as for a single file."""
     options = Options(
         skip=given.skip,
         header=False if given.no_header else None,
@@ -165,7 +165,7 @@ def load(given: argparse.Namespace) -> Dataset:
 
 
 def read_for_exploring(given: argparse.Namespace) -> Table:
-    """Read the table DATA; messages on unreadable rows follow when columns are chosen."""
+    """Read the table DATA; messages on unreadable rows are printed when columns are chosen."""
     return read_table(
         _file(given),
         header=False if given.no_header else None,
@@ -281,7 +281,6 @@ def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
 
 
 def _sample(name: str, given: argparse.Namespace) -> Dataset:
-    """Load a sample set with its classes; refuse options that do not apply to sample sets."""
     if given.unit is not None:
         raise InputError(
             f"--unit {shown(given.unit)}: sample sets have no column of persons: leave it out."
@@ -302,7 +301,6 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 
 def _check_counts(given: argparse.Namespace) -> None:
-    """Refuse options that apply only to records."""
     for option in ("skip", "encoding", "missing"):
         if getattr(given, option) not in (None, ()):
             raise InputError(

@@ -151,7 +151,6 @@ def read_subject(
 
 
 def _on_grid(given: argparse.Namespace, source: Stored, engine: Engine) -> Dataset:
-    """Count stored records on the grid of the sweep."""
     for method in given.methods:
         if not family_of(method).fits_counts:
             raise InputError(

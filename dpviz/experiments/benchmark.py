@@ -83,8 +83,8 @@ class SetFacts:
         Further families whose results on this set were known when one of their methods was last
         changed. Constants of that method may have been chosen on this set, too.
     beaten
-        For k-means: relative improvement of the best private run over the search without noise;
-        0 if no private run was better.
+        For k-means: relative improvement, over the search without noise, of the best clustering
+        that a private run led to; 0 if there was no improvement.
     """
 
     name: str

@@ -58,7 +58,7 @@ def many_draws(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Draws:
-    """Draw a setting with many seeds.
+    """Run a setting with many seeds.
 
     Raises InputError if a score is unknown, or there is no seed.
     """

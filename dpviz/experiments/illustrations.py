@@ -40,7 +40,7 @@ class NoiseFigure(Figure):
         return f"       sensitivity {self.sensitivity:g}"
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Draw the noise.
+        """Sample the noise.
 
         Returns
         -------

@@ -46,7 +46,7 @@ class Store:
     @classmethod
     @contextmanager
     def held(cls, out: Path) -> Iterator[Store]:
-        """Open the store at a path and lock it for one sweep; remove an empty journal at the end.
+        """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
         Raises InputError if no table can be written there, if another sweep uses the store, or if
         the journal is not from a sweep; also later, if a file cannot be written.
@@ -66,7 +66,7 @@ class Store:
                 # A power failure must not undo a part. A sync is short compared with a part.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
-                # Not before BEGIN: otherwise, sweeps that start together might all be refused.
+                # Set this after BEGIN, or sweeps that start together might all be refused.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 application = store._number("PRAGMA application_id")
                 begun = application or store._number("PRAGMA schema_version")

@@ -36,7 +36,6 @@ REASONS = {
     for name in one.of
 }
 
-#: Columns of :func:`lost`.
 COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 
 

@@ -85,8 +85,6 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Row(Figure):
-    """A figure in ``presets.toml``."""
-
     draws: str
     scores: Mapping[str, str]
     samples: tuple[str, ...]
@@ -138,8 +136,6 @@ NONE_PRINTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """Content of ``presets.toml``."""
-
     draws: Mapping[str, Draws]
     presets: tuple[_Row, ...]
 

@@ -489,7 +489,6 @@ class _Setting:
 
 
 def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
-    """All rows of a plan in order: setting, identifier, seed."""
     for subject in plan.subjects:
         for method in plan.methods:
             for epsilon, step in product(plan.epsilons, plan.steps):
@@ -671,7 +670,6 @@ def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
 def _taken_over(
     found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
 ) -> dict[str, Scores]:
-    """Return reusable rows of an earlier sweep; raise InputError if the plan lacks any of them."""
     others = len(found.keys() - wanted.keys())
     if others:
         raise InputError(

@@ -110,7 +110,6 @@ class PassModel:
         return self.fixed(parts) + self._shared(points, PART_RECORDS) * turns
 
     def _shared(self, points: float, largest: float) -> float:
-        """Seconds of a full part at its worker."""
         return self.work + self.point * min(points / FEWEST_PARTS, largest)
 
     def fixed(self, parts: int) -> float:

@@ -20,7 +20,6 @@ TITLE = "dpviz"
 ABSTRACT = "See what privacy costs: differentially private clustering, true beside private"
 LICENCE = "Apache-2.0"
 
-#: Full names of the conferences.
 _PROCEEDINGS = {
     "CIKM": "ACM International Conference on Information and Knowledge Management (CIKM)",
     "VLDB": "International Conference on Very Large Data Bases (VLDB)",
@@ -30,7 +29,6 @@ _PROCEEDINGS = {
     "PODS": "ACM Symposium on Principles of Database Systems (PODS)",
 }
 
-#: Full names of the journals.
 _JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
 
 

@@ -374,7 +374,7 @@ def test_baseline_merges_two_clusters_in_its_picture():
     ("line", "sentence"),
     [
         ("000-1", 'figure "000-1" is unknown: choose from 000-2, 000-5'),
-        ("004-1 --data {data}", "--data: 004-1 has data of its own; leave it out"),
+        ("004-1 --data {data}", "--data: 004-1 has its own data; leave it out"),
         ("004-1 --repeats 0", "--repeats 0"),
         (",", "NAME is missing"),
         (f"002-1 {MINE} --repeats 0", "--repeats 0"),

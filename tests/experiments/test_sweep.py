@@ -1151,7 +1151,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
         (f"{LINE} --synopsis quadtree", "synopsis = quadtree goes with none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),
-        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is no list of numbers'),
+        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is not a list of numbers'),
         (LINE.replace("privthr", "magic"), 'method = "magic" is unknown'),
         (LINE.replace("privthr", "kmeans"), "kmeans adds no noise"),
         (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "--epsilons is empty: .* 0.5,1"),

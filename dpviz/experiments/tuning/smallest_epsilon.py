@@ -167,7 +167,7 @@ class SmallestEpsilon(Displayed):
         return f"{self._met(epsilon)} of {len(self.seeds)} draws"
 
     def _confidence(self, epsilon: float) -> str:
-        from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
+        from dpviz.audit.bounds import share_bounds  # only needed here
 
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
         # Round outwards, so that rounding does not overstate the confidence.
@@ -246,7 +246,6 @@ def smallest_epsilon(
 
 
 def _bisections(n: int) -> int:
-    """Approximate number of budgets that bisection tries."""
     return min(n, -(-n // _COARSE) + math.ceil(math.log2(_COARSE)) + _NEIGHBOURS)
 
 
@@ -258,7 +257,7 @@ def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """The same by bisection; may miss a failure between coarse indices farther up."""
+    """The same index by bisection; may miss a failure between coarse indices above."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:
@@ -271,6 +270,6 @@ def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
     place = found + 1
     while place <= min(found + _NEIGHBOURS, n - 1):
         if not met(place):
-            found = place + 1  # at most the last place, which is met
+            found = place + 1  # at most the last index, where the target is met
         place += 1
     return found

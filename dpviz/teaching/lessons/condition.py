@@ -88,7 +88,6 @@ def _side(text: str, known: Collection[str]) -> str | float:
 
 
 def _value(side: str | float, facts: Mapping[str, float]) -> float:
-    """Value of a side; NaN if the run does not have this fact."""
     if not isinstance(side, str):
         return side
     value = float(facts.get(side, math.nan))

@@ -68,7 +68,7 @@ class Step:
     explorer, query
         Explorer that is shown with the text, and the values of its controls as in a link.
     look, bars
-        Hint what to look at; name of the bar chart below the text.
+        Hint about what to look at; name of the bar chart below the text.
     right, reveal
         Index of the right answer, and the text after an answer.
     wanted
@@ -226,7 +226,6 @@ def _step(table: object, known: Known) -> Step:
 
 
 def _check_facts(text: str, known: Known) -> None:
-    """Raise InputError if a brace has no partner, or a name in braces is not a fact."""
     for name in _FACT.findall(text):
         check_fact(name, known.facts)
     if set("{}") & set(_FACT.sub("", text)):

@@ -52,7 +52,6 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
 
 @cache
 def _shipped(known: Known) -> dict[str, Lesson]:
-    """Lessons of the package, in the order of the numbers in their file names."""
     files = sorted(Path(__file__).parent.glob("*.toml"))
     return {one.name: one for one in (_read(file, known) for file in files)}
 
