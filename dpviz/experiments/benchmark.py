@@ -192,7 +192,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
             promise = (
                 "pure ε, one record added or removed, declared box; proof on its card"
                 if version.private
-                else "no promise: the claim fails"
+                else "none: the claim fails"
             )
             maker = "ours" if card.origin == "ours" else f"{card.paper}; built here"
             note = "" if version.private else version.reason

@@ -125,7 +125,7 @@ class Preset(_Row, Draws):
 
 
 #: Note on a figure if the paper prints no number for it.
-CURVES_ALONE = "The paper prints no numbers for this figure, only curves."
+CURVES_ALONE = "The paper prints no number for this figure, only curves."
 
 #: Note if the paper prints no average that a mean k' could be compared with.
 NONE_PRINTED = (

@@ -186,7 +186,7 @@ class WorkerTimes:
     columns, clusters, epsilon
         Settings of the runs; ``epsilon`` holds only for the runs over numbers of records.
     ceiling
-        S(2) of two simple loops that run in parallel and share nothing: the limit of the machine.
+        S(2) of two plain loops that run in parallel and share nothing: the limit of the machine.
     models
         Model of a mean pass, by method.
     timings
@@ -274,7 +274,7 @@ class WorkerTimes:
             f"{readable(self.worker_hours(method, MOST_RECORDS, 1), 2)} worker-hours on one worker "
             f"and {readable(self.worker_hours(method, MOST_RECORDS, most), 2)} on {most}.",
             f"Measured on one machine of {self.machine['cores']} cores, which scheduler, driver "
-            "and workers share: two simple loops in parallel reach S(2) = "
+            "and workers share: two plain loops in parallel reach S(2) = "
             f"{self.ceiling:.2f} there. Other programs used {self.others:.1f} cores meanwhile"
             f"{', so all times are too long' if self.others > QUIET else ''}. Times for more "
             "workers are calculated. They assume that each worker has its own machine of this "

@@ -317,7 +317,7 @@ def test_the_command_writes_times_on_workers(command):
         found = pd.read_csv(out / f"{name}.csv")
         pd.testing.assert_frame_equal(found, FIGURES[name].table(), check_exact=False)
     assert text.count("S(m) bends at about") == 2
-    assert text.count("two plain loops side by side") == 3
+    assert text.count("two plain loops in parallel") == 3
 
 
 def test_the_command_draws_a_curve_over_alpha(command):
@@ -349,11 +349,11 @@ def test_baseline_merges_two_clusters_in_its_picture():
     one = ILLUSTRATIONS["000-2"]
     truth, private = one.runs()
     assert (truth.stages.n_clusters, private.stages.n_clusters) == (15, 14)
-    assert "has 15 clusters, the draw has 14" in one.caption
+    assert "has 15 clusters and the draw has 14" in one.caption
     found = one.table().set_index("cluster")
     joined = found[found["fate"] == "joined"]
     assert joined.index.tolist() == [11, 12]
-    assert "clusters 11 and 12 are one" in one.caption.replace("\n", " ")
+    assert "clusters 11 and 12 are merged" in one.caption.replace("\n", " ")
     assert joined["private cluster"].nunique() == 1
     assert set(found["fate"].drop(index=[11, 12])) == {"kept"}
     # One component of the private grid holds most cells of both true clusters.

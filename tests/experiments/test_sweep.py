@@ -533,7 +533,7 @@ def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending, first):
     own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
     kept = out.read_bytes()
     for resume in (False, True):
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=resume)
     assert out.read_bytes() == kept
     assert os.listdir(tmp_path) == [out.name]
@@ -1047,7 +1047,7 @@ def test_what_is_no_table_of_a_sweep_is_not_resumed_and_not_touched(tmp_path):
     for name, content in (("out.csv", b"a,b\n1,2\n"), ("out.parquet", b"nonsense")):
         out = tmp_path / name
         out.write_bytes(content)
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=True)
         assert out.read_bytes() == content
 
