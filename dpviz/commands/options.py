@@ -242,7 +242,7 @@ def _check_family(given: argparse.Namespace) -> None:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(
                 f"--{name} {shown(text)} goes with {family.title} methods, and {given.method} is "
-                "none of them: leave it out."
+                "not one of them: leave it out."
             )
 
 

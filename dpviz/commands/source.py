@@ -95,7 +95,7 @@ def stored_data(
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
-                f"--{name} goes with data in memory; of data that is read part by part, {why}: "
+                f"--{name} needs data in memory; for data that is read part by part, {why}: "
                 "leave it out, or name a single file and no engine."
             )
     source = _opened(given, released=check is not None)
@@ -252,7 +252,7 @@ def columns_missing(columns: Sequence[str]) -> InputError:
     """Return the error for a release without ``--columns``."""
     return InputError(
         f"--columns is missing: name the columns to release, for example --columns "
-        f"{','.join(columns[:2])}; which ones hold numbers must not be read off the data."
+        f"{','.join(columns[:2])}; the data must not decide which columns are released."
     )
 
 

@@ -116,7 +116,7 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
         if sys.stderr.isatty():
             say("")  # end the progress line
         raise KeyboardInterrupt(
-            "finished draws are kept, and the same command with --resume goes on"
+            "finished draws are kept, and the same command with --resume continues"
         ) from None
     if table.empty:
         raise InputError(table.attrs["notes"][0])

@@ -48,7 +48,7 @@ def test_a_hand_plays_alone_and_with_a_class(
     # A leaking method: by the eye, as the page tells.
     watched.choose("Play against", "Town map (PrivQT as published)")
     page.get_by_text("How can it be beaten?").click()
-    page.get_by_text("all others shrink into a corner").wait_for()
+    page.get_by_text("all others are in one corner").wait_for()
 
     # A room: the teacher here, a player on a phone by the link of the code.
     watched.choose("Play against", "Four squares (PrivQT)")

@@ -1190,8 +1190,8 @@ def test_interrupted_commands_say_how_to_go_on(
     assert command_line.main([*line.split(), "--json"]) == 1
     assert capsys.readouterr() == (
         "",
-        "dpviz: interrupted: finished draws are kept, and the same command with --resume goes "
-        "on.\n",
+        "dpviz: interrupted: finished draws are kept, and the same command with --resume "
+        "continues.\n",
     )
     rows = sum(len(part.rows) for part in parts[:2])
     assert len(journaled(Path(table))) == rows
