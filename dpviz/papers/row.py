@@ -1,4 +1,4 @@
-"""One row of the table of the papers: what a paper says, what comes out here, how far apart."""
+"""One row of the table of the papers: a statement of a paper, our result, and the difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from dpviz.families import FAMILIES
 
-#: The rows, one file a paper, and their measured numbers: ``python -m tests.benchmarks.papers``.
+#: Files of rows, one per paper, and file of measured numbers, which
+#: ``python -m tests.benchmarks.papers`` writes.
 FILES = sorted(Path(__file__).parent.glob("[0-9]*.toml"))
 MEASURED = Path(__file__).with_name("measured.json")
 
@@ -26,16 +27,16 @@ STATES: tuple[State, ...] = get_args(State)
 
 Kind = Literal["algorithm", "theorem", "definition", "setting", "figure", "table", "number"]
 
-#: Two results differ by chance by more than this many standard errors in 1 of 370 cases.
+#: By chance, two results differ by more than this number of standard errors in 1 of 370 cases.
 ERRORS = 3.0
 
-#: A number of another size than printed is close if it differs by no more than this share.
+#: A number is close to the printed number if the relative difference is at most this.
 CLOSE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper: its number in our collection, and what to cite."""
+    """A paper: its number in our collection, and its citation."""
 
     number: str
     short: str
@@ -55,8 +56,8 @@ class Link:
 
     @property
     def address(self) -> str:
-        """Address relative to that of another page."""
-        # The app opens with the page of the first family, which has no path.
+        """Address relative to another page."""
+        # The page of the first family is the start page, which has no path.
         path = "" if self.page == next(iter(FAMILIES)) else self.page
         return f"./{path}?{urlencode(self.query)}" if self.query else f"./{path}"
 
@@ -70,16 +71,16 @@ class Measured:
     value
         The number.
     sd
-        Standard deviation of a single draw, 0 for an exact number; None for a bound that rises
+        Standard deviation of a single draw; 0 for an exact number; None for a bound that increases
         with the number of runs.
     draws
-        Draws behind the number.
+        Number of draws that the number was computed from.
     how
-        Data, seeds and settings, for people.
+        Readable data, seeds and settings.
     values
-        The draws themselves, where the number is their mean.
+        Values of the draws, if the number is their mean.
     interval
-        Ends of the confidence interval, where the draws alone don't give it.
+        Ends of the confidence interval, if it can't be computed from the draws.
     """
 
     value: float
@@ -109,14 +110,14 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What the paper's statement means for a measured number.
+    """The range in which a measured number must be, according to the paper's statement.
 
     Parameters
     ----------
     low, high
-        The paper's number lies between them; both are the number itself if it prints one.
+        Ends of the range; if the paper prints a number, both ends are this number.
     averaged
-        Draws behind the paper's number if it is an average: then it has an error, too.
+        Number of draws if the paper's number is an average, which has a standard error, too.
     """
 
     low: float = -math.inf
@@ -125,11 +126,11 @@ class Claim:
 
     @property
     def prints_number(self) -> bool:
-        """Whether the paper prints a number and not a limit."""
+        """Whether the paper prints a number, not a limit."""
         return self.low == self.high
 
     def distance(self, found: Measured) -> float:
-        """Signed distance of the measured number from what the paper allows; 0 inside."""
+        """Signed distance of the measured number from the range; 0 inside the range."""
         if found.value < self.low:
             return found.value - self.low
         return max(found.value - self.high, 0.0)
@@ -142,9 +143,9 @@ class Claim:
     def judge(self, found: Measured) -> State:
         """Compare a measured number with the paper.
 
-        A printed number comes out if chance explains the distance, and is close up to a tenth of
-        its size. A limit must be kept by the measured number itself; it is close if chance
-        explains the distance.
+        A printed number is confirmed if chance explains the distance; it is close if the distance
+        is at most a tenth of the number. A limit is confirmed if the measured number is within the
+        limit; it is close if chance explains the distance.
         """
         distance = abs(self.distance(found))
         by_chance = distance <= self.tolerance(found) + 1e-9
@@ -157,37 +158,36 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One statement of a paper, and what became of it: a table of the paper's TOML file.
+    """One statement of a paper and our result: a table of the paper's TOML file.
 
     Parameters
     ----------
     name
-        Key, unique in the whole table: number of the paper and a word.
+        Unique key: number of the paper and a word.
     place
-        Where it is printed.
+        Place in the paper.
     kind
-        What it is.
+        Kind of statement.
     what
-        The subject, in a few words.
+        Short name of the subject.
     printed
-        What the paper says, in our words.
+        The paper's statement, in our words.
     where
-        Module, or attribute of a module, that holds it here; empty where nothing does.
+        Module, or attribute of a module, that implements it; empty if there is none.
     link
-        Page that shows it; in the file ``page?name=value&name=value``.
+        Page of the app that shows it; in the file ``page?name=value&name=value``.
     claim
-        What the statement means for a number; in the file ``number``, or ``at_least`` or
-        ``at_most`` or both, and ``averaged``. A row without one differs or is not possible, and
-        ``declared`` says which.
+        Claim about a number. Its keys in the file are ``number``, or ``at_least`` or ``at_most`` or
+        both, and ``averaged``. A row without a claim has its state in ``declared``.
     measure, given
-        Function that measures the number, ``chen.bound`` for that of
-        ``tests/benchmarks/papers/chen.py``, and its arguments.
+        Function that measures the number, and its arguments. ``chen.bound`` is the function
+        ``bound`` in ``tests/benchmarks/papers/chen.py``.
     shown_as
-        Format of the measured number for people: ``value`` is the number.
+        Format of the measured number; ``value`` is the number.
     slow
-        Whether it takes too long to be measured again in a test.
+        Whether the measurement takes too long for a test.
     why
-        One sentence: why it differs or can't be checked.
+        One sentence: the reason why the result differs or can't be checked.
     """
 
     name: str
@@ -217,7 +217,7 @@ class Row:
 
     @property
     def state(self) -> State:
-        """Whether it comes out, by the stored measurement."""
+        """Agreement of the stored measurement with the paper."""
         if self.claim is None:
             return self.declared or "not possible"
         found = self.measured
@@ -225,7 +225,7 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """What comes out, for people."""
+        """Readable result."""
         found = self.measured
         if self.claim is None or found is None:
             return ""
@@ -234,7 +234,7 @@ class Row:
 
     @property
     def difference(self) -> str:
-        """How far apart, for people; with the distance that chance explains."""
+        """Readable distance from the paper's range, with the distance that chance explains."""
         found = self.measured
         if self.claim is None or found is None:
             return ""
@@ -246,7 +246,7 @@ class Row:
 
 # -- the files -----------------------------------------------------------------------------
 
-#: Format of the number where the row gives none, by what the claim says.
+#: Default formats of the number, by the key of the claim.
 _SHOWN_AS = {
     "number": "{value:.6g}",
     "at_most": "at most {value:.3g}",
@@ -262,7 +262,6 @@ def read_paper(file: Path) -> tuple[Paper, list[Row]]:
 
 
 def _row(name: str, table: dict[str, Any]) -> Row:
-    """Row of a table in a file."""
     try:
         if "link" in table:
             page, _, query = table["link"].partition("?")
@@ -283,14 +282,13 @@ def _claim(
     at_most: float = math.inf,
     averaged: int = 0,
 ) -> Claim:
-    """Claim of a number, or of one limit or both."""
     if number is not None:
         at_least = at_most = number
     return Claim(low=at_least, high=at_most, averaged=averaged)
 
 
 def read_measured(entry: Mapping[str, Any]) -> Measured:
-    """Measured number of an entry in the file: of its draws, or of their mean and spread."""
+    """Read an entry of the file, which has all draws, or their mean and standard deviation."""
     if "values" in entry:
         return Measured.mean(**entry)
     interval = entry.get("interval")
@@ -299,7 +297,7 @@ def read_measured(entry: Mapping[str, Any]) -> Measured:
 
 @cache
 def stored() -> dict[str, Measured]:
-    """All stored measurements by the name of their row."""
+    """All stored measurements, by the name of the row."""
     if not MEASURED.exists():
         return {}
     entries = json.loads(MEASURED.read_text(encoding="utf-8"))

@@ -269,7 +269,7 @@ def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) 
     assert desk.release(trips, "--total", 1)[0] == 0
     status, said = desk.release(trips / "part-0.parquet")
     assert status == 0
-    assert 'note: what is read was released as source "trips" before, which pays' in said
+    assert 'note: these data were released as source "trips" before, so its budget pays' in said
     assert desk.release(trips / "part-1.parquet", "--total", 1)[0] == 3
     assert desk.spent() == {"trips": 0.8}
     # A file that is added to the folder later belongs to the folder, too.
@@ -315,7 +315,7 @@ def test_patterns_of_two_folders_share_no_budget_by_accident(desk: Desk) -> None
     for folder in ("trips", "a/b"):
         status, said = desk.release(f"{desk.place}/{folder}/*.parquet", "--total", 1)
         assert status == 2
-        assert "since a pattern has no name that stays" in said
+        assert "since a pattern has no fixed name" in said
     assert not (desk.place / "b.db").exists()
 
 
@@ -325,7 +325,7 @@ def test_an_address_of_a_store_needs_a_source(desk: Desk) -> None:
         file.write((desk.place / "trips" / "part-0.parquet").read_bytes())
     status, said = desk.release("memory://rides", "--total", 1)
     assert status == 2
-    assert "an address of a store has no name that stays" in said
+    assert "an address of a store has no fixed name" in said
     assert desk.release("memory://rides", "--total", 1, "--source", "rides")[0] == 0
     # The same file under another source name.
     status, said = desk.release("memory://rides/all.parquet", "--total", 1, "--source", "other")
@@ -392,7 +392,7 @@ def test_files_of_one_name_share_a_budget(desk: Desk) -> None:
         options = () if number else ("--total", 1)
         status, said = desk.release(path, *options, epsilon=0.3)
         assert status == 0, said
-        assert "which pays" not in said
+        assert "so its budget pays" not in said
     assert desk.spent() == {"rides.csv": 0.9}
 
 

@@ -260,8 +260,8 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
 def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
-        "note: The paper prints averages of k' for its own set DS2 alone (published, at epsilon "
-        "0.1 and 1): none of this is it.\n"
+        "note: The paper prints averages of k' only for its own set DS2 (published variant, at "
+        "epsilon 0.1 and 1), and no row here is one of these cases.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""
@@ -317,7 +317,7 @@ def test_the_command_writes_times_on_workers(command):
         found = pd.read_csv(out / f"{name}.csv")
         pd.testing.assert_frame_equal(found, FIGURES[name].table(), check_exact=False)
     assert text.count("S(m) bends at about") == 2
-    assert text.count("two plain loops side by side") == 3
+    assert text.count("two plain loops in parallel") == 3
 
 
 def test_the_command_draws_a_curve_over_alpha(command):
@@ -349,11 +349,11 @@ def test_baseline_merges_two_clusters_in_its_picture():
     one = ILLUSTRATIONS["000-2"]
     truth, private = one.runs()
     assert (truth.stages.n_clusters, private.stages.n_clusters) == (15, 14)
-    assert "has 15 clusters, the draw has 14" in one.caption
+    assert "has 15 clusters and the draw has 14" in one.caption
     found = one.table().set_index("cluster")
     joined = found[found["fate"] == "joined"]
     assert joined.index.tolist() == [11, 12]
-    assert "clusters 11 and 12 are one" in one.caption.replace("\n", " ")
+    assert "clusters 11 and 12 are merged" in one.caption.replace("\n", " ")
     assert joined["private cluster"].nunique() == 1
     assert set(found["fate"].drop(index=[11, 12])) == {"kept"}
     # One component of the private grid contains most cells of both true clusters.
@@ -374,14 +374,14 @@ def test_baseline_merges_two_clusters_in_its_picture():
     ("line", "sentence"),
     [
         ("000-1", 'figure "000-1" is unknown: choose from 000-2, 000-5'),
-        ("004-1 --data {data}", "--data: 004-1 has data of its own; leave it out"),
+        ("004-1 --data {data}", "--data: 004-1 has its own data; leave it out"),
         ("004-1 --repeats 0", "--repeats 0"),
         (",", "NAME is missing"),
         (f"002-1 {MINE} --repeats 0", "--repeats 0"),
         (f"002-1 {MINE} --seed -1", "--seed -1"),
         ("002-1 --data {data}:magic=3", "magic is unknown; choose from grid, density, clusters"),
         ("002-1 --data {data}:clusters=many", 'clusters = "many" is not a number'),
-        ("002-1 --data {data} --data {data}", 'data "points.csv" is there 2 times'),
+        ("002-1 --data {data} --data {data}", 'data "points.csv" is given 2 times'),
         ("002-1 --data missing.csv", "missing.csv"),
         (f"002-1 {MINE} --variant mine", 'variant = "mine" is unknown'),
         ("000-6 --data {data}:grid=9000 --repeats 1", "grid = 9000 x 9000"),

@@ -88,9 +88,7 @@ def test_sentence_counts_the_sets() -> None:
     one = of_family("wavecluster")[0]
     rows = [one, replace(one, data="other", records=123_456, seen=False), replace(one, epsilon=9)]
     said = sentence(rows)
-    assert (
-        f"2 sets of {one.records:,} to 123,456 records. Constants may have been chosen on " in said
-    )
+    assert f"2 sets of {one.records:,} to 123,456 records; constants may have been chosen" in said
     assert "g and p" in said
     assert "g 64, p 0.5" in said
     assert "K 8" in sentence(of_family("kmeans"))

@@ -533,7 +533,7 @@ def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending, first):
     own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
     kept = out.read_bytes()
     for resume in (False, True):
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=resume)
     assert out.read_bytes() == kept
     assert os.listdir(tmp_path) == [out.name]
@@ -588,8 +588,8 @@ def test_a_journal_that_no_sweep_of_this_version_wrote_is_not_lost(tmp_path, wha
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
     assert str(refused.value) == (
-        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
-        "file, so that it is not lost."
+        f'"{path}" already exists and is not from a sweep of this version: move it, or choose '
+        "another file, so that it is not lost."
     )
     assert {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == kept
     assert sorted(os.listdir(tmp_path)) == names
@@ -614,7 +614,7 @@ def test_a_file_in_the_place_of_the_unfinished_table_is_not_lost(
     names = sorted(os.listdir(tmp_path))
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
-    assert str(refused.value).startswith(f'"{part}" is there already and not of a sweep')
+    assert str(refused.value).startswith(f'"{part}" already exists and is not from a sweep')
     assert sorted(os.listdir(tmp_path)) == names
     if what == "file":
         assert part.read_bytes() == b"half a download"
@@ -1013,7 +1013,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"seeds": (-1,)}, "seed = -1: give a whole number"),
         ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),
         ({"seeds": (0.5,)}, "seed = 0.5: give a whole number"),
-        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is there 2 times'),
+        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is given 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
         ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
         ({"options": {"magic": 1}}, "magic = 1 goes with none of dplloyd, privthr, baseline"),
@@ -1047,7 +1047,7 @@ def test_what_is_no_table_of_a_sweep_is_not_resumed_and_not_touched(tmp_path):
     for name, content in (("out.csv", b"a,b\n1,2\n"), ("out.parquet", b"nonsense")):
         out = tmp_path / name
         out.write_bytes(content)
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=True)
         assert out.read_bytes() == content
 
@@ -1151,7 +1151,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
         (f"{LINE} --synopsis quadtree", "synopsis = quadtree goes with none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),
-        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is no list of numbers'),
+        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is not a list of numbers'),
         (LINE.replace("privthr", "magic"), 'method = "magic" is unknown'),
         (LINE.replace("privthr", "kmeans"), "kmeans adds no noise"),
         (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "--epsilons is empty: .* 0.5,1"),
@@ -1190,8 +1190,8 @@ def test_interrupted_commands_say_how_to_go_on(
     assert command_line.main([*line.split(), "--json"]) == 1
     assert capsys.readouterr() == (
         "",
-        "dpviz: interrupted: finished draws are kept, and the same command with --resume goes "
-        "on.\n",
+        "dpviz: interrupted: finished draws are kept, and the same command with --resume "
+        "continues.\n",
     )
     rows = sum(len(part.rows) for part in parts[:2])
     assert len(journaled(Path(table))) == rows

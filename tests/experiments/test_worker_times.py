@@ -119,8 +119,8 @@ def test_a_fit_finds_the_model_behind_its_passes(model: PassModel, ceiling: floa
     [
         (lambda: worker_times().models["contour"].seconds(0, 1), "points = 0 leaves nothing"),
         (lambda: worker_times().models["contour"].seconds(10, 0), "workers = 0 can't read"),
-        (lambda: worker_times().hours_frame("contour", 10, -1.0), "price = -1 is no price"),
-        (lambda: worker_times().hours_frame("contour", 10, math.nan), "price = nan is no price"),
+        (lambda: worker_times().hours_frame("contour", 10, -1.0), "price = -1 is not a price"),
+        (lambda: worker_times().hours_frame("contour", 10, math.nan), "price = nan is not a price"),
     ],
 )
 def test_what_can_not_be_is_refused(call, sentence: str) -> None:

@@ -127,12 +127,12 @@ def test_a_server_holds_so_many_rooms(rooms, clock):
     codes = {room.code for room in opened}
     assert len(codes) == MOST_ROOMS
     assert all(checked_code(f" {code.lower()} ") == code for code in codes)
-    with pytest.raises(InputError, match=r"20 rooms are open.* one is free in 30 minutes if"):
+    with pytest.raises(InputError, match=r"20 rooms are open.* in one, it ends in 30 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     for room in opened:
         room.join()
     clock.now = IDLE - 61
-    with pytest.raises(InputError, match="one is free in 2 minutes if nobody plays"):
+    with pytest.raises(InputError, match="if nobody plays in one, it ends in 2 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     clock.now = IDLE + 1
     rooms.open(SQUARES, 1.0, client="another")
@@ -206,11 +206,11 @@ def test_another_level_starts_anew_and_late_clicks_do_not_count(rooms):
 
 @pytest.mark.parametrize("text", ["ABCDE", "BCDF", "BCDFGH", "12345", "BC DF", "ЖЖЖЖЖ", "x" * 999])
 def test_a_wrong_code_gets_one_sentence(text):
-    with pytest.raises(InputError, match=r"^room = \".*\" is no room code: .*[^.]\.$"):
+    with pytest.raises(InputError, match=r"^room = \".*\" is not a room code: .*[^.]\.$"):
         checked_code(text)
 
 
 def test_a_wrong_key_gets_one_sentence():
     assert checked_key("") == ""
-    with pytest.raises(InputError, match="is no teacher's key"):
+    with pytest.raises(InputError, match="is not a teacher's key"):
         checked_key("0123")

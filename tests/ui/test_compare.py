@@ -240,7 +240,7 @@ def test_k_stands_beside_the_true_one(app):
     assert list(ranks["mean"]) == list(table(test)["mean"])
     # Without a value of the paper there is no such column, but a line with the reason.
     assert "printed" not in ranks
-    assert any("DS2 alone" in one.value for one in test.caption)
+    assert any("only for its own set DS2" in one.value for one in test.caption)
     # Theorem 5 is shown beside the draws, in the table and as a band of the chart.
     assert ranks["promised"].tolist() == pytest.approx([0.85, 0.85])
     assert ranks["inside"].between(0, 1).all()

@@ -177,8 +177,12 @@ def test_a_link_to_no_room_says_so_and_offers_to_play_alone(link, said, rooms):
 
 def test_wrong_codes_and_keys_and_a_full_room_are_one_sentence_each(rooms, monkeypatch):
     (warning,) = opened("game", {"room": "12"}).warning
-    assert "is no room code" in warning.value
-    for typed, said in (("", "Type the room code"), ("12", "is no room code"), ("BCDFG", "not op")):
+    assert "is not a room code" in warning.value
+    for typed, said in (
+        ("", "Type the room code"),
+        ("12", "is not a room code"),
+        ("BCDFG", "not op"),
+    ):
         test = opened("game", {})
         test.text_input(key="game:typed").set_value(typed)
         (error,) = press(test, "Join").error

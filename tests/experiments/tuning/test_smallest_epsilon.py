@@ -236,7 +236,7 @@ def test_the_answer_says_how_sure_it_is(met, n, low, high):
 def test_a_way_that_is_not_steady_is_told():
     goal = goal_of([GOOD, BAD, GOOD, GOOD], 2.0)
     assert goal.early == (0.5,)
-    assert "not steady: ε = 0.5 met it too" in goal.summary
+    assert "ε = 0.5 met it too, but not every larger ε" in goal.summary
     gone = goal_of([BAD, GOOD, GOOD, HALF], None)
     assert gone.early == (1.0, 2.0)
     assert (
@@ -249,7 +249,7 @@ def test_a_way_that_is_not_steady_is_told():
     [
         ([BAD, HALF, BAD, BAD], None, "the best is 2 of 4 draws, at ε = 1."),
         ([BAD] * 4, None, "DSG_C ≤ 0.2 is met in no draw"),
-        ([GOOD] * 4, 0.5, "It is the smallest that was tried; less may do."),
+        ([GOOD] * 4, 0.5, "It is the smallest that was tried; a smaller one may be enough."),
         ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest that was tried."),
     ],
 )
