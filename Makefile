@@ -1,9 +1,9 @@
-# make run: start the app. make test: lint, types, tests for every day. make test-all: all tests.
+# make run: start the app. make test: lint, types and daily tests. make test-all: all tests.
 # Needs Python 3.11+ and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Bytecode is kept, whatever the outside says: tests start many processes, and each reads it.
+# Always keep bytecode, because tests start many processes that use it.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test test-all method newest few lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
@@ -11,9 +11,9 @@ export PYTHONDONTWRITEBYTECODE :=
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
 
-# Lint and types run beside the first tests. Three processes, since two processors wait for browsers
-# and servers a quarter of the time. Of tests in a folder, the processes take parts, and who
-# is done first takes over what the other has not begun.
+# Lint and types run in parallel with the first tests. There are three test processes, because two
+# processors wait for browsers and servers a quarter of the time. A process that has finished its
+# tests takes over waiting tests of another process.
 PYTEST := -m pytest -n 3 --dist worksteal
 
 test: $(VENV)/test.stamp browser
@@ -39,8 +39,8 @@ every: $(VENV)/test.stamp browser
 method: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.method "$(NAME)" --quiet
 
-# A newer Python brings newer libraries: few tests on the newest one that pyproject.toml names, where
-# it is on this machine, in an environment of its own.
+# A newer Python has newer libraries. Run some tests in a separate environment, with the newest
+# Python that pyproject.toml lists and this machine has.
 newest:
 	@for version in $$(sed -n 's/.* :: \(3\.[0-9]*\)",/\1/p' pyproject.toml | sort -rV); do \
 	  $(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] >= ($${version%.*}, $${version#*.}))" || break; \
@@ -55,10 +55,10 @@ newest:
 few: $(VENV)/test.stamp
 	$(BIN)/python $(PYTEST) -m "not exhaustive" --few 1 dpviz tests/commands tests/data tests/privacy
 
-# Lines of the package that the tests for every day run, three cases of each: all run no fewer.
+# Line coverage of the daily tests, with three cases of each test. All cases would cover no less.
 coverage: $(VENV)/test.stamp browser
 	rm -f .coverage .coverage.*
-	@# Tracing may be too slow for a test, and a test that kills a process leaves a torn file.
+	@# Ignore failures: tracing may be too slow for a test, and killed processes leave broken files.
 	-$(BIN)/coverage run $(PYTEST) -m "not exhaustive" --few 3
 	-$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --show-missing --fail-under 95
@@ -66,7 +66,8 @@ coverage: $(VENV)/test.stamp browser
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks
 
-# ARGS="--checkouts FOLDER --publish" and others: the page "Measured" of the documentation.
+# Measures the page "Measured" of the documentation; options are, for example,
+# ARGS="--checkouts FOLDER --publish".
 bench-utility: $(VENV)/test.stamp
 	$(BIN)/python -m tests.benchmarks.bench_utility $(ARGS)
 
@@ -74,19 +75,19 @@ bench-utility: $(VENV)/test.stamp
 soak: $(VENV)/test.stamp
 	$(BIN)/python -m tests.benchmarks soak
 
-# Strict: a link that leads nowhere ends it. The app builds the same site by itself.
+# A broken link is an error. The app also builds this site itself.
 docs: $(VENV)/run.stamp
 	$(BIN)/python -m dpviz.docs site
 
-# Plants mistakes in a copy, one by one: the tests have to find each. About half an hour.
+# Plants mistakes one by one in a copy; the tests have to detect each. Takes about half an hour.
 mutants: $(VENV)/test.stamp
 	$(BIN)/python -m tests.mutants
 
 samples: $(VENV)/test.stamp
 	$(BIN)/python sample_data/build.py
 
-# A browser for the tests: Debian's without windows, which takes a fifth less of a processor, where
-# we may install it; else the system's own, or else the one that playwright brings.
+# A browser for the tests: Debian's headless Chromium, which needs a fifth less CPU time, if we may
+# install it; otherwise the system's browser, or otherwise the browser of playwright.
 browser: $(VENV)/test.stamp
 	@command -v chromium-headless-shell >/dev/null 2>&1 \
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
@@ -95,8 +96,8 @@ browser: $(VENV)/test.stamp
 	|| command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	|| $(BIN)/python -m playwright install chromium
 
-# An environment of an older Python, or one whose installation was interrupted, is made anew: pip takes a
-# half-copied package for a whole one. Debian ships Python without venv: it is installed where we may.
+# An environment is created again if its Python is too old, or if its installation was interrupted,
+# because pip accepts incomplete packages. Debian's Python lacks venv, so we install it if we may.
 NEWER := import sys; sys.version_info < (3, 11) and sys.exit("dpviz needs Python 3.11 or newer, and \
 $(PYTHON) is %d.%d: name another one, for example make PYTHON=python3.13." % sys.version_info[:2])
 USABLE := [ ! -e $(VENV)/installing ] && $(BIN)/python -c '$(NEWER)'
@@ -119,7 +120,7 @@ $(VENV)/run.stamp: $(VENV)/made.stamp requirements.txt
 	touch $(VENV)/installing
 	$(PIP) install -r requirements.txt
 	rm $(VENV)/installing
-	@# Compiled code is kept on disk: better now than at the first look at the page.
+	@# Compile now, so that the first visit of a page is fast; compiled code is stored on disk.
 	-for method in twostage dprefine mcmc; do \
 	  $(BIN)/python -m dpviz run gaussians --method $$method --json > /dev/null; done
 	touch $@

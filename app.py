@@ -1,4 +1,4 @@
-"""dpviz: see what privacy costs. Start with ``streamlit run app.py``."""
+"""dpviz shows what privacy costs. Start it with ``streamlit run app.py``."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from dpviz.server.web import in_browser, ready, shield
 
 
 def _first_by_name() -> None:
-    """Show the first page under its own name, too: its address has none, but people type one."""
+    """Show the first page also under its name, because people type it; its own path is empty."""
     from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
     from dpviz.ui.page import run_page
 
@@ -14,8 +14,8 @@ def _first_by_name() -> None:
 
 
 def show() -> None:
-    """Draw the frame and the page that is asked for."""
-    # Imported by a session: what declares a component before there is a server declares it to none.
+    """Show the frame and the requested page."""
+    # Imported in a session, because components can only be declared after the server has started.
     from dpviz.ui.page import (
         ICON,
         LOGO,
@@ -27,7 +27,7 @@ def show() -> None:
     )
     from dpviz.ui.widgets.embed import EMBED_STYLE, embedded
 
-    # Before the navigation, which would take its icon from an outside host.
+    # Called before the navigation, which would otherwise load its icon from an outside host.
     st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
     st.logo(LOGO)
     st.html(STYLE)
@@ -69,5 +69,5 @@ def show() -> None:
 if __name__ == "__main__":
     show()
 else:
-    # ``streamlit run`` looks for a server in this file before any session runs it.
+    # ``streamlit run`` searches this file for an ``app`` before a session runs it.
     app = st.App(ready(__file__), lifespan=in_browser, middleware=shield())

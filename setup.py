@@ -1,11 +1,11 @@
-"""What pyproject.toml can't say: what lies beside the package becomes a part of it."""
+"""Settings that pyproject.toml can't express: files outside of the package become part of it."""
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 
 class BuildPy(build_py):
-    """Takes app.py and no other file of the top level, such as this one."""
+    """Includes app.py, but no other Python file of the top folder."""
 
     def find_package_modules(self, package, package_dir):
         """List a package's modules."""
@@ -21,13 +21,13 @@ setup(
         "dpviz.app",
         "dpviz.app.pages",
     ],
-    # The explorer as in a checkout: app.py, pages and Streamlit's options lie beside each other.
+    # As in a checkout, app.py, pages and Streamlit's options are in the same folder.
     package_dir={
         "dpviz.sample_data": "sample_data",
         "dpviz.app": ".",
         "dpviz.app.pages": "pages",
     },
-    # Nothing but this: the top level has much that is no part of the app.
+    # Only these files, because the top folder has many files that are not part of the app.
     include_package_data=False,
     package_data={
         "dpviz": ["py.typed"],

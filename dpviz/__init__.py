@@ -1,7 +1,7 @@
 """dpviz: see what privacy costs.
 
-Points become counts, counts become coefficients, coefficients become significant cells,
-cells become clusters; noise enters at one named step, and the ledger knows it.
+Points become counts, counts become coefficients, coefficients become significant cells, and cells
+become clusters. Noise is added in named steps, which the ledger records.
 """
 
 import os
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Arrow reads this when it is loaded. Its own choice keeps huge pages: passes over stored records
-# took 35 MB more, and longer.
+# Arrow reads this variable when it is loaded. Its default allocator keeps huge pages; with it,
+# passes over stored records took 35 MB more memory, and more time.
 if sys.platform == "linux":
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
 
-#: Where each public name lives. Imported when it is asked for: the app shows its frame and
-#: fetches plotly.js while numpy, scipy and pandas are still being loaded.
+#: Module of each public name. Modules are imported on first use, so that the app can show its frame
+#: and fetch plotly.js while numpy, scipy and pandas are still being loaded.
 _HOMES = {
     "Config": "wavecluster.parameters",
     "Display": "figures.display",
@@ -49,7 +49,7 @@ _HOMES = {
     "sample_names": "data.samples",
 }
 
-#: All of their names are public, too.
+#: Modules of estimators; all names in their ``__all__`` are public, too.
 _ESTIMATORS = ("wavecluster.estimators", "kmeans.estimators")
 
 
@@ -67,6 +67,6 @@ def __getattr__(name: str) -> Any:
 
 
 def _estimators() -> list[dict[str, Any]]:
-    """Estimators by name, of each family."""
+    """Estimators by name, one dictionary per family."""
     modules = [import_module(f"dpviz.{home}") for home in _ESTIMATORS]
     return [{name: getattr(module, name) for name in module.__all__} for module in modules]

@@ -1,4 +1,4 @@
-"""The command line: ``python -m dpviz``, or ``dpviz`` where it is installed."""
+"""The command line: ``python -m dpviz``, or ``dpviz`` if the package is installed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import NoReturn
 
 from dpviz.base.ending import ended_by
 
-#: Ends a command as Ctrl-C does: its temporary files go. SIGHUP, which Windows lacks, comes when a
-#: terminal is closed or a connection breaks.
+#: Signals that end a command like Ctrl-C, so that its temporary files are removed. SIGHUP is sent
+#: when a terminal is closed or a connection breaks; Windows does not have it.
 _ENDS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def program() -> NoReturn:
-    """Run one command and leave with its exit status.
+    """Run one command and exit with its exit status.
 
-    All that Python knows of is ended; what libraries have in other languages is not: threads of
-    Arrow that are still starting abort a process that takes them down, now and then.
+    Python's exit handlers run, but the cleanup of C++ libraries is skipped, because it sometimes
+    aborts the process while threads of Arrow are still starting.
     """
     status = 1
 
@@ -30,7 +30,7 @@ def program() -> NoReturn:
                 stream.flush()
         os._exit(status)
 
-    # What is registered first is called last.
+    # The handler that is registered first is called last.
     atexit.register(leave)
     try:
         status = run()
@@ -41,30 +41,31 @@ def program() -> NoReturn:
 
 
 def run() -> int:
-    """Run one command; whatever happens, it ends in one sentence and an exit status."""
+    """Run one command; every error becomes one sentence and an exit status."""
     _open_streams()
     for one in _ENDS:
         if signal.getsignal(one) == signal.SIG_DFL:
             signal.signal(one, signal.default_int_handler)
     try:
-        # Takes a moment, in which people press Ctrl-C, too.
+        # This import takes a moment, so it is inside ``try`` to handle Ctrl-C.
         from dpviz.commands.command_line import main
 
         return main()
     except (Exception, KeyboardInterrupt) as error:
         return ended_by(error)
     finally:
-        # The message is printed: an interrupt during exit needs no traceback.
+        # The message is already printed, so an interrupt during exit should not print a traceback.
         for one in (signal.SIGINT, *_ENDS):
             if signal.getsignal(one) == signal.default_int_handler:
                 signal.signal(one, signal.SIG_DFL)
 
 
 def _open_streams() -> None:
-    """Put something in place of standard streams that are closed.
+    """Replace closed standard streams by the null device.
 
-    A file that is opened later would take the number of a closed one, and be written to or read
-    from in its place. Reading standard input and writing standard output go on failing.
+    Otherwise, a file that is opened later would get the descriptor of a closed stream, and output
+    for the stream would go to the file. Reading from or writing to these streams still fails,
+    except writing to standard error.
     """
     if sys.stdin is None:
         sys.stdin = open(_null(0, os.O_WRONLY), encoding="utf-8")  # noqa: SIM115
@@ -75,7 +76,6 @@ def _open_streams() -> None:
 
 
 def _null(number: int, mode: int) -> int:
-    """Open the system's empty device under the number of a standard stream."""
     opened = os.open(os.devnull, mode)
     if opened != number:
         os.dup2(opened, number)

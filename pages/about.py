@@ -1,4 +1,4 @@
-"""About: version, what is private, what to cite, licences."""
+"""About: version, private and public results, citations, licences."""
 
 from dpviz.ui.page import run_page
 from dpviz.ui.reference.about import build, page_state

@@ -1,4 +1,4 @@
-"""Audit: one person, claimed against measured epsilon, and what soundness costs."""
+"""Audit: one person, claimed and measured epsilon, and the cost of soundness."""
 
 from dpviz.ui.audit.page import build, page_state
 from dpviz.ui.page import run_page

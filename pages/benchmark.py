@@ -1,4 +1,4 @@
-"""Benchmark: all methods and their peers at equal epsilon."""
+"""Benchmark: all methods, and methods of other programs, at equal epsilon."""
 
 from dpviz.ui.page import run_page
 from dpviz.ui.reference.benchmark import build, page_state

@@ -1,4 +1,4 @@
-"""Compare: scores over epsilon with bands, for any methods and data sets."""
+"""Compare: scores as curves over epsilon with bands, for any methods and data sets."""
 
 from dpviz.ui.compare.controls import page_state
 from dpviz.ui.compare.view import build

@@ -1,4 +1,4 @@
-"""Docs: the documentation, which this server serves by itself."""
+"""Docs: the documentation, served by the app itself."""
 
 from dpviz.ui.page import run_page
 from dpviz.ui.reference.docs import build, page_state

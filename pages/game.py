@@ -1,4 +1,4 @@
-"""The game "In or out?": guess whether one person is in the data, alone or as a class."""
+"""Game "In or out?": one player or a class guesses whether one person is in the data."""
 
 from dpviz.ui.game.page import build, page_state
 from dpviz.ui.page import run_page

@@ -1,4 +1,4 @@
-"""Learn: lessons beside the explorers that they speak of."""
+"""Learn: lessons beside the explorers that they explain."""
 
 from dpviz.ui.learn.page import build, page_state
 from dpviz.ui.page import run_page

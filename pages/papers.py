@@ -1,4 +1,4 @@
-"""Papers: what the papers say line by line, and what comes out."""
+"""Papers: each claim of the papers beside the result that dpviz measures."""
 
 from dpviz.ui.page import run_page
 from dpviz.ui.reference.papers import build, page_state

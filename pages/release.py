@@ -1,4 +1,4 @@
-"""Release: declared domain, budget, review, one secure draw, a bundle to download."""
+"""Release: declared domain, budget, review, one secure random run, a bundle to download."""
 
 from dpviz.ui.page import run_page
 from dpviz.ui.release.controls import page_state

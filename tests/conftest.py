@@ -1,4 +1,4 @@
-"""Reference data, where it is; a home of the tests; short work after the last mechanism."""
+"""Reference data, a home folder for the tests, and shorter work after the last mechanism."""
 
 import importlib
 import sys
@@ -27,14 +27,14 @@ def reference_file(name: str) -> Path:
 
 
 sentences.watch()
-# No test is timed: a machine that does other work at once is not a fault.
+# No deadlines: a slow run on a busy machine is not a fault.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Iterator[None]:
-    """A test ends with an error where a sentence that it made says nothing to a user."""
+    """Let a test fail if one of its error messages has a fault."""
     yield
     if faults := sentences.found():
         pytest.fail("\n".join(faults), pytrace=False)
@@ -42,9 +42,9 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave cases that a mark `daily` or `some` leaves out to `make test-all`.
+    """Mark cases that a mark `daily` or `some` leaves out as exhaustive, for `make test-all`.
 
-    Of one method alone, `some` counts the cases of this method.
+    If only one method is tested, `some` counts only the cases of this method.
     """
     seen: dict[str, list[bool]] = {}
     marked: dict[str, int] = {}
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not kept:
             item.add_marker(pytest.mark.exhaustive)
         seen.setdefault(test, []).append(kept)
-    # A case that has another name now would go unseen; one case alone may have been asked for.
+    # Notice a renamed case, which the mark no longer names. Running a single case is allowed.
     for test, kept_ones in seen.items():
         if len(kept_ones) > 1 and len(set(kept_ones)) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
@@ -84,13 +84,13 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Few cases of each test run nearly all lines that all of its cases run."""
+    """Options. A few cases of each test run nearly all lines that all cases of the test run."""
     parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
     parser.addoption("--method", metavar="NAME", help="only tests of this method")
 
 
 def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """Of each test so many cases, from its first to its last, that are not exhaustive."""
+    """For each test, `most` of its cases that are not exhaustive, spread from first to last."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if not item.get_closest_marker("exhaustive"):
@@ -99,7 +99,6 @@ def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:
 
 
 def _spread(cases: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """So many of the cases, from the first to the last."""
     places = np.linspace(0, len(cases) - 1, most).round().astype(int) if cases else ()
     return {cases[place] for place in places}
 
@@ -127,9 +126,9 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _components_are_looked_for_once() -> None:
-    """Streamlit looks through all installed packages for every page without a browser.
+    """Let Streamlit scan the installed packages once.
 
-    That takes as long as a page.
+    It scans them for every page without a browser, which takes as long as the page.
     """
     if "streamlit.testing.v1" in sys.modules:
         scanner = importlib.import_module("streamlit.components.v2.manifest_scanner")
@@ -138,7 +137,7 @@ def _components_are_looked_for_once() -> None:
 
 @pytest.fixture(scope="module")
 def quick_after_the_mechanisms() -> Iterator[None]:
-    """What only reads answers may be short: one thread, a short chain."""
+    """Shorten work that only reads answers: one thread, a short chain."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
         patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)

@@ -1,4 +1,4 @@
-"""The house holds: imports run down, and nobody but the registries tells families apart."""
+"""The architecture: imports go only downwards, and only registries distinguish families."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 from dpviz.families import CARDS, SCORES
 from tests.support import ROOT
 
-#: Rooms of dpviz from the ground up; those in one row don't import each other.
+#: Packages of dpviz from the bottom up; packages in one row don't import each other.
 FLOORS = (
     ("base", "metrics"),
     ("grid",),
@@ -29,7 +29,7 @@ FLOORS = (
     ("server",),
 )
 
-#: Rooms of the screen, in the same way.
+#: Packages of dpviz/ui, in the same way.
 UI_FLOORS = (
     ("__init__", "messages"),
     ("session",),
@@ -41,14 +41,14 @@ UI_FLOORS = (
     ("learn",),
 )
 
-#: What a family has of its own: whoever asks for its type tells families apart.
+#: Types that belong to one family; code that checks for them distinguishes families.
 OF_FAMILIES = {
     "Config", "KMeansConfig", "Source", "Records", "Run", "KMeansRun", "Truth", "KMeansTruth",
     "WaveClusterTrial", "KMeansTrial", "WaveClusterComparison", "KMeansComparison", "Stages",
 }  # fmt: skip
 FAMILY_NAMES = {"wavecluster", "kmeans"}
 
-#: The one place that knows all families, and the registries of what is drawn for each.
+#: The one module that knows all families, and the registry of the figures for each family.
 REGISTRIES = {"dpviz/families.py", "dpviz/figures/registry.py"}
 
 
@@ -68,7 +68,7 @@ def tree(path: Path) -> ast.Module:
 
 @cache
 def imported(path: Path) -> set[str]:
-    """Modules of dpviz that a module imports, anywhere in it; also those for types alone."""
+    """Modules of dpviz that a module imports anywhere, including imports for types only."""
     known, found = set(map(name_of, modules())), set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
@@ -81,7 +81,7 @@ def imported(path: Path) -> set[str]:
 
 
 def upward(floors: tuple[tuple[str, ...], ...], house: str) -> list[str]:
-    """Imports from a room of a house to one that is not below it."""
+    """Imports from a package of a folder to a package that is not below it."""
     height = {name: at for at, row in enumerate(floors) for name in row}
 
     def room(module: str) -> str:
@@ -89,7 +89,8 @@ def upward(floors: tuple[tuple[str, ...], ...], house: str) -> list[str]:
 
     inside = [path for path in modules() if name_of(path).startswith(house)]
     rooms = {room(name_of(path)) for path in inside}
-    assert rooms == set(height), rooms ^ set(height)
+    new, gone = rooms - set(height), set(height) - rooms
+    assert not new | gone, f"put {new} on a floor above all that it imports, take {gone} out"
     return [
         f"{name_of(path)} imports {module}, which is not below it"
         for path in inside
@@ -109,7 +110,7 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def told_apart(node: ast.AST) -> Iterator[ast.AST]:
-    """Places in a tree that treat families differently by type or by name."""
+    """Code in a tree that distinguishes families by type or by name."""
     for one in ast.walk(node):
         if isinstance(one, ast.Call) and ast.unparse(one.func) in ("isinstance", "issubclass"):
             names = {part.id for part in ast.walk(one.args[1]) if isinstance(part, ast.Name)}
@@ -124,7 +125,7 @@ def told_apart(node: ast.AST) -> Iterator[ast.AST]:
             if parts & FAMILY_NAMES:
                 yield one
         elif isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant):
-            # One method of each family is called like it.
+            # In each family, one method has the family's name.
             of_methods = ast.unparse(one.value).endswith("METHODS")
             if one.slice.value in FAMILY_NAMES and not of_methods:
                 yield one
@@ -149,8 +150,8 @@ def test_what_tells_families_apart_is_seen():
     assert not list(told_apart(ast.parse('isinstance(x, int); {"other": 1}; METHODS["kmeans"]')))
 
 
-#: Where methods are named: their files, the tables of their parameters and their estimators, and
-#: what is about some of them (papers, figures, stages of the game).
+#: Files that may name methods: files of methods, tables of their parameters, their estimators, and
+#: files about some of the methods (papers, figures, stages of the game).
 NAMING = (
     "dpviz/*/methods/*", "dpviz/*/parameters.py", "dpviz/*/estimators.py",
     "dpviz/papers/*", "dpviz/experiments/presets.py", "dpviz/experiments/illustrations.py",
@@ -159,7 +160,7 @@ NAMING = (
 
 
 def test_methods_are_named_in_their_own_files():
-    # A score and a family may be called like a method.
+    # A score and a family may have the name of a method.
     names = set(CARDS) - set(SCORES) - FAMILY_NAMES
     assert not [
         f"{name_of(path)} line {one.lineno} names {one.value}: say on the cards what it does"
@@ -170,12 +171,12 @@ def test_methods_are_named_in_their_own_files():
     ]
 
 
-#: Packages that some rooms alone may import: the library works without them.
+#: Packages that only some packages of dpviz may import: the library works without them.
 ALONE = {"streamlit": {"ui", "server"}, "plotly": {"figures", "ui"}}
 
 
 def packages(node: ast.AST) -> Iterator[str]:
-    """Packages that a module imports, but for those that a type checker alone sees."""
+    """Packages that a module imports, except imports that only a type checker sees."""
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)):
             yield from packages(child)

@@ -1,4 +1,4 @@
-"""Known classes: read, kept beside their records, scored against, and never seen by a run."""
+"""Known classes: read, kept beside their records, used for scores, and never seen by a run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def classes_of(codes: Any) -> Classes:
 
 
 def classed(seed: int, n: int = 90) -> Dataset:
-    """Three groups, some records outside the unit square, classes that mostly follow the groups."""
+    """Three groups, some records outside the unit square, classes that mostly match the groups."""
     rng = np.random.default_rng(seed)
     groups = np.arange(n) % 3
     points = np.array([(0.2, 0.2), (0.8, 0.3), (0.5, 0.85)])[groups] + rng.normal(0, 0.09, (n, 2))
@@ -95,7 +95,7 @@ def named(data: Dataset) -> list[str]:
 def test_classes_are_read_and_no_coordinates() -> None:
     data = read("x,kind,y\n1,red,2\n,red,3\n4,blue,5\n6,,7\n8,red,9\n")
     assert (data.columns, data.n, data.dropped) == (("x", "y"), 4, 1)
-    # Who has no class is in a class of its own: which records take part depends on no class.
+    # A record without a class has a class of its own, so no class decides which records take part.
     assert named(data) == ["red", "blue", "none", "red"]
     (note,) = (note for note in data.notes if "class" in note)
     assert note == '1 row has nothing in "kind" and count as a class of their own.'
@@ -203,7 +203,7 @@ def test_scores_are_those_of_labels_and_classes(config: Any, outside: Any) -> No
     part = UNIT.contains(data.points) if outside == "drop" else np.ones(data.n, dtype=bool)
     codes = data.classes.codes[part]
     for one in (trial.draw(0), trial.draw(1), None):
-        # Noise, label -1, is a cluster of its own.
+        # Noise, label -1, is one more cluster.
         labels = trial.label(one)
         expected = {
             "class_f": f_measure(contingency(codes, labels + 1)),
@@ -246,7 +246,7 @@ def test_neither_names_of_classes_nor_the_order_of_records_matter(seed: int, met
     assert found[1:] == [pytest.approx(found[0], rel=1e-9, abs=1e-9)] * 2
 
 
-# -- no run and no release sees them -----------------------------------------------------
+# -- runs and releases do not see them ----------------------------------------------------
 
 
 @pytest.mark.parametrize("method", SPENDING)
@@ -295,7 +295,7 @@ def test_a_sweep_has_these_scores_where_there_are_classes() -> None:
     rows = table.set_index("data")
     assert rows.loc["with", "class_f"].between(0, 1).all()
     assert rows.loc["without", "class_f"].isna().all()
-    # Rows of data without classes are those of a sweep that knows nothing of classes.
+    # Rows of data without classes are equal to those of a sweep without classes.
     alone = run_sweep(Plan(subjects=(without,), **shared))
     assert "class_f" not in alone
     pd.testing.assert_frame_equal(

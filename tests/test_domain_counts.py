@@ -1,4 +1,4 @@
-"""Every point lands in the cell that NumPy's histogram gives it, and in one cell alone."""
+"""Every point is counted in exactly one cell, the same as that of NumPy's histogram."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpviz.grid.domain import (
 quick = settings(max_examples=150, deadline=None)
 quick_with_fixture = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-#: Intervals that are hard on floating point: offsets, signs, sizes far apart.
+#: Intervals that are difficult for floating point: offsets, signs, very different sizes.
 INTERVALS = (
     (0.0, 1.0),
     (0.1, 0.7),
@@ -43,13 +43,13 @@ INTERVALS = (
     (1 / 3, 1e5 / 7),
 )
 
-#: Beyond any domain used here.
+#: Outside every domain in this file.
 FAR = 1e250
 
 
 @st.composite
 def domains(draw: st.DrawFn, ndim: int) -> Domain:
-    """Hard intervals, and widths and offsets of any size."""
+    """Difficult intervals, and widths and offsets of any size."""
     made = st.tuples(
         st.floats(-1e15, 1e15), st.floats(1e-9, 1e3), st.sampled_from([1e-3, 1.0, 1e10])
     ).map(lambda parts: (parts[0], parts[0] + max(1.0, abs(parts[0])) * parts[1] * parts[2]))
@@ -58,12 +58,12 @@ def domains(draw: st.DrawFn, ndim: int) -> Domain:
 
 
 def _splits(lo: float, hi: float) -> bool:
-    """Whether the interval is wide enough for Domain."""
+    """Whether Domain accepts the interval as wide enough."""
     return hi - lo >= 1e-9 * max(abs(lo), abs(hi))
 
 
 def hard_values(rng: np.random.Generator, lo: float, hi: float, side: int) -> NDArray[np.float64]:
-    """Values of one axis on every edge, one ulp beside it, rounded, inside and outside."""
+    """Values of one axis on every edge, one ulp from an edge, rounded, inside and outside."""
     edges = axis_edges(lo, hi, side)
     inside = lo + rng.random(4 * side) * (hi - lo)
     return np.concatenate(
@@ -79,7 +79,7 @@ def hard_values(rng: np.random.Generator, lo: float, hi: float, side: int) -> ND
 
 
 def hard_points(seed: int, domain: Domain, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Hard values of every axis, paired at random."""
+    """Difficult values of every axis, paired at random."""
     rng = np.random.default_rng(seed)
     axes = [
         rng.permutation(hard_values(rng, *pair, side))
@@ -91,7 +91,7 @@ def hard_points(seed: int, domain: Domain, shape: tuple[int, ...]) -> NDArray[np
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Domain, tuple[int, ...], NDArray[np.float64]]:
-    """Domain, grid shape and hard points, one to three axes."""
+    """Domain, grid shape and difficult points, for one to three axes."""
     ndim = draw(st.integers(1, 3))
     domain = draw(domains(ndim))
     shape = draw(st.tuples(*[st.integers(2, 300 if ndim == 1 else 12)] * ndim))
@@ -101,7 +101,7 @@ def cases(draw: st.DrawFn) -> tuple[Domain, tuple[int, ...], NDArray[np.float64]
 def histogram(
     points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """NumPy's counts, the definition; points outside are left out."""
+    """NumPy's counts, which are the definition; points outside are left out."""
     counts, _ = np.histogramdd(points, bins=list(shape), range=list(domain.bounds))
     return counts.astype(np.int64)
 
@@ -115,14 +115,14 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
     dataset = Dataset(name="", points=points, domain=own)
     expected = box or (Domain.from_data(points) if from_data else own)
     assert dataset.bounds(box, from_data=from_data) == expected
-    # A grid of counts has its box.
+    # A grid of counts has its own box.
     grid = Dataset(name="", counts=np.ones((2, 2), dtype=np.int64), domain=own)
     assert grid.bounds(box, from_data=from_data) == (box or own)
 
 
 @pytest.fixture(params=["plain", "compiled"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few points go by NumPy, many by compiled loops: here all go one way."""
+    """Normally NumPy counts few points and compiled loops count many; here one counts all."""
     monkeypatch.setattr("dpviz.grid.domain.MANY", 0 if request.param == "compiled" else 2**62)
 
 
@@ -152,12 +152,12 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
 def test_blocks_on_the_quick_way_get_the_same_cells(
     domain: Domain, shape: tuple[int, int], kinds: list[str], order: str, seed: int
 ) -> None:
-    # A block without a point near an edge goes another way than one with such a point, and the
-    # blocks after that one.
+    # A block without a point near an edge is computed in another way than a block with such a
+    # point, and so are the blocks after it.
     rng = np.random.default_rng(seed)
 
     def values(kind: str, lo: float, hi: float, side: int) -> NDArray[np.float64]:
-        """Anywhere inside; a few units in the last place beside an edge; or anything."""
+        """Anywhere inside; a few units in the last place from an edge; or anything."""
         if kind == "free":
             return lo + (hi - lo) * rng.uniform(1e-6, 1 - 1e-6, BLOCK)
         if kind == "hard":
@@ -193,7 +193,7 @@ def test_blocks_on_the_quick_way_get_the_same_cells(
 
 
 def test_free_points_go_the_quick_way() -> None:
-    # Without it, every result above would be right too, in three times the time.
+    # Without the quick way every result above would also be correct, in three times the time.
     domain, shape = Domain(((0.0, 1.0), (-3.0, 1e6))), (256, 200)
     box, sides = compiled_rule(domain, shape)
     free = domain.lows + (domain.highs - domain.lows) * np.random.default_rng(0).random((BLOCK, 2))
@@ -247,7 +247,7 @@ def test_parts_merge_to_the_whole(case: tuple, outside: Outside, data: st.DataOb
     parts = [quantize(part, domain, shape, outside=outside)[0] for part in np.split(points, cuts)]
     whole, n_outside = quantize(points, domain, shape, outside=outside)
     np.testing.assert_array_equal(merge(parts), whole)
-    # Whether the parts go by NumPy, by compiled loops, or by both.
+    # NumPy, compiled loops or both count the parts.
     for many in (0, len(points) // 3, 2**62):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("dpviz.grid.domain.MANY", many)
@@ -286,7 +286,7 @@ def test_weights_count_as_so_many_records(case: tuple, outside: Outside, seed: i
 
 
 def _cells(points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]) -> NDArray[np.intp]:
-    """Flat cells, axis by axis."""
+    """Flat cell numbers, axis by axis."""
     axes = [
         axis_cells(points[:, axis], lo, hi, side)
         for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True))

@@ -16,7 +16,7 @@ PLACES = (
 
 
 def found(text: str) -> list[str]:
-    """Refused phrases of a text, also over the end of a line or as a name."""
+    """Refused phrases in a text; a phrase may span two lines or be part of a name."""
     plain = re.sub(r"[\s_#*]+", " ", text).lower()
     return [one for one in REFUSED if re.search(rf"\b{re.escape(one)}(?!\w)", plain)]
 

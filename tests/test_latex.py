@@ -1,4 +1,4 @@
-"""Text from outside in LaTeX: it prints as it is, and never acts."""
+"""Text from outside in LaTeX: it is printed unchanged, and is never executed."""
 
 import re
 
@@ -9,7 +9,7 @@ from dpviz.base.latex import _MATHS, _SPECIAL, entry, escaped, table
 from dpviz.families import CARDS
 from dpviz.papers.references import keys, references
 
-#: Commands that may come out, each with what it prints.
+#: Allowed commands, each with the text that it prints.
 PRINTS = {
     **{written: sign for sign, written in _SPECIAL.items()},
     **{rf"\ensuremath{{{formula}}}": sign for sign, formula in _MATHS.items()},
@@ -21,7 +21,7 @@ TOKENS = re.compile("|".join(re.escape(one) for one in sorted(PRINTS, key=len, r
 
 
 def printed(latex: str) -> str:
-    """What a piece of LaTeX prints; refuses anything that would act."""
+    """Text that a piece of LaTeX prints; refuses commands with an effect."""
     text, at = "", 0
     while at < len(latex):
         if found := TOKENS.match(latex, at):
@@ -83,5 +83,5 @@ def test_every_method_cites_its_papers_and_dpviz():
     assert keys(CARDS["dpkmeans_mapreduce"]) == [
         "zhang2018differential", "li2016means", "li2013research", "dpviz",
     ]  # fmt: skip
-    # Of this paper the venue is unknown.
+    # The venue of this paper is unknown.
     assert "howpublished" not in references(CARDS["mcmc"])

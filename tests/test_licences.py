@@ -1,4 +1,4 @@
-"""All packages and all data of others are named with their licences."""
+"""All packages and all data of other authors are named with their licences."""
 
 import re
 import tomllib
@@ -35,7 +35,7 @@ def test_a_package_s_licence_is_the_one_that_it_states(package):
 
 
 def test_the_notice_is_up_to_date():
-    """``python -m dpviz.docs.licences > NOTICE`` writes it anew."""
+    """``python -m dpviz.docs.licences > NOTICE`` writes the file again."""
     assert (ROOT / "NOTICE").read_text(encoding="utf-8") == notice() + "\n"
     for name in FILES:
         assert (ROOT / "dpviz" / name).exists()

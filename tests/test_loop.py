@@ -1,4 +1,4 @@
-"""The server's event loop: every call of another thread is done, few of them write a byte."""
+"""The server's event loop: every call from another thread runs, and few calls write a byte."""
 
 import asyncio
 import sys
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uvicorn takes a
 
 @pytest.fixture
 def written(monkeypatch):
-    """The bytes that wake loops up."""
+    """The bytes that wake up loops."""
     found, write = [], asyncio.SelectorEventLoop._write_to_self
 
     def counted(loop):
@@ -30,7 +30,7 @@ def written(monkeypatch):
 
 
 def run_until_stopped(loop):
-    """Run a loop that something stops within seconds."""
+    """Run a loop that the test stops within seconds."""
     late = []
     limit = loop.call_later(10, lambda: (late.append(True), loop.stop()))
     loop.run_forever()
@@ -98,7 +98,7 @@ def test_calls_while_the_loop_is_busy_write_one_byte(written):
     loop.run_forever()
     assert done == list(range(40))
     assert len(written) == 1
-    # Read, it is written again.
+    # After the byte was read, the next call writes a byte again.
     loop.call_soon_threadsafe(loop.stop)
     run_until_stopped(loop)
     assert len(written) == 2
@@ -118,7 +118,7 @@ def test_an_idle_loop_wakes_up_at_once():
         run_until_stopped(loop)
     loop.close()
     assert len(late) == 3
-    assert max(late) < 5  # without a byte it sleeps until the limit
+    assert max(late) < 5  # without a byte the loop sleeps until the limit
 
 
 def test_the_server_for_others_has_it_unless_it_asks_for_another(monkeypatch):

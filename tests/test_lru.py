@@ -1,4 +1,4 @@
-"""The bounded store: against a plain list of uses, and with threads that ask at once."""
+"""The bounded store, compared with a plain list of uses, and used by many threads together."""
 
 from contextlib import contextmanager
 from threading import Barrier, Event, Thread
@@ -63,7 +63,7 @@ def test_other_keys_do_not_wait():
     thread.start()
     assert inside.wait(10)
     assert cache.get_once("quick", lambda: 7) == 7
-    # A plain request of the same key does not wait either.
+    # A plain request for the same key does not wait either.
     assert cache.get("slow", lambda: 8) == 8
     go.set()
     thread.join()
@@ -155,13 +155,13 @@ def test_who_waits_leaves_a_place_to_others():
     assert inside.wait(10)
     threads[1].start()
     assert waiting.wait(10)
-    with places.taken():  # of two, one builds and one waits: a third one has room
+    with places.taken():  # one thread builds and one waits, so a third thread gets a place
         assert not places._free.acquire(timeout=0.05)
     go.set()
     for thread in threads:
         thread.join()
     assert found == [3, 3]
-    for _ in range(2):  # both are free again
+    for _ in range(2):  # both places are free again
         assert places._free.acquire(timeout=10)
 
 

@@ -1,6 +1,6 @@
-"""`make run` on a machine as people have it: an old Python, none, an interrupted installation.
+"""`make run` on typical machines: an old Python, no Python, an interrupted installation.
 
-The package index is not asked: the copy of the Makefile has an empty list of requirements.
+The package index is not asked, because the copy of the Makefile has an empty list of requirements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.tiers import daily
 
-#: What a Python that reads this calls itself: a stand-in for one that is not installed here.
+#: Makes a Python report an old version, because no old Python is installed here.
 OLD = "import sys; sys.version_info = (3, 9, 18, 'final', 0)"
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 def make(
     folder: Path, target: str = ".venv/made.stamp", python: str = sys.executable, **variables: str
 ):
-    """Run make with this Python, and without what an outer make hands on."""
+    """Run make with this Python, and without the variables of an outer make."""
     outside = {
         name: value
         for name, value in os.environ.items()
@@ -44,7 +44,7 @@ def make(
 
 
 def old(folder: Path) -> dict[str, str]:
-    """Environment in which every Python says that it is 3.9."""
+    """Environment in which every Python reports version 3.9."""
     (folder / "old").mkdir(exist_ok=True)
     (folder / "old" / "sitecustomize.py").write_text(OLD, encoding="utf-8")
     return {"PYTHONPATH": str(folder / "old")}
@@ -69,7 +69,7 @@ def test_a_python_that_is_not_there_is_refused_in_one_sentence(folder):
     assert not (folder / ".venv").exists()
 
 
-#: A Python that does nothing but note what it is asked; as an environment, it makes itself anew.
+#: A Python that only records its arguments; for an environment it copies itself.
 NOTING = """#!/bin/sh
 [ -n "$NOTES" ] && echo "$@" >> "$NOTES"
 [ "$2" = venv ] && rm -rf "$4" && mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
@@ -79,7 +79,7 @@ exit 0
 
 @pytest.fixture
 def python(folder: Path, request: pytest.FixtureRequest) -> str:
-    """Python of an outer make: a stand-in, or the real one, whose environments take long."""
+    """Python of an outer make: a stand-in, or the real one, which makes environments slowly."""
     if request.param == "real":
         return sys.executable
     path = folder / "stand-in"
@@ -99,17 +99,17 @@ def test_an_environment_is_made_anew_where_it_is_old_or_unfinished_and_else_kept
     mine.touch()
     make(folder, python=python)
     assert mine.exists()
-    # A folder that somebody made by hand is used as it is.
+    # A folder that was made by hand is used unchanged.
     (folder / ".venv" / "made.stamp").unlink()
     make(folder, python=python)
     assert mine.exists()
-    # Somebody stopped pip.
+    # pip was interrupted.
     (folder / ".venv" / "installing").touch()
     done = make(folder, python=python)
     assert (done.returncode, done.stderr) == (0, "")
     assert not mine.exists()
     assert not (folder / ".venv" / "installing").exists()
-    # The Python that made it is no longer there, or was an old one.
+    # The Python that made the environment was removed, or was an old one.
     mine.touch()
     inner = folder / ".venv" / "bin" / "python"
     inner.unlink()
@@ -136,7 +136,7 @@ def test_the_newest_python_gets_an_environment_and_few_tests(folder):
     (folder / "tests" / "requirements.txt").touch()
     named = ('"Python :: 3.9",', '"Python :: 3.97",', '"Python :: 3.98",', '"Python :: 3.99",')
     (folder / "pyproject.toml").write_text("\n".join(named), encoding="utf-8")
-    # The name of the newest one leads nowhere, as with pyenv; the next is in pyenv's folder.
+    # The newest name is a broken link, as with pyenv; the next Python is in pyenv's folder.
     python = folder / "home" / ".pyenv" / "versions" / "3.98.1" / "bin" / "python3"
     python.parent.mkdir(parents=True)
     for path, does in (

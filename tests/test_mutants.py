@@ -1,4 +1,4 @@
-"""The planted mistakes stand where their list says; ``make mutants`` runs them."""
+"""The planted mistakes still match the code; ``make mutants`` runs them."""
 
 import ast
 

@@ -16,7 +16,7 @@ _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def number_of(text: str) -> float:
-    """The number that was written."""
+    """Number that a text means."""
     plain = re.sub(r" × 10(\S+)", lambda power: f"e{power[1].translate(_PLAIN)}", text)
     return float(plain.replace(",", ""))
 

@@ -1,4 +1,4 @@
-"""The wheel, installed where there is no checkout: every command works, and so does the app."""
+"""The wheel, installed without a checkout: every command works, and so does the app."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def call(command: list[str], folder: Path, **process: Any) -> subprocess.Complet
 
 
 def in_place(folder: Path, installed: Path) -> dict[str, Any]:
-    """How a process runs that may write into its folder, but not into the installed package.
+    """Settings of a process that may write into its folder, but not into the installed package.
 
-    What numba has compiled for the checkout is in its cache: to do it again takes half a minute.
+    It uses numba's cache of the checkout, because compiling again takes half a minute.
     """
     (package,) = (installed.parent / "lib").glob("python*/site-packages/dpviz")
     for compiled in (ROOT / "dpviz").rglob("*.nb[ic]"):
@@ -81,9 +81,9 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Iterator[Path]:
-    """Install it into an environment of its own, which shares all other packages with this one.
+    """Install the wheel into a separate environment, which shares all other packages with this one.
 
-    Nobody may write into the installed package.
+    The installed package is read-only.
     """
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder / "env", with_pip=False)
@@ -105,7 +105,7 @@ def installed(wheel, tmp_path_factory) -> Iterator[Path]:
 
 
 def share_bytecode(checkout: Path, package: Path) -> None:
-    """Copy what Python has compiled for the same sources: each process would do it again."""
+    """Copy the compiled bytecode of the same sources, so that processes need not compile again."""
     for compiled in checkout.rglob("*.pyc"):
         target = package / compiled.relative_to(checkout)
         target.parent.mkdir(exist_ok=True)
@@ -160,7 +160,7 @@ COMMANDS = (
     "budget b.db",
 )
 
-#: One process for all: importing takes longer than most commands.
+#: One process for all commands, because importing takes longer than most commands.
 ALL = """
 import json
 import sys
@@ -183,7 +183,7 @@ def test_every_command_works_without_a_checkout(installed, tmp_path):
     assert reports[-1]["datasets"][0]["remaining"] == 2
 
 
-#: The app without a browser, and what Streamlit is told in both ways to start it.
+#: The app without a browser, and the settings for Streamlit in both ways of starting.
 APP = """
 import json
 import os
@@ -212,7 +212,7 @@ cli.main(["run", "app.py"], standalone_mode=False)
 
 
 def test_the_app_is_the_one_of_the_checkout(installed, tmp_path):
-    # Whoever starts it elsewhere may have options for other apps there.
+    # In another folder, there may be options for other apps.
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "config.toml").write_text("server.maxUploadSize = 1\n")
     start = [str(installed / "python"), "-c", APP, str(ROOT)]

@@ -1,8 +1,8 @@
-"""The contract of every private method: pays for each step, and just what a person can change.
+"""The contract of every private method: it pays for each step exactly the change by one person.
 
-A data set D and all its neighbours D' from a small family go through a method while the
-mechanisms give everybody the answers of D. What the mechanisms are handed then differs by what
-the persons changed alone: the brute force that the sensitivities on the ledger are held against.
+A data set D and all its neighbours D' from a small family go through a method, while the mechanisms
+return the answers of D in every run. Then the requests to the mechanisms differ only by the changes
+of the persons. This brute force is compared with the sensitivities on the ledger.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -22,6 +22,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from dpviz.audit.transcript import HIDDEN
 from dpviz.base.errors import PrivacyRefusal
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
@@ -51,33 +52,33 @@ EPSILON = 4.0
 
 WAVELETS = (("haar", 1), ("haar", 2), ("db2", 1), ("db2", 2), ("bior2.2", 1), ("bior2.2", 2))
 
-#: With at most 125 coefficients this p makes the target k the number of positive ones, so the score
-#: of a threshold x is the number of coefficients between 0 and x.
+#: With at most 125 coefficients this p makes the target k the number of positive coefficients, so
+#: the score of a threshold x is the number of coefficients between 0 and x.
 DENSITY = 0.001
 
-#: Cells that keep the responses to two records of a person apart, by level.
+#: Cells between two records of a person so that their responses do not overlap, by level.
 APART = {1: 8, 2: 20}
 
-#: The wavelet where the score changes most by coefficients that fall below zero, too: counts and
-#: the cell where one record more takes two below it and lifts the third over a threshold.
+#: The wavelet whose score changes most by coefficients that fall below zero, too: counts, and the
+#: cell where one more record takes two coefficients below zero and one over a threshold.
 FALLING = ("bior2.2", 1)
 TILE, TILE_CELL = (1, 1, 0, 0, 0, 1), 0
 
 DOMAIN = Domain(((-1.0, 3.0), (0.0, 2.0)))
 
-#: Where persons may have records, in coordinates from 0 to 1: three corners, and inside.
+#: Positions of persons' records, in coordinates from 0 to 1: three corners, and one inside.
 CORNERS = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.3, 0.6))
 
-#: A block's two records, each a centre. With a third in a corner on the left, that one is a
-#: centre, by its place the first, and the two share the other: far more than half the bound.
+#: Two records of a block, each a centre. A third record in a corner on the left becomes the first
+#: centre, and the two records share the other centre: far more than half the bound.
 PAIR = ((1.0, 0.05), (1.0, 0.95))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """A private way to run a method, a data set D, and where a person may have records.
+    """A private way to run a method, a data set D, and the positions of a person's records.
 
-    ``base`` are counts and ``places`` cells for WaveCluster; of k-means both are records.
+    ``base`` are counts and ``places`` cells for WaveCluster; for k-means both are records.
     """
 
     method: str
@@ -94,7 +95,6 @@ class Case:
         return "-".join([*words, "x".join(map(str, self.base.shape))])
 
     def config(self, epsilon: float, unit: Neighbours) -> Config | KMeansConfig:
-        """Public parameters of a run."""
         kind = Config if self.method in WAVECLUSTER else KMeansConfig
         return kind(
             method=self.method,
@@ -116,7 +116,7 @@ class Case:
         joined = [self.places[place] for place in person]
         unit_points = np.vstack([self.base, np.reshape(joined, (-1, 2))])
         points = DOMAIN.lows + unit_points * (DOMAIN.highs - DOMAIN.lows)
-        # More columns repeat the two.
+        # More columns repeat the two columns.
         repeated = np.arange(self.columns) % 2
         domain = Domain(tuple(DOMAIN.bounds[axis] for axis in repeated))
         records = Records.build(Dataset(name="", points=points[:, repeated]), domain)
@@ -124,20 +124,22 @@ class Case:
 
     @property
     def adaptive(self) -> bool:
-        """Whether what is asked depends on the noise that is bought, and so on the unit."""
+        """Whether the requests depend on the noise, and so on the unit."""
         return self.method in ("twostage", "dprefine")
 
-    @property
+    @cached_property
     def own_draws(self) -> bool:
-        """Whether records draw a set or block, so that it matters which."""
-        return self.method == "gupt" or self.options.get("start") == "partition"
+        """Whether records choose a set or block at random, so that the choice matters."""
+        noise = Asked(0)
+        self.run(Accountant(noise, EPSILON), EPSILON)
+        return not noise.asked.isdisjoint(HIDDEN)
 
 
 # -- cases: every private variant, with every start, geometry, synopsis and some wavelets -----
 
 
 def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
-    """One plane for each wavelet and level; persons have records that don't meet in W."""
+    """One plane for each wavelet and level; the responses to a person's records are separate."""
     for wavelet, level in WAVELETS:
         options = {"wavelet": wavelet, "level": level, "density": DENSITY}
         apart = APART[level]
@@ -147,7 +149,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
             method=method,
             variant=variant,
             options=options,
-            # Z falls most from nothing, a rank where all coefficients are equal.
+            # PrivTHR's Z falls most without records, a rank if all coefficients are equal.
             base=np.full(shape, int(method != "privthr")),
             places=tuple((row, column + apart * place) for place in range(max(CAPS))),
         )
@@ -161,7 +163,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
 
 
 def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Cell of the first block where a record raises most coefficients, tried one by one."""
+    """Cell of the first block where a record raises the most coefficients, by trying every cell."""
 
     def raised(cell: tuple[int, ...]) -> int:
         counts = np.zeros(shape)
@@ -172,7 +174,7 @@ def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int,
 
 
 def staged_cases(method: str, variant: str) -> Iterator[Case]:
-    """The same planes; two places are dense, so that persons are met there and in empty cells."""
+    """The same planes, with two dense places; persons are in dense and in empty cells."""
     for case in wavelet_cases(method, variant):
         base = np.zeros_like(case.base)
         for place in case.places[:2]:
@@ -191,7 +193,7 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
     """Every start with the default geometry, and every geometry with the default start."""
     known = DEFAULTS[method]
     fixed = {"clusters": 2} | ({"iterations": 2} if "iterations" in known else {})
-    # Both are named always: what a case is judged by stands in its options.
+    # Both options are always given, because a case is judged by its options.
     usual = {name: known[name] for name in ("start", "geometry") if name in known}
     choices = [usual] + [
         usual | {name: one}
@@ -209,13 +211,13 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
             places=CORNERS,
         )
     if method == "dprefine":
-        # Enough for residual steps, also where six columns take a tree instead of a grid; and few
-        # enough for a grid of the box in six columns, of a projection in nine; the fewest take a
+        # 2000 records are enough for residual steps, also with the tree for six columns. 300
+        # records give a grid of the box in six columns, and of a projection in nine; 40 give a
         # plain grid.
         many = np.random.default_rng(2).random((2000, 2))
         for columns, n in ((2, 2000), (6, 2000), (6, 300), (6, 40), (9, 300)):
             yield Case(method=method, options=fixed, base=many[:n], places=CORNERS, columns=columns)
-    if method == "gupt":  # as few records make one block
+    if method == "gupt":  # few enough records for one block
         yield Case(method=method, options=fixed, base=np.array(PAIR), places=CORNERS)
 
 
@@ -235,12 +237,12 @@ def all_cases() -> Iterator[Case]:
 CASES = tuple(all_cases())
 
 
-# -- bounds only: everything else has to be reached -------------------------------------------
+# -- bounds only: every other sensitivity has to be reached -----------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A step whose sensitivity is not reached by anybody here, and why."""
+    """A step whose sensitivity no person here reaches, and the reason."""
 
     step: str
     why: str
@@ -302,11 +304,23 @@ BOUNDS = (
 )
 
 
-# -- listening in -----------------------------------------------------------------------------
+# -- recording ----------------------------------------------------------------------------------
+
+
+class Asked(SeededNoise):
+    """Noise source that records the names of the requested generators."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.asked: set[str] = set()
+
+    def generator(self, step: str) -> np.random.Generator:
+        self.asked.add(step)
+        return super().generator(step)
 
 
 class Heard(SeededNoise):
-    """Noise source that keeps who asked for noise, of which law and scale."""
+    """Noise source that records the step, the law and the scale of each request."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -332,7 +346,7 @@ class Heard(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Draws of which the records from number ``first`` on all got one and the same."""
+    """Random sets, except that all records from number ``first`` on get the same set."""
 
     def __init__(self, generator: np.random.Generator, first: int, own: int) -> None:
         super().__init__(generator.bit_generator)
@@ -345,9 +359,9 @@ class OwnDraws(np.random.Generator):
 
 
 class Moderate(SeededNoise):
-    """Noise of scale 1 whatever is asked: answers are the same under every unit and relation.
+    """Noise of scale 1 for every request, so answers are the same under every unit and relation.
 
-    The records from number ``first`` on may get ``own`` instead of the sets that they draw.
+    The records from number ``first`` on may get ``own`` instead of random sets.
     """
 
     def __init__(self, first: int = 0, own: int | None = None) -> None:
@@ -372,15 +386,15 @@ class Moderate(SeededNoise):
         return OwnDraws(found, self.first, self.own)
 
 
-# -- what persons change ----------------------------------------------------------------------
+# -- changes by persons -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
-    """D with each person of the family: what every request was handed, answers being D's.
+    """D with each person of the family: the input of every request, with the answers of D.
 
-    ``sizes`` are the persons' numbers of records, shape (persons,), the first being 0;
-    ``handed`` has an array (persons, values) for each request.
+    ``sizes`` are the persons' numbers of records, shape (persons,); the first one is 0. ``handed``
+    has an array (persons, values) for each request.
     """
 
     sizes: NDArray[np.int64]
@@ -390,7 +404,7 @@ class Family:
 
 @cache
 def family_of(case: Case, unit: Neighbours | None = None) -> Family:
-    """Hand a method D with every person of up to 5 records at the places."""
+    """Run a method on D with every person who has up to 5 records at the places."""
     persons = [
         (person, own)
         for size in range((unit.cap if unit else max(CAPS)) + 1)
@@ -405,7 +419,7 @@ def family_of(case: Case, unit: Neighbours | None = None) -> Family:
         case.run(recorder, EPSILON, person)
         answers = answers or [request.answer for request in recorder.requests]
         runs.append(recorder)
-    for one in runs:  # what is spent on which step is public
+    for one in runs:  # the budget of each step is public
         assert one.ledger.spends == runs[0].ledger.spends
     return Family(
         sizes=np.array([len(person) for person, _ in persons]),
@@ -416,11 +430,11 @@ def family_of(case: Case, unit: Neighbours | None = None) -> Family:
     )
 
 
-#: Mechanisms that are paid for by the L1 change of what they are handed.
+#: Mechanisms whose cost depends on the L1 change of their input.
 LISTS = ("laplace", "gradual", "finer", "split")
 
 
-#: Those of nested releases, whose law has a test of its own.
+#: Mechanisms of nested releases; another test checks their law.
 NESTED = ("gradual", "finer", "split")
 
 
@@ -434,11 +448,11 @@ def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
 def largest_change(
     values: NDArray[np.float64], sizes: NDArray, request: Request, unit: Neighbours
 ) -> float:
-    """Change over all neighbours: L1 of noised values, K-norm of rows, or of one score."""
+    """Largest change over all neighbours: L1 of noised values, K-norm of rows, or one score."""
     finite = np.isfinite(values)
-    assert (finite == finite[0]).all()  # a candidate taken before is out for everybody
+    assert (finite == finite[0]).all()  # a chosen candidate is excluded in every run
     values = np.where(finite, values, 0.0)[sizes <= unit.cap]
-    # Somebody comes to D; or leaves for somebody else, who may have no usable record.
+    # A person joins D; or another person replaces a person, and may have no usable record.
     before = values[:1] if unit.relation == "add_remove" else values
     if request.kind == "k_norm":
         changes = (before[:, None] - values).reshape(-1, request.values.shape[1])
@@ -449,7 +463,7 @@ def largest_change(
 
 
 def each_unit(test: Any) -> Any:
-    """Parametrize over cases, relations and caps; every day one cap, of more than one record."""
+    """Parametrize over cases, relations and caps; every day one cap of more than one record."""
     for name, choices in (("cap", daily(CAPS, lambda cap: cap == 2)), ("relation", RELATIONS)):
         test = pytest.mark.parametrize(name, choices)(test)
     return pytest.mark.parametrize("case", CASES, ids=str)(test)
@@ -473,17 +487,20 @@ def test_sensitivities_are_what_a_person_changes_most(
         assert [spend.sensitivity for spend in request.spends] == [cap]
         return
     for request, handed in zip(recorder.requests, family.handed, strict=True):
-        # What is handed over knows nothing of the unit, or the family would be another one.
+        # The input does not depend on the unit; otherwise the family would be a different one.
         if request.kind != "interval":
             np.testing.assert_array_equal(request.values.ravel(), handed[0])
-        # Rows of their own budgets have one sensitivity, for all rows together.
+        # Rows with separate budgets have one sensitivity, for all rows together.
         (sensitivity,) = {spend.sensitivity for spend in request.spends}
         change = largest_change(handed, family.sizes, request, unit)
         assert 0 < change <= sensitivity * (1 + 1e-9), request.step
         only = [bound.why for bound in BOUNDS if bound.covers(case, relation, request.step)]
         reached = math.isclose(change, sensitivity, rel_tol=1e-9)
-        assert reached != bool(only), (request.step, change, sensitivity, only)
-        if request.monotone:  # all scores fall, or half the noise would not do
+        assert reached != bool(only), (
+            f"{request.step}: a change of {change} at most, sensitivity {sensitivity}, {only}: "
+            "BOUNDS says why a sensitivity is not reached"
+        )
+        if request.monotone:  # all scores decrease; otherwise half the noise would not be enough
             assert (handed[1:] <= handed[0]).all()
 
 
@@ -501,7 +518,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert abs(total(ledger) - epsilon) <= 1e-9
         assert abs(ledger.epsilon - epsilon) <= 1e-9
         assert ledger.neighbours == unit
-        # No noise past the ledger, no spend past a mechanism.
+        # Every noise is on the ledger, and every spend belongs to a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
         assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
         scales = dict(heard)
@@ -515,7 +532,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
 
 
 def total(ledger: Ledger) -> float:
-    """Sum over steps, of which one in parallel costs its largest spend."""
+    """Sum over steps; parallel spends of a step cost as much as the largest one."""
     costs: dict[str, list[float]] = defaultdict(list)
     for spend in ledger:
         costs[spend.step].append(spend.epsilon)
@@ -524,7 +541,7 @@ def total(ledger: Ledger) -> float:
 
 
 def assert_paid(request: Request) -> None:
-    """Scales on the ledger are those of the mechanisms."""
+    """Scales on the ledger are the scales of the mechanisms."""
     factor = 1 if request.kind in ("laplace", "k_norm") or request.monotone else 2
     for spend in request.spends:
         assert spend.step == request.step
@@ -532,7 +549,7 @@ def assert_paid(request: Request) -> None:
 
 
 def drawn_by(request: Request) -> list[str]:
-    """Streams that a mechanism draws from, one for each of its draws."""
+    """Streams that a mechanism uses, one for each of its random draws."""
     if request.kind != "gradual":
         return [] if request.kind == "finer" else [request.step]
     last = request.levels - 1
@@ -542,7 +559,7 @@ def drawn_by(request: Request) -> list[str]:
 
 
 def assert_nested(request: Request, spent: float) -> float:
-    """Scales of nested releases are those of all that was spent on them; return this sum."""
+    """Scales of nested releases belong to the total spend on them; return this total."""
     first, *beside = request.spends
     assert {spend.step for spend in request.spends} == {request.step}
     spent += first.epsilon
@@ -554,14 +571,14 @@ def assert_nested(request: Request, spent: float) -> float:
 
 
 def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> None:
-    """The answer is that of the noise on the ledger, drawn anew."""
+    """The answer is reproduced with the noise on the ledger."""
     scales = np.array([spend.scale for spend in request.spends])
     values, step = request.values, request.step
     if request.kind == "laplace":
         unit = noise.laplace(step, 1.0, values.shape)
         scaled = unit * (scales[:, None] if len(scales) > 1 else scales[0])
         np.testing.assert_allclose(request.answer, values + scaled, rtol=1e-9, atol=1e-12)
-        # Rows of their own budgets are scaled afterwards.
+        # Rows with separate budgets are scaled afterwards.
         assert heard == (scales[0] if len(scales) == 1 else 1.0)
     elif request.kind == "k_norm":
         unit = noise.k_norm(step, 1.0, values.shape, int(request.ball or 0))
@@ -603,7 +620,7 @@ def test_every_bound_is_met_somewhere() -> None:
 
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_person_who_joins_brings_as_many_records_as_the_unit_says(cap: int) -> None:
-    # Together with the family above: what follows from a data set of persons changes by as much.
+    # Together with the family above: data that are computed from the records change by this number.
     rng = np.random.default_rng(cap)
     units = np.append(rng.integers(0, 9, 40), [99] * 7)
     everybody = Dataset(name="", points=rng.integers(0, 9, (47, 2)) / 8, units=units)

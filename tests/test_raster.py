@@ -1,4 +1,4 @@
-"""Records on the lattice of the screen: every record in its cell, and nothing else."""
+"""Records on the lattice of the screen: every record is in its cell, and nothing else."""
 
 import numpy as np
 import pytest
@@ -25,14 +25,14 @@ def test_the_raster_is_the_points(grid):
     assert raster.counts.sum() == source.n
     right, up = source.shape
     blocks = raster.counts.reshape(right, factor, up, factor).sum(axis=(1, 3))
-    # Both lattices compute their own edges: a point on one may fall to either side.
+    # The lattices compute their edges separately, so a point on an edge may be on either side.
     assert np.abs(blocks - source.counts).sum() <= 4
 
 
 @pytest.mark.parametrize("grid", [129, 256, 300])
 def test_a_grid_too_fine_to_refine_needs_no_pass_over_the_records(grid):
     counts = np.zeros((grid, grid), dtype=np.int64)
-    counts[0, 1] = 10**12  # more than could be laid out
+    counts[0, 1] = 10**12  # more than can be drawn
     source = Source.build(Dataset(name="counts", counts=counts), grid)
     assert Raster.of_source(source).counts is source.counts
 
@@ -40,7 +40,7 @@ def test_a_grid_too_fine_to_refine_needs_no_pass_over_the_records(grid):
 def test_shades_tell_none_few_and_many():
     counts = np.array([[0, 1, 1, 2], [3, 9, 0, 3]])
     np.testing.assert_array_equal(Raster(counts=counts).shade, [[0, 1, 1, 1], [2, 2, 0, 2]])
-    # Where most cells have one record, two are many; nothing is no record.
+    # If most cells have one record, two records are many; an empty cell has no record.
     np.testing.assert_array_equal(Raster(counts=np.array([[1, 1, 2]])).shade, [[1, 1, 2]])
     assert not Raster(counts=np.zeros((2, 2), dtype=np.int64)).shade.any()
 
@@ -61,7 +61,7 @@ def test_a_painted_cell_has_the_label_of_one_of_its_records():
     raster = RecordRaster.of_records(points, DOMAIN, (0, 1))
     there = {tuple(point) for point in points}
     assert {tuple(example) for example in raster.examples} <= there
-    # Each example lies in its own cell.
+    # Each example is in its own cell.
     again = RecordRaster.of_records(raster.examples, DOMAIN, (0, 1))
     np.testing.assert_array_equal(again.filled, raster.filled)
     np.testing.assert_array_equal(again.counts.ravel()[raster.filled], 1)

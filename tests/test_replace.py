@@ -14,11 +14,11 @@ from dpviz.commands.command_line import main
 from tests.support import ROOT
 from tests.support.disk import files_no_larger_than
 
-#: Bytes that are no UTF-8, as Python holds them in a name.
+#: Bytes that are not UTF-8, as Python represents them in a name.
 ODD = os.fsdecode(b"caf\xe9")
 
-#: Calls that write in place, where no old file can be lost: folders, databases and notes of the
-#: program's own that are new or temporary, and the streams of a process.
+#: Calls that write in place, where no old file can be lost: new or temporary folders, databases and
+#: notes of the program, and the streams of a process.
 IN_PLACE = {
     "dpviz/__main__.py",  # standard streams that were closed
     "dpviz/data/conversion.py",  # a file that is open
@@ -130,12 +130,12 @@ def test_nothing_else_writes_in_place():
 
 
 def _writes(call: ast.Call) -> bool:
-    """Whether a call opens a file for writing, or has a library do so."""
+    """Whether a call opens a file for writing, directly or by a library."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if name == "open":
         given = [*call.args, *(one.value for one in call.keywords)]
         modes = {one.value for one in given if isinstance(one, ast.Constant)}
         return not modes.isdisjoint({"w", "wb", "x", "xb", "a", "ab"})
-    if name == "write_table":  # that of pyarrow, not our own
+    if name == "write_table":  # the function of pyarrow, not our own
         return isinstance(call.func, ast.Attribute)
     return name in {"write_text", "write_bytes", "savez", "to_file"}

@@ -1,13 +1,13 @@
-"""Random neighbours under random choices: no mechanism is handed more change than is paid for.
+"""Random neighbours under random choices: no input of a mechanism changes more than is paid for.
 
-A method runs on a data set D, then on neighbours D' of it, whose mechanisms give the answers
-that D got. So all that was released before is equal, and what is handed over next differs by
-what one person changed alone: never by more than the ledger says. And what comes out is equal,
-or it was computed from more than the answers.
+A method runs on a data set D, then on neighbours D' of D, whose mechanisms return the answers of D.
+So all earlier releases are equal, and the next input differs only by the change of one person. This
+change may never exceed the sensitivity on the ledger. The results must be equal, too; otherwise
+they were computed from more than the answers.
 
-The contract of every method reaches the sensitivities on a few chosen data sets; here many
-thousand pairs look for one that goes beyond, every day a tenth of them. A failure names its case,
-and ``draw`` with these numbers gives it back.
+The contract test reaches the sensitivities of every method on a few chosen data sets. Here many
+thousand pairs search for a larger change, a tenth of them every day. A failure names its case, and
+``draw`` with its numbers repeats it.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ Counts = NDArray[np.int64]
 
 T = TypeVar("T")
 
-#: Pairs that are compared of each private way to run a method: most where most can be chosen.
+#: Number of compared pairs for each private way to run a method; more if it has more options.
 PAIRS = {
     ("baseline", "sound"): 1500,
     ("privqt", "sound"): 1000,
     ("privqt", "published"): 200,
     ("privthr", "sound"): 10000,
-    # Under the relations that its claim is about, the steps of the sound one.
+    # Under the relations of its claim, it has the steps of the sound variant.
     ("privthr", "published"): 3300,
     ("privthrem", "sound"): 8000,
     ("twostage", "sound"): 800,
@@ -83,7 +83,7 @@ PAIRS = {
     ("dprefine", "sound"): 1500,
 }
 
-#: Columns and next steps of DP-Refine's ways to seeds: grid, projected grid, tree, no data.
+#: Columns and next steps of DP-Refine's seed methods: grid, projected grid, tree, no data.
 SEEDS = (
     ("few", "rough cells", "fine cells"),
     ("many", "root", "rough cells"),
@@ -92,26 +92,26 @@ SEEDS = (
     *((columns, "distances 1", "residuals 1") for columns in ("few", "many")),
 )
 
-#: The same with the noise of a release.
+#: Number of compared pairs with the noise of a release.
 SECURE_PAIRS = 160
 
-#: Pairs for every day: this share of all, of each way no fewer than the fewest, and with the noise
+#: Pairs for every day: share of all pairs, smallest number for each way, and pairs with the noise
 #: of a release.
 DAILY_SHARE, FEWEST, DAILY_SECURE_PAIRS = 0.1, 300, 40
 
-#: Neighbours that one data set gets.
+#: Number of neighbours for each data set.
 NEIGHBOURS = 10
 
 CAPS = (1, 2, 3, 4)
 
-#: Largest number of records in a cell, where a method reads the counts alone.
+#: Largest number of records in a cell, if a method reads only the counts.
 MOST = 10**13
 
-#: Methods that hand over what they read off the true coefficients.
+#: Methods whose inputs to mechanisms are computed from the true coefficients.
 BY_COEFFICIENTS = ("privthr", "privthrem")
 
-#: Wavelets, levels and sides where taps meet that cancel on paper: what rounding leaves of them
-#: must count for nothing, or for a change that is paid for.
+#: Wavelets, levels and sides where taps cancel in exact arithmetic. Rounding errors must have no
+#: effect, or an effect that is paid for.
 CANCELLING = (
     ("bior1.3", 1, 4),
     ("bior1.3", 3, 16),
@@ -122,10 +122,10 @@ CANCELLING = (
     ("bior3.1", 3, 16),
 )
 
-#: Places for a person's records among which the one that changes most is taken.
+#: Number of candidate places for a person's records; the one with the largest change is used.
 CHOICES = 16
 
-#: Cells of a grid, at most: small ones are quick, and persons meet there.
+#: Largest number of cells of a grid; small grids are quick, and persons share their cells.
 MOST_CELLS = 1500
 
 
@@ -134,7 +134,7 @@ MOST_CELLS = 1500
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """All public choices of a run; ``key`` chooses records of a person and seeds all draws."""
+    """All public choices of a run; ``key`` chooses a person's records and seeds all draws."""
 
     config: Config | KMeansConfig
     domain: Domain | None
@@ -147,7 +147,7 @@ class Case:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What pairs are counted by."""
+        """Properties by which pairs are counted."""
         config, relation = self.config, self.config.neighbours.relation
         if isinstance(config, KMeansConfig):
             return (str(config.start), str(config.geometry), str(config.choose), relation)
@@ -155,7 +155,7 @@ class Case:
         return (synopsis, family_of(config.wavelet), relation)
 
     def run(self, dataset: Dataset, answers: Sequence[Any] | None = None) -> tuple[Recorder, Any]:
-        """Run on a data set; ``answers`` are those of another run."""
+        """Run on a data set; ``answers`` are the answers of another run."""
         config, noise = self.config, Coupled(self.key)
         unit = (WAVECLUSTER | KMEANS)[config.method].unit
         if self.secure:
@@ -178,11 +178,11 @@ class Case:
 
 
 class Coupled(SeededNoise):
-    """Noise under which a record draws the same set in whatever data set it is.
+    """Noise with which a record chooses the same set in every data set.
 
-    What a record draws by itself is independent of all else, so a proof may compare D and D'
-    where all that they share drew alike. Records at one place are no different from each other:
-    the first there draws this, the second that.
+    A record's own random choice is independent of everything else, so a proof may compare D and D'
+    if their common records choose alike. Records at the same place are interchangeable: the first
+    record there always gets the first choice, the second record the second.
     """
 
     points: Floats
@@ -193,21 +193,20 @@ class Coupled(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Generator whose draws, one a record, depend on the record's place alone.
+    """Generator with one draw for each record, which depends only on the record's place.
 
-    Records of a place are numbered: one more there leaves the draws of those before as they are.
+    Records at a place are numbered, so one more record there does not change the earlier draws.
     """
 
     def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:
         super().__init__(generator.bit_generator)
         salt = b"%d" % seed
-        # Adding 0 makes 0 of -0.
+        # Adding 0 turns -0 into 0.
         found = [blake2b(point.tobytes(), digest_size=8, salt=salt) for point in points + 0.0]
         self.places = np.array([int.from_bytes(each.digest()) for each in found], dtype=np.uint64)
         self.calls = 0
 
     def integers(self, high: Any, *, size: Any) -> Any:
-        """Set of each record."""
         assert size == len(self.places)
         met: Counter[int] = Counter()
         numbers = np.empty(size, dtype=np.uint64)
@@ -217,7 +216,7 @@ class OwnDraws(np.random.Generator):
         return (mixed(self.places, numbers) % np.uint64(high)).astype(np.int64)
 
     def binomial(self, n: Any, p: Any) -> Any:
-        """How many of the n records at each place throw a coin that says yes."""
+        """Number of the n records at each place whose coin is heads."""
         assert len(n) == len(self.places)
         self.calls += 1
         first = np.repeat(np.cumsum(n) - n, n)
@@ -242,13 +241,13 @@ def family_of(wavelet: str) -> str:
 
 
 def promised(method: str, variant: str, values: tuple[T, ...] = RELATIONS) -> tuple[T, ...]:
-    """Relations or other values with which a private variant keeps its promise."""
+    """Relations or other values for which a private variant keeps its promise."""
     fails = CARDS[method].variant(variant).fails
     return tuple(value for value in values if value not in fails)
 
 
 def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
-    """All that the pairs of a method have to be of."""
+    """All kinds that the pairs of a method have to cover."""
     relations = promised(method, variant)
     if method in KMEANS:
         known = DEFAULTS[method]
@@ -266,7 +265,7 @@ def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Counts of records; a person has up to cap of them, anywhere."""
+    """Counts of records; a person has up to cap records, anywhere."""
 
     counts: Counts
 
@@ -282,14 +281,14 @@ class Grid:
         return not self.counts.any()
 
     def without_somebody(self, rng: np.random.Generator, cap: int) -> Grid:
-        """Up to cap records less: of one cell, or of several."""
+        """Up to cap records fewer, in one cell or several cells."""
         counts = self.counts.copy()
         for cell in cells_of(rng, np.argwhere(counts), cap):
             counts[cell] -= counts[cell] > 0
         return Grid(counts)
 
     def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> Grid:
-        """Up to cap records more; often of some choices the one that turns most coefficients."""
+        """Up to cap records more; often the candidate that turns the most coefficients."""
         config, cap = case.config, case.config.neighbours.cap
         cells = np.argwhere(np.ones(self.counts.shape))
         offered = []
@@ -304,7 +303,7 @@ class Grid:
 
 
 def turned(counts: Counts, config: Any, others: Counts) -> int:
-    """How many coefficients more, or less, are positive."""
+    """Change of the number of positive coefficients."""
     before, after = (
         np.count_nonzero(average_subband(each, config.wavelet, config.level) > 0)
         for each in (counts, others)
@@ -313,7 +312,7 @@ def turned(counts: Counts, config: Any, others: Counts) -> int:
 
 
 def cells_of(rng: np.random.Generator, cells: Counts, cap: int) -> list[tuple[int, ...]]:
-    """Cells of a person's records: as many as may be, mostly, and often all in one."""
+    """Cells of a person's records: mostly the largest number of records, often all in one cell."""
     size = cap if rng.random() < 0.7 else int(rng.integers(1, cap + 1))
     if rng.random() < 0.4:
         chosen = np.repeat(rng.integers(len(cells)), size)
@@ -326,7 +325,7 @@ def cells_of(rng: np.random.Generator, cells: Counts, cap: int) -> list[tuple[in
 class People:
     """Records of persons, in some order: shapes (n, d) and (n,).
 
-    ``names`` are the persons' in the unit column; without it they have up to cap records.
+    ``names`` are the persons in the unit column; without ``names`` a person has up to cap records.
     """
 
     places: Floats
@@ -348,12 +347,12 @@ class People:
         return not len(self.places)
 
     def without_somebody(self, rng: np.random.Generator, cap: int) -> People:
-        """All records of one person less."""
+        """Without all records of one person."""
         stay = self.owners != rng.choice(self.owners)
         return replace(self, places=self.places[stay], owners=self.owners[stay])
 
     def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> People:
-        """Records of a new person somewhere between the others."""
+        """Records of a new person, inserted anywhere between the others."""
         assert case.domain is not None
         cap = case.config.neighbours.cap
         most = cap if self.names is None else 2 * cap
@@ -376,15 +375,15 @@ class People:
         )
 
 
-#: Some turn a unit column of whole numbers into one of decimals or text.
+#: Some of these turn a unit column of whole numbers into a column of decimals or text.
 NEWCOMERS = (900, "zoe", 900.5, "0900", " 9e2", "900.0", "-1", "nan")
 
-#: How all others are called: by numbers below 500.
+#: Spellings of all other persons' names: numbers below 500.
 SPELLINGS = (int, str, "p{}".format, float, "{:04d}".format, lambda number: number + 0.25)
 
 
 def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) -> Floats:
-    """Places where something may turn: corners, edges of cells, near hints, far outside."""
+    """Places where results may change: corners, edges of cells, near hints, far outside."""
     lows, highs = domain.lows, domain.highs
     shape = (size, domain.ndim)
     kind = rng.integers(6, size=(size, 1))
@@ -397,7 +396,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
         places = np.where(kind >= 4, hints[rng.integers(len(hints), size=size)], places)
     far = rng.choice([-1e307, 1e307, 0.0, -1e-300, 1.5], size=shape)
     places = np.where(kind == 3, far, places)
-    # Next to an edge, and not on it.
+    # Beside an edge, but not on it.
     nudged = np.nextafter(places, rng.choice([-np.inf, np.inf], size=shape))
     return np.where(rng.random((size, 1)) < 0.2, nudged, places)
 
@@ -405,7 +404,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
 def neighbour(
     rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
 ) -> Grid | People:
-    """One person more or less, or another one."""
+    """One person more, one person less, or one person replaced."""
     cap = case.config.neighbours.cap
     if case.config.neighbours.relation == "replace_one":
         return data.without_somebody(rng, cap).with_somebody(rng, case, hints)
@@ -414,15 +413,15 @@ def neighbour(
     return data.without_somebody(rng, cap)
 
 
-# -- drawing ----------------------------------------------------------------------------------
+# -- random cases -------------------------------------------------------------------------------
 
 
 def draw(
     method: str, variant: Any, number: int, *, secure: bool = False
 ) -> tuple[np.random.Generator, Case, Grid | People]:
-    """Case and data set of a number; all that follows is drawn from the generator."""
-    # Numbers go through all relations, starts, geometries, synopses and wavelets in turn.
-    # Seeded by the name: a new method leaves the cases of the others as they are.
+    """Case and data set of a number, and the generator for everything that follows."""
+    # Numbers go through all relations, starts, geometries, synopses and wavelets in turn. The name
+    # is part of the seed, so a new method does not change the cases of other methods.
     rng = np.random.default_rng([*method.encode(), int(variant == "sound"), number])
     relations = promised(method, variant)
     turn = number // len(relations)
@@ -433,7 +432,7 @@ def draw(
         "method": method,
         "variant": variant,
         "neighbours": unit,
-        # Wider noise makes GUPT slow: it lays out as many blocks as a noisy size asks for.
+        # Wider noise makes GUPT slow, because its number of blocks follows a noisy size.
         "epsilon": float(10 ** rng.uniform(-0.3 if method == "gupt" else -2, math.log10(20))),
     }
     config: Config | KMeansConfig
@@ -447,7 +446,7 @@ def draw(
             density=float(rng.choice([0.001, 0.5, 0.9, 0.999, rng.uniform(0.01, 0.99)])),
             alpha=float(rng.uniform(0.05, 0.95)),
             synopsis=SYNOPSES[turn % len(SYNOPSES)],
-            # Some choose g and p themselves; that is slower than all else.
+            # Some choose g and p privately, which is the slowest option.
             choose="private" if method in CHOOSERS and turn % 25 == 4 else "given",
         )
         as_points = not cancelling and rng.random() < (0.7 if method == "baseline" else 0.2)
@@ -469,14 +468,14 @@ def draw(
         )
         sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
         if method == "dprefine" and rng.random() < 0.5:
-            # Up to where even few records get a projection.
+            # The largest number of columns still gives a projection with few records.
             columns = (*range(GRID_COLUMNS + 1, WHOLE_BOX + 1), SPARSE_BOX + 1)
             sides = (2,) * int(rng.choice(columns))
             if rng.random() < 0.3:
                 # Enough for a tree.
                 config = replace(config, epsilon=200.0)
             elif len(sides) > WHOLE_BOX:
-                # Enough for a projection, or so little that all is noise.
+                # Enough for a projection, or so little that the noise dominates.
                 config = replace(config, epsilon=float(rng.choice([20.0, 0.1], p=[0.7, 0.3])))
     case = Case(
         config=config,
@@ -489,7 +488,7 @@ def draw(
     if as_points:
         data = draw_people(rng, case)
     else:
-        most = 20  # more records are laid out one by one
+        most = 20  # more records are inserted one by one
         if method in ("privqt", *BY_COEFFICIENTS):
             most = MOST
         data = draw_grid(rng, sides, most, cancelling)
@@ -501,7 +500,7 @@ def draw(
 def draw_wavelet(
     rng: np.random.Generator, turn: int, each: bool, cancelling: bool
 ) -> tuple[str, int, tuple[int, ...]]:
-    """Wavelet, level and sides: one after the other, or of each family, or where taps cancel."""
+    """Wavelet, level and sides: in turn, or one of each family, or one where taps cancel."""
     if cancelling:
         wavelet, level, side = CANCELLING[turn % len(CANCELLING)]
         sides = [side, 2**level * int(rng.integers(1, 4))][: rng.integers(1, 3)]
@@ -517,7 +516,7 @@ def draw_wavelet(
 
 
 def grid_sides(rng: np.random.Generator, level: int) -> tuple[int, ...]:
-    """Sides from 2 to 32, odd and unequal ones too, of 1 to 3 axes."""
+    """Sides from 2 to 32, also odd and unequal ones, for 1 to 3 axes."""
     while True:
         ndim = int(rng.choice([1, 2, 2, 3]))
         sides = tuple(rng.integers(2**level, 33, size=ndim).tolist())
@@ -537,7 +536,7 @@ def draw_domain(rng: np.random.Generator, ndim: int) -> Domain:
 
 def draw_grid(rng: np.random.Generator, shape: tuple[int, ...], most: int, spiky: bool) -> Grid:
     """Counts: none, all equal, few, huge, of all sizes, in tiles; or equal spikes."""
-    # Half of them so large that what rounding leaves can be seen.
+    # Half of them are so large that rounding errors become visible.
     high = int(most ** (1 - rng.random() ** 2 / 2 if rng.random() < 0.5 else rng.random()))
     spikes = np.isin(np.arange(math.prod(shape)), rng.integers(math.prod(shape), size=6))
     sparse = rng.random(shape) < rng.uniform(0, 0.5)
@@ -545,7 +544,7 @@ def draw_grid(rng: np.random.Generator, shape: tuple[int, ...], most: int, spiky
         np.zeros(shape, dtype=np.int64),
         np.full(shape, high),
         rng.poisson(rng.uniform(0.1, 3), shape),
-        # Where cells are equal, filters cancel on paper.
+        # If cells are equal, filters cancel in exact arithmetic.
         spikes.reshape(shape) * high,
         sparse * high,
         rng.integers(high + 1, size=shape),
@@ -573,20 +572,20 @@ def draw_people(rng: np.random.Generator, case: Case) -> People:
     places = hints
     if size and rng.random() < 0.5:
         places = attacks(rng, size, domain, hints)
-    # With a unit column some have more records than are kept.
+    # With a unit column, some persons have more records than the cap.
     owners, named = rng.permutation(np.arange(size)) // unit.cap, rng.random() < 0.4
     if size > 500 or rng.random() < 0.2:
         named = False
-        # Parts of a list, the first or last record of each at another end than the one before:
-        # who joins or leaves before them moves them into other parts. Those whose centre one
-        # record moves, all the same way, stand between others where it changes nothing.
+        # Parts of a list: in each part, the first or last record is at the other end than in the
+        # part before, so a person who joins before them moves it into another part. Parts whose
+        # centre then moves, all in the same direction, alternate with parts whose centre stays.
         places, edge = np.repeat(places[:1], size, axis=0), rng.choice([0, -1])
         for part, rows in enumerate(np.array_split(np.arange(size), max(round(size**0.4), 3))):
             if part % 2:
                 places[rows[::2]], places[rows[1::2]] = domain.lows, domain.highs
             places[rows[edge:][:1]] = domain.highs if part % 2 else domain.lows
     if rng.random() < 0.2:
-        places = places[rng.integers(max(size, 1), size=size) // 4]  # many at one place
+        places = places[rng.integers(max(size, 1), size=size) // 4]  # many records at one place
     if not named:
         return People(places, owners, None)
     owners = rng.integers(max(size // (2 * unit.cap), 1), size=size)
@@ -594,11 +593,11 @@ def draw_people(rng: np.random.Generator, case: Case) -> People:
     return People(places, owners, tuple(spell(name) for name in rng.permutation(500).tolist()))
 
 
-# -- what may change --------------------------------------------------------------------------
+# -- allowed changes ----------------------------------------------------------------------------
 
 
 def assert_paid(case: Case, request: Request, other: Request) -> None:
-    """What a mechanism was handed differs by no more than the ledger says."""
+    """The inputs of a mechanism differ by no more than the ledger says."""
     assert (request.step, request.kind, request.monotone) == (
         other.step,
         other.kind,
@@ -606,7 +605,7 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
     )
     assert request.spends == other.spends, request.step
     if request.kind == "interval":
-        # The ends of the line are seen.
+        # The ends of the line are public.
         assert request.edges is not None
         assert other.edges is not None
         assert request.edges[[0, -1]].tolist() == other.edges[[0, -1]].tolist()
@@ -628,9 +627,9 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
         largest = max(spend.epsilon for spend in request.spends)
         assert math.fsum(costs) <= largest * (1 + 1e-9), (request.step, costs, largest)
         return
-    # One spend, but of a line also the one of the choice that it is made of.
+    # One spend; for a line, also that of the choice inside. Both have the same sensitivity.
     (sensitivity,) = {spend.sensitivity for spend in request.spends}
-    # Nested releases and a number beside some of them are paid for like one list of values.
+    # Nested releases, and a number beside some of them, are paid for like one list of values.
     if request.kind in ("laplace", "gradual", "finer", "split"):
         moved = math.fsum(np.abs(change).ravel())
     elif request.kind == "k_norm":
@@ -638,14 +637,14 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
         moved = math.fsum(k_norm(change, int(request.ball or 0)))
     else:
         moved = float(np.abs(change).max())
-        # What an answer's chance changes by.
+        # Change of the probability of an answer.
         factor = 1 if request.monotone else 2
         assert float(np.ptp(change[~out])) <= factor * sensitivity * within, request.step
     assert moved <= sensitivity * within, (request.step, moved, sensitivity)
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether results are equal to the last bit, but for what stays inside."""
+    """Whether results are equal to the last bit, except for parts that are not released."""
     if isinstance(one, np.ndarray):
         return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=True))
     if is_dataclass(one):
@@ -661,17 +660,17 @@ def alike(one: Any, other: Any) -> bool:
 
 @dataclass(kw_only=True)
 class Tally:
-    """Pairs that were compared, of each kind, and those that a refusal kept from it."""
+    """Compared pairs of each kind, and number of pairs that a refusal excluded."""
 
     compared: Counter[tuple[str, ...]] = field(default_factory=Counter)
     wavelets: Counter[tuple[str, int]] = field(default_factory=Counter)
-    #: By what the first steps are, of DP-Refine: seeds come in several ways.
+    #: Pairs of DP-Refine by its first steps, which say how the seeds were found.
     seeds: Counter[tuple[str, ...]] = field(default_factory=Counter)
     refused: int = 0
 
 
 def replay(case: Case, rng: np.random.Generator, data: Grid | People, tally: Tally) -> None:
-    """Run on a data set, then on neighbours with its answers; compare all that was handed over."""
+    """Run on a data set, then on neighbours with its answers; compare all inputs of mechanisms."""
     try:
         recorder, result = case.run(data.dataset)
     except InputError:
@@ -704,7 +703,7 @@ def replay(case: Case, rng: np.random.Generator, data: Grid | People, tally: Tal
 
 
 def places_of(result: Any, data: Grid | People) -> Floats:
-    """Where the centres of a k-means run were, and halfway between them."""
+    """Centres of a k-means run, and the points halfway between them."""
     if not hasattr(result, "path"):
         ndim = data.places.shape[1] if isinstance(data, People) else data.counts.ndim
         return np.empty((0, ndim))
@@ -713,14 +712,14 @@ def places_of(result: Any, data: Grid | People) -> Floats:
     return np.vstack([centers, *halves[:50]])
 
 
-#: Far steps go through all choices with a few pairs.
+#: Large steps go through all choices with few pairs.
 FAR = 11
 
 
 def replayed(
     method: str, variant: str, pairs: int, *, secure: bool = False, step: int = FAR
 ) -> Tally:
-    """Compare as many pairs of a method."""
+    """Compare this many pairs of a method."""
     tally, number = Tally(), 0
     while tally.compared.total() < pairs:
         assert number < 2 * step * pairs / NEIGHBOURS, f"{tally.refused} pairs were refused"
@@ -750,18 +749,18 @@ def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -
 @pytest.mark.some(5)
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
-    """With every start, geometry, synopsis, family of wavelets and relation, not all of each."""
+    """Every start, geometry, synopsis, wavelet family and relation, but not all combinations."""
     tally = replayed(method, variant, max(int(DAILY_SHARE * PAIRS[method, variant]), FEWEST))
     seen, known = (
         [set(each) for each in zip(*found, strict=True)]
         for found in (tally.compared, kinds(method, variant))
     )
     if method in BY_COEFFICIENTS:
-        # All wavelets take their turn, and so families of one come late; Haar is in the contract.
+        # Wavelets come in turn, so families of a single wavelet come late; the contract has Haar.
         known[1] -= {"haar", "dmey"} - seen[1]
     assert seen == known
     if method == "dprefine":
-        # But the rarest way, a tree's residuals in many columns, which the contract goes, too.
+        # Except the rarest way, a tree's residuals in many columns, which the contract tests.
         assert set(SEEDS[:-1]) <= set(tally.seeds)
 
 
@@ -771,7 +770,7 @@ def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
 )
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_with_the_noise_of_a_release(method: str, variant: str, pairs: int) -> None:
-    # Values that are no whole multiples of the unit are refused, and a refusal fails.
+    # Values that are not whole multiples of the unit are refused, and a refusal is a failure.
     replayed(method, variant, pairs, secure=True)
 
 

@@ -1,4 +1,4 @@
-"""The lines that the screen offers really repeat the run."""
+"""The command and Python lines on the screen repeat the run."""
 
 import json
 import shlex
@@ -36,7 +36,7 @@ def of_a_sample(tmp_path):
 
 
 def in_python(lines):
-    """Model that the Python lines leave behind."""
+    """Model after the Python lines have run."""
     found: dict = {}
     exec(python_lines(lines).replace("print(", "("), found)
     return found["model"]
@@ -71,7 +71,7 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, origin):
 
 
 def repeated(capsys, dataset, **given):
-    """Check that both lines repeat a run on a file."""
+    """Check that both kinds of lines repeat a run on a file."""
     source = Source.build(dataset, 8)
     config = Config(method="privthr", density=0.4, grid=8)
     expected = run(source, config, SeededNoise(5))
@@ -122,7 +122,7 @@ def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):
     repeated(capsys, data, data=str(path), counts=True)
 
 
-#: For every choice, something else than its default.
+#: For every choice, a value that is not its default.
 OTHER = {
     "iterations": 3,
     "start": "random",
@@ -140,7 +140,7 @@ def assert_repeated(capsys, lines, expected):
     assert model.ledger_.spends == expected.ledger.spends
     report = on_the_command_line(capsys, lines)
     shown = report["private"][0] if expected.ledger.spends else report["true"]
-    # The report numbers its clusters like the true ones, a run by their place.
+    # A report numbers its clusters like the true clusters, a run numbers them by position.
     assert sorted(shown["centers"]) == sorted(expected.centers.tolist())
 
 
@@ -226,7 +226,7 @@ def test_persons_are_repeated_with_their_cap(capsys, tmp_path, method, bounds):
 
 
 def printed(capsys, lines):
-    """What the Python lines print last."""
+    """Last output of the Python lines."""
     exec(python_lines(lines), {})
     return float(capsys.readouterr().out.splitlines()[-1])
 

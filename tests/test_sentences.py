@@ -1,4 +1,4 @@
-"""The sentences for wrong input: what is announced is named, and every test reads them."""
+"""Error messages: what a sentence announces must be in it; every test checks its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that spreadsheets open hold no formulas, and numbers stay numbers."""
+"""Tables that spreadsheets open contain no formulas, and numbers stay numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HARMLESS = ("x", "", "a=b", "1", "-1", "+1.5", "-1e-300", "lon-lat", "x+y", "naÃ
 
 
 def runs(cell: str) -> bool:
-    """Whether a spreadsheet would compute a cell that is no number."""
+    """Whether a spreadsheet would evaluate a cell that is not a number."""
     try:
         float(cell)
     except ValueError:
@@ -123,7 +123,7 @@ def test_every_table_is_written_that_way():
 
 def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # Asking would fail otherwise: no host of that name can exist.
+    # No host of this name can exist, so a request would fail in another way.
     for name in ("http://dpviz.invalid/x.csv", "s3://dpviz/x.csv", "http://dpviz.invalid/x.pq"):
         assert main(["sample", "incomes", "--out", name]) == 2
         assert "can't be written" in capsys.readouterr().err
@@ -134,7 +134,7 @@ def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("sign", ["=", "+", "@", "-", "\N{FULLWIDTH EQUALS SIGN}"])
 def test_a_formula_behind_another_separator_gets_an_apostrophe(sign: str) -> None:
-    """A spreadsheet may separate cells by semicolons, whatever the quotes say."""
+    """A spreadsheet may separate cells by semicolons, even inside quotes."""
     assert no_formula(f"x;{sign}1+1") == f"x;'{sign}1+1"
     assert no_formula(f"x\t{sign}1+1;{sign}2") == f"x\t'{sign}1+1;'{sign}2"
     assert no_formula("x; y = 1") == "x; y = 1"

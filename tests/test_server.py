@@ -1,4 +1,4 @@
-"""The server for others: headers, hosts, frames, and what a container file says."""
+"""The server for others: headers, hosts, frames, and the container file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.browser.conftest import (
 )
 from tests.support import APP, ROOT
 
-#: Settings that somebody has turned on for other apps, on this computer.
+#: Settings that a user has enabled on this computer for other apps.
 OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED")
 
 
@@ -48,7 +48,7 @@ OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_C
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The address of each way to start it, for visitors who come by one more name."""
+    """Address of the server for each way to start it; visitors may use one more host name."""
     folder, streamlit = tmp_path_factory.mktemp("server"), request.param == "streamlit run"
     with pytest.MonkeyPatch.context() as patch:
         for name in OPENED:
@@ -121,8 +121,8 @@ def test_it_answers_to_its_own_names_alone(server: str, host: str, status: int) 
     ],
 )
 def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> None:
-    # A foreign origin makes Streamlit ask the internet for this computer's address; nobody else
-    # is answered meanwhile.
+    # For a foreign origin, Streamlit asks the internet for this computer's address, and answers
+    # nobody meanwhile.
     begun = time.monotonic()
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     assert knocked(server, headers) == (101 if opens else 403)
@@ -142,7 +142,7 @@ def knocked(url: str, headers: dict[str, str]) -> int:
     return status
 
 
-#: How people start it, and their option for the port.
+#: Ways to start it, and the option for the port in each way.
 STARTS = {
     "server": (["dpviz.server", "--headless"], "--port"),
     "dpviz": (["dpviz", "app", "--no-browser"], "--port"),
@@ -152,7 +152,7 @@ STARTS = {
 
 @pytest.mark.parametrize("start", STARTS)
 def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> None:
-    # Streamlit would, with its own.
+    # Streamlit would print its own message.
     settings = tmp_path / ".streamlit" / "config.toml"
     settings.parent.mkdir()
     settings.write_text("[server]\n[server]\n", encoding="utf-8")
@@ -164,7 +164,7 @@ def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> N
     )  # fmt: skip
     assert done.returncode == 2
     assert "config.toml can't be read" in done.stderr
-    # Streamlit prints one of its own before.
+    # Streamlit prints its own traceback before.
     assert start == "streamlit" or "Traceback" not in done.stderr
 
 
@@ -247,7 +247,7 @@ def test_every_way_to_start_has_the_agent_turned_off() -> None:
 
 
 def test_all_that_streamlit_answers_to_is_known() -> None:
-    """A new version may open more: look at it, then close it in the server, or add it here."""
+    """A new Streamlit may have further addresses: check each one, then close it or add it here."""
     from streamlit import config
 
     for name in ("server.scriptHealthCheckEnabled", "server.enableStaticServing"):
@@ -266,7 +266,7 @@ def test_all_that_streamlit_answers_to_is_known() -> None:
     assert found - closed == {
         "", "/_stcore/health", "/_stcore/host-config", "/_stcore/upload_file", "/_stcore/stream",
         "/_stcore/bidi-components", "/component", "/media", "/app/static",
-        # Without a provider in the secrets they lead back to the app.
+        # Without a provider in the secrets, these addresses lead back to the app.
         "/auth/login", "/auth/logout", "/oauth2callback",
     }  # fmt: skip
 
@@ -280,7 +280,7 @@ def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bo
     try:
         await_health(url, process)
         process.send_signal(signal.SIGHUP)
-        # By itself it would end by SIGHUP, and leave files behind.
+        # Without a handler it would end by SIGHUP and leave files behind.
         assert process.wait(30) == -signal.SIGTERM
     finally:
         end(process)
@@ -288,10 +288,10 @@ def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bo
 
 def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    # What comes after it: a margin, the next look, and a minute is over.
+    # Margin, next check and the time to keep a session add up to at most a minute.
     kept = settings["server"]["disconnectedSessionTTL"]
     assert kept + leave.MARGIN + leave.LOOK < 60
-    # Without that file, Streamlit keeps it for longer, and so does its memory.
+    # Without that file, Streamlit keeps a session longer, and the memory of the session, too.
     monkeypatch.setattr(leave, "get_option", {"server.disconnectedSessionTTL": 120}.get)
     assert leave.away() == 120 + leave.MARGIN
     assert settings["client"]["allowedOrigins"] == []
@@ -370,7 +370,7 @@ def test_a_host_is_a_name_alone(name: str) -> None:
 def test_a_refused_socket_is_told_once_to_who_runs_the_server(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Behind a proxy without the line for Host a page stays grey, with nothing else to see."""
+    """Behind a proxy without the line for Host, a page stays grey and shows no other message."""
     monkeypatch.setattr(server_module, "allowed_host", lambda host: True)
     sent: list[dict[str, object]] = []
 

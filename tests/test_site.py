@@ -1,4 +1,4 @@
-"""The documentation: it builds strictly, has a place for everything, and what it shows runs."""
+"""The documentation: it builds strictly, has a place for everything, and its examples run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_every_public_name_has_its_docstring():
 
 
 def runnable() -> list[str]:
-    """Pages with blocks that run; those of the commands are tested with the commands."""
+    """Pages with blocks that run; blocks of commands are tested with the commands."""
     return [
         path
         for path, page in pages().items()
@@ -173,7 +173,7 @@ def test_the_example_of_a_new_method_is_code_that_runs(monkeypatch):
     text = blocks(pages()["add-a-method"].text, "text")
     (code,) = (one for one in text if "CARD" in one)
     (test,) = (one for one in text if "def test_" in one)
-    # A card asks the configuration for the method's parameters, which every technique has.
+    # A card reads the method's parameters from the configuration, and every technique has them.
     thirds = types.ModuleType("thirds")
     exec(compile(code, "thirds.py", "exec"), thirds.__dict__)
     monkeypatch.setattr("dpviz.wavecluster.methods.thirds", thirds, raising=False)
@@ -182,7 +182,7 @@ def test_the_example_of_a_new_method_is_code_that_runs(monkeypatch):
     names["test_without_noise_it_finds_the_true_clusters"]()
 
 
-#: Constants of the code that pages print: module, name, value, page, and the words there.
+#: Constants of the code that pages print: module, name, value, page, and the printed text.
 PRINTED = (
     ("kmeans.lloyd", "START_SHARE", 0.3, "methods/dpkmeanspp", "`0.3·ε`"),
     ("kmeans.lloyd", "START_SHARE", 0.3, "methods/contour", "`0.7·ε`"),

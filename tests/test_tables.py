@@ -1,4 +1,4 @@
-"""Tables in files are read as what they are, and another shape is refused with its place."""
+"""Tables in files are read with their types; invalid shapes are refused with their place."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_a_check_is_asked_before_each_part_and_ends_the_pass():
     assert 5 <= len(done) < 5 + processors()
     with pytest.raises(Cancelled), checked(check):
         in_threads(work, [0])
-    # Behind the block nothing is asked any longer.
+    # After the block, the question is no longer asked.
     assert len(in_threads(work, range(10))) == 10
 
 

@@ -43,7 +43,6 @@ def _listed(method: str, variant: str) -> tuple[Report, str]:
 
 
 def _steps(method: str) -> tuple[Report, str]:
-    """What an audit detects in each step of a method, from stored measurements."""
     find(method, "sound")
     rows = [row for row in table() if row.method == method]
     shown = [asdict(row) | {"found": row.found, "why": row.reason} for row in rows]
@@ -59,7 +58,7 @@ def _steps(method: str) -> tuple[Report, str]:
 def _alone(row: StepResult) -> str:
     if row.alone is None:
         return ""
-    return f", of the step alone {row.alone:.3g} or more, which may have {row.alone_share:.3g}"
+    return f"; the step alone: {row.alone:.3g} or more, allowed {row.alone_share:.3g}"
 
 
 def _as_text(result: AuditResult) -> str:

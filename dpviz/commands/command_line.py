@@ -1,7 +1,7 @@
-"""The same functions and numbers as the screen, for scripts, classes and checks.
+"""The functions and results of the app on the command line, for scripts, classes and checks.
 
-With ``--json`` exactly one JSON object goes to standard output, everything else to
-standard error. Exit status: 0 done, 2 wrong input, 3 refused for privacy, 1 anything else.
+With ``--json``, exactly one JSON object is written to standard output, and everything else to
+standard error. Exit status: 0 success, 2 invalid input, 3 refused for privacy, 1 other errors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpviz.family.comparison import Report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run one command and return the exit status."""
     try:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.command(given)
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print(text: str) -> None:
-    """Print a result, on terminals of any encoding; a full disk is no fault of the command."""
+    """Print a result on a terminal of any encoding; raise InputError if printing fails."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -70,7 +70,7 @@ def methods_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """List the sample sets, or write one."""
+    """List the sample sets, or write a sample set to a file."""
     if given.list or given.name is None:
         listed = [asdict(sample(name)) for name in sample_names()]
         text = "\n".join(f"{one['name']:<12} {one['n']:>9,}  {one['title']}" for one in listed)
@@ -93,26 +93,26 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser whose complaints are one sentence."""
+    """Argument parser whose error messages are one sentence."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Name each argument that no option takes, in quotes."""
+        """Quote unknown arguments in the error message."""
         given, others = self.parse_known_args(args, namespace)
         if others:
             self.error(f"unrecognized arguments: {quoted(others)}")
         return given
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
+        """Raise InputError instead of printing the usage."""
         raise InputError(f"{shown(message, 800)}; see {self.prog} --help.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help and version as any other result."""
+        """Print help and version like any other result."""
         _print(message.rstrip())
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Let values begin with a minus sign: ``--domain "-180,180;-90,90"``, ``--missing "-,NA"``."""
+    """Allow values that begin with "-": ``--domain "-180,180;-90,90"``, ``--missing "-,NA"``."""
     joined: list[str] = []
     for argument in arguments:
         previous = joined[-1] if joined else ""
@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="dpviz",
         description="Find clusters in 2-D data with differential privacy, and see what the privacy "
-        "costs: beside the clusters without noise, with scores. Begin with: "
+        "costs: scores compare them with the clusters without noise. Begin with: "
         "dpviz run gaussians --method privthr",
     )
     parser.add_argument(
@@ -149,6 +149,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    """Parsers of all commands by name, as the documentation reads them."""
+    """Parsers of all commands by name, for the documentation."""
     (parts,) = (one for one in _parser()._actions if isinstance(one.choices, dict))
     return dict(parts.choices or {})

@@ -1,4 +1,4 @@
-"""The ``convert`` command: what exploring shows of a file, as CSV or Parquet."""
+"""The ``convert`` command: read a table by the rules for exploring, write CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from dpviz.data.conversion import Converted
 from dpviz.data.reading.unread import UnreadableError
 from dpviz.family.comparison import Report
 
-#: Who may rely on what.
+#: Note on the privacy of converted files.
 PROMISE = (
-    "A conversion looks at all records: what a release promises holds for the converted file, not "
-    "for how it was made. Its budget is that of the data: name the same --source."
+    "A conversion looks at all records: the promise of a release holds for the converted file, "
+    "and does not cover the conversion. The converted file shares the budget of the original data: "
+    "name the same --source."
 )
 
-#: Columns that the text names.
+#: Number of columns that the text lists by name.
 _NAMED = 10
 
 
 def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Write a table as exploring shows it; return the report and its text for people."""
+    """Convert a table; return the report and its readable text."""
     is_parquet = given.out.lower().endswith((".parquet", ".pq"))
     if not is_parquet and not given.out.lower().endswith(".csv"):
         raise InputError(f"OUT {shown(given.out, 120)}: name a file that ends in .csv or .parquet.")

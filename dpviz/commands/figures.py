@@ -37,12 +37,11 @@ from dpviz.wavecluster.truth import Truth, true_config
 #: Settings that may follow the name of a data set, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "classes": str, "name": str}
 
-#: File of k' beside k.
 RANKS = "k_table.csv"
 
 
 def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Draw the figures; return the report and its text for people."""
+    """Compute the figures; return the report and its readable text."""
     started = time.perf_counter()
     chosen = [figure(name) for name in dict.fromkeys(given.names)]
     if not chosen:
@@ -53,7 +52,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     if given.repeats is not None:
         check_repeats(given.repeats)
     if given.data and not presets:
-        raise InputError(f"--data: {', '.join(given.names)} has data of its own; leave it out.")
+        raise InputError(f"--data: {', '.join(given.names)} has its own data; leave it out.")
     subjects = [_subject(given, data) for data in given.data or ()]
     drawn = plans(
         presets,
@@ -121,7 +120,7 @@ def _report(
 
 
 def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]:
-    """Say whose place our sample sets take."""
+    """Name the papers' data sets that our sample sets replace."""
     if given.data:
         return []
     names = {
@@ -132,7 +131,7 @@ def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]
     }
     if not names:
         return []
-    how = "--data FILE:name=DS1 takes the paper's own data."
+    how = "--data FILE:name=DS1 uses the paper's own data."
     return [f"{'; '.join(sorted(names))}. {how}"]
 
 
@@ -152,7 +151,6 @@ def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
 
 
 def _rank_lines(ranks: pd.DataFrame) -> list[str]:
-    """Means of k' by epsilon, and the values printed in the paper."""
     wide = ranks.pivot_table("mean", ["data", "method", "k"], "epsilon", sort=False)
     printed = ranks.dropna(subset="printed") if "printed" in ranks else ranks[:0]
     missed = ranks[ranks["inside"] < ranks["promised"]]
@@ -185,7 +183,7 @@ def _true_runs(plan: Plan, names: set[str]) -> dict[str, Truth]:
 
 
 def _subject(given: argparse.Namespace, text: str) -> Subject:
-    """Data set from ``FILE:grid=64:density=0.58``; everything after the file is optional."""
+    """Data set from ``FILE:grid=64:density=0.58``; settings after the file are optional."""
     path, settings = _split(text)
     name, classes = settings.pop("name", None), settings.pop("classes", given.classes)
     asked = {**vars(given), "data": path, "classes": classes}

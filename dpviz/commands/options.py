@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
-    """Type of an option; the error for an unreadable text ends with this text."""
+    """Type of an option; ``problem`` ends the error message for an invalid value."""
 
     def parse(text: str) -> T:
         try:
@@ -46,7 +46,7 @@ def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
 def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
     return _typed(
         lambda text: [read(one.strip()) for one in text.split(",") if one.strip()],
-        "is no list of numbers: write them with commas, such as 0.1,0.5,1",
+        "is not a list of numbers: separate them with commas, such as 0.1,0.5,1",
     )
 
 
@@ -56,7 +56,7 @@ def _grid(text: str) -> int | tuple[int, ...]:
     return sides[0] if len(sides) == 1 else sides
 
 
-#: What reads the value of an option, by the name of its type.
+#: Functions that read the value of an option, by the name of its type.
 _TYPES: dict[str, Callable[[str], Any]] = {
     "text": str,
     "choice": str,
@@ -70,7 +70,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "marks": lambda text: tuple(one.strip() for one in columns_of(text) if one.strip()),
 }
 
-#: Lists that a text of an argument names in braces.
+#: Lists that replace names in braces in help texts.
 _LISTS = {
     "accepted": ACCEPTED,
     "engines": " or ".join(ENGINES),
@@ -90,13 +90,13 @@ class Argument:
     Parameters
     ----------
     help
-        What it means; in the table it names lists in braces.
+        Help text; in the table, names in braces stand for lists.
     kind
-        An option has a value, and a flag has no value. Arguments have a place and no name.
+        An option has a value, and a flag has no value. An argument is identified by its position.
     value
-        How help calls the value.
+        Name of the value in the help text.
     type
-        What reads the value.
+        Key of the function that reads the value.
     aliases
         Other names of an option.
     """
@@ -110,7 +110,7 @@ class Argument:
     aliases: tuple[str, ...] = ()
 
     def add(self, parser: argparse.ArgumentParser | argparse._ArgumentGroup, name: str) -> None:
-        """Add it to a parser, with this name."""
+        """Add this argument to a parser, under this name."""
         more: dict[str, Any] = {"help": self.help}
         if self.kind == "flag":
             parser.add_argument(f"--{name}", action="store_true", **more)
@@ -133,17 +133,17 @@ class Command:
     Parameters
     ----------
     does
-        Module below ``dpviz`` and its function.
+        Module below ``dpviz``, and function that runs the command.
     description, example
-        In one line what it does, and a line that runs.
+        One line of description, and arguments of an example that works.
     takes
-        Names of its arguments in their order; those that are not its own are shared ones.
+        Names of its arguments in order, both own and shared ones.
     own
-        Its own arguments.
+        Arguments that only this command has.
     reads_data
-        Whether it takes first what all commands take that read data.
+        Whether the arguments of all commands that read data come first.
     has_parameters
-        Whether it takes the parameters of all methods in the end.
+        Whether the parameters of all methods come last.
     """
 
     name: str
@@ -156,13 +156,13 @@ class Command:
     has_parameters: bool = False
 
     def run(self, given: argparse.Namespace) -> tuple[Report, str]:
-        """Run it; its module is imported now, so that other commands start sooner."""
+        """Run the command. Its module is imported here, so that other commands start faster."""
         module, _, name = self.does.partition(":")
         answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
         return answer
 
     def add(self, parser: argparse.ArgumentParser) -> None:
-        """Add its arguments to its parser; shared ones that it does not take have no value."""
+        """Add its arguments to its parser; shared arguments of other commands get no value."""
         table = _table()
         absent = {
             name.replace("-", "_"): False if one.kind == "flag" else None
@@ -195,7 +195,6 @@ def commands() -> tuple[Command, ...]:
 
 
 def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Parameters of all families as options; what is not given stays None."""
     added = {"epsilon"}
     for family in FAMILIES.values():
         group = parser.add_argument_group(f"{family.title} methods")
@@ -211,7 +210,7 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
         check_method(method, CARDS)
     if given.cap is not None and given.unit is None:
         raise InputError(
-            f"--cap {given.cap} needs --unit: name the column that tells persons apart."
+            f"--cap {given.cap} needs --unit: name the column that identifies persons."
         )
     if given.unit is not None and given.cap is None:
         raise InputError(
@@ -243,12 +242,12 @@ def _check_family(given: argparse.Namespace) -> None:
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(
                 f"--{name} {shown(text)} goes with {family.title} methods, and {given.method} is "
-                "none of them: leave it out."
+                "not one of them: leave it out."
             )
 
 
 def config_of(given: argparse.Namespace) -> Configuration:
-    """Public choices of the run; a sample set provides defaults for missing ones."""
+    """Public choices of the run; a sample set provides defaults for missing parameters."""
     known, family = known_sample(given), family_of(given.method)
     values = given_of(given, [one.name for one in family.own])
     config: Configuration = family.config(
@@ -262,11 +261,11 @@ def config_of(given: argparse.Namespace) -> Configuration:
 
 
 def neighbours(given: argparse.Namespace) -> Neighbours:
-    """Relation and unit from the options."""
+    """Neighbour relation and cap from the options."""
     return Neighbours(relation=given.neighbours, cap=1 if given.cap is None else given.cap)
 
 
 def given_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of these options that were given, with their values."""
+    """Return the values of those options in ``names`` that were given."""
     values = {name: getattr(given, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Output of the commands: plain JSON, tables, spreads of scores, timed steps."""
+"""Output of the commands: tables, spreads of scores, spends, timed steps, progress."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from dpviz.metrics.bands import band, band_words
 
 T = TypeVar("T")
 
-#: How text is packed, by the ending of its file's name.
+#: Compression of a CSV file, by the ending of its name.
 _PACKINGS: dict[str, Literal["gzip", "bz2", "xz", "zip", "zstd"]] = {
     ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd",
 }  # fmt: skip
 
 
 def write_table(frame: pd.DataFrame, path: str) -> None:
-    """Write CSV or Parquet; the name's ending decides."""
+    """Write CSV or Parquet, depending on the ending of the path."""
     packing = next((how for end, how in _PACKINGS.items() if path.endswith(end)), None)
     try:
-        # pandas gets no name: it would read http://... as an address, and must spell it in UTF-8.
+        # Pass an open file: pandas would read "http://..." as an address, and needs UTF-8 names.
         with replacing(path) as file:
             if path.endswith((".parquet", ".pq")):
                 frame.to_parquet(file, index=False)
@@ -50,7 +50,7 @@ def spread(values: Sequence[float]) -> Report:
 
 
 def metric_lines(metrics: dict[str, Report]) -> list[str]:
-    """Lines for people, one per score; a single draw has only its value."""
+    """Readable lines, one per score; the score of a single draw has no spread."""
     width = max(map(len, metrics), default=0)
     return [f"{name:<{width}}  {_spread_text(one)}" for name, one in metrics.items()]
 
@@ -63,15 +63,14 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Spends for people: consecutive equal ones share a line, as do parallel ones of a step."""
+    """Readable lines of spends; consecutive equal spends share a line, and so do parallel ones."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 
 def _alike(spend: Report) -> tuple[Any, ...]:
-    """Key that is equal for spends that share a line."""
     if spend["composition"] == "parallel":
         return ("parallel", spend["step"])
-    # As printed, because the last of equal shares absorbs the rounding error.
+    # Compare rounded values, because the last of equal shares includes the rounding error.
     return tuple(f"{spend[name]:.4g}" for name in ("epsilon", "sensitivity", "scale"))
 
 
@@ -104,7 +103,7 @@ def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 
 
 def progress_line(steps: str) -> Progress | None:
-    """Progress line on a terminal; None if standard error is no terminal."""
+    """Progress line on a terminal; None if standard error is not a terminal."""
 
     def show(done: int, total: int) -> None:
         say(f"\r{done:,} of {total:,} {steps}", end="\n" if done == total else "")
@@ -113,7 +112,7 @@ def progress_line(steps: str) -> Progress | None:
 
 
 def progress(items: list[T], done_word: str) -> Iterator[T]:
-    """Yield items, and show on a terminal how many are drawn or scored."""
+    """Yield items; show on a terminal how many items were drawn or scored so far."""
     show = progress_line(f"draws {done_word}") if len(items) > 1 else None
     for done, item in enumerate(items, start=1):
         yield item

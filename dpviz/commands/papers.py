@@ -1,4 +1,4 @@
-"""``papers``: what the papers say line by line, and what comes out."""
+"""The ``papers`` command: the papers' statements one by one, compared with our results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpviz.papers import PAPERS, ROWS, STATES, Row, headline, records
 
 
 def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """List the statements of a paper, or of all."""
+    """List the statements of one paper, or of all papers."""
     for name, value, known in (("number", given.number, PAPERS), ("state", given.state, STATES)):
         if value is not None and value not in known:
             raise InputError(
@@ -29,6 +29,6 @@ def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _line(row: Row) -> str:
-    outcome = f"; comes out: {row.outcome}" if row.outcome else ""
+    outcome = f"; our result: {row.outcome}" if row.outcome else ""
     why = f" ({row.why})" if row.why else ""
     return f"{row.state:<12}  {row.place}: {row.what}. Printed: {row.printed}{outcome}{why}"

@@ -34,17 +34,16 @@ from dpviz.release import Request, release
 from dpviz.release.draw import check_parts
 from dpviz.release.tables import axes_of, on_map
 
-#: Standard input.
 _NAMELESS = "-"
 
 
 def release_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Release one clustering; return the report and its text for people."""
+    """Release one clustering; return the report and its readable text."""
     check_options(given)
     named = _source(given)
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
-    # The key that selects a person's records is discarded.
+    # The random key that selects records of each person is not kept.
     with (
         stored_data(given, secrets.randbits(63), partial(_check_stored, given)) as opened,
         engine_for(given) as engine,
@@ -65,11 +64,11 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             data, request, engine=engine, budget=budget, source=source, total=given.total,
             folder=Path(given.out), before=partial(_note_place, data.columns, request.domain),
         )  # fmt: skip
-    # Another process may have opened the source meanwhile, with a different total.
+    # Print the stored total: another process may have created the source with a different total.
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
         say(f'note: "{source}" has a lifetime budget of {total} now')
-    if not noted:  # of a file that is new
+    if not noted:  # notes on a budget file that was created just now
         _note_problems(budget)
     privacy, chosen = done.document["privacy"], done.document.get("chosen")
     report: Report = {
@@ -86,7 +85,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         values = done.document["parameters"]
         report["chosen"] = {name: values[name] for name in chosen["parameters"]}
     domain = done.document["domain"]
-    # Longitude and latitude were named before the debit.
+    # Axes of longitude and latitude were already printed before the debit.
     axes = "" if in_degrees(domain["columns"], domain["bounds"]) else axes_of(done.document)
     return report, "\n".join(
         [
@@ -103,23 +102,23 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
-    """Say where longitude and latitude will be: after the debit nobody can change it."""
+    """Print the axes of longitude and latitude before the debit, while they can still change."""
     if domain and (city := city_words(columns, domain.bounds)):
         check_not_exchanged(columns, domain)
         say(f"note: {axes_words(columns, domain.bounds)} {city}")
 
 
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:
-    """Refuse stored records whose columns or reading would tell about a record; say their notes."""
+    """Refuse stored records if reading them would reveal something about a record; print notes."""
     check_parts(source)
     if given.columns is None and source.ndim > 2:
         raise columns_missing(source.columns)
-    for note in source.notes:  # on names of files: they depend on no record
+    for note in source.notes:  # about names of files, so they do not depend on any record
         say(f"note: {note.removesuffix('.')}")
 
 
 def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
-    """Declared bounds, or None if nobody declared any; the release then refuses."""
+    """Declared bounds, or None if no bounds were declared; then the release is refused."""
     if given.domain is None:
         # The default bounds of a grid of counts are only its cell numbers.
         return None if given.counts else data.domain
@@ -159,20 +158,20 @@ def _note_problems(budget: Budget) -> bool:
 
 
 def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset | Stored) -> str:
-    """Source that pays: the one that the files had before, whatever they are called now."""
+    """Source that pays: the source of an earlier release of the same files, even if renamed."""
     if given.source is not None:
         return named
     owner = budget.owner(data.origins, proposed=named)
     if owner is not None and owner != named:
-        say(f'note: what is read was released as source "{owner}" before, which pays')
+        say(f'note: these data were released as source "{owner}" before, so its budget pays')
     return owner or named
 
 
 def _source(given: argparse.Namespace) -> str:
     """Name of a new data source: the option, or the name of the sample, file or folder.
 
-    It has no folders, links or packing. Pipes have no name, or a new one each time
-    (``/dev/fd/63``); patterns and addresses of stores have many for the same files.
+    The name has no folders and no compression ending; links are resolved. Pipes, patterns and
+    addresses of stores need the option, because the same data may have several names there.
     """
     if given.source is not None:
         return str(given.source)
@@ -182,16 +181,16 @@ def _source(given: argparse.Namespace) -> str:
     what = ""
     try:
         named = Path(path).resolve()
-        # The reader refuses a missing file and a folder.
+        # The reader refuses a missing file.
         if is_nameless(path):
             what = "an address of a store" if "://" in path else "a pattern"
         elif path == _NAMELESS or (Path(path).exists() and not (named.is_file() or named.is_dir())):
             what = "a pipe"
-    except (OSError, RuntimeError, ValueError):  # As above.
+    except (OSError, RuntimeError, ValueError):  # The reader refuses this path.
         return path
     if what:
         raise InputError(
             f"--source is missing: name the data source whose budget pays, since {what} has no "
-            "name that stays."
+            "fixed name."
         )
     return without_packing(named.name)

@@ -1,4 +1,4 @@
-"""The lines that repeat a run, in Python and on the command line."""
+"""Code that repeats a run, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpviz.grid.domain import Domain, Outside
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """What a run depends on, as a person would type it.
+    """Everything that a run depends on, in the form that a user would type.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Reproduction:
     counts
         Whether the file is a grid of counts.
     unit, classes
-        Columns that identify persons, if they are the unit, and of known classes, if there is one.
+        Column that identifies persons, if persons are the unit; column of known classes, if any.
     sheet, skip, encoding, missing, leave_out
-        How the file is read, as in :func:`dpviz.read_table`, where a person said so.
+        Options for reading the file that the user gave, as in :func:`dpviz.read_table`.
     """
 
     data: str
@@ -55,7 +55,7 @@ class Reproduction:
 
     @property
     def options(self) -> dict[str, object]:
-        """Options of the command line, without ``--``, and their values."""
+        """Values of the command-line options, by name without ``--``."""
         config, spends = self.config, self.card.spends
         given: dict[str, object] = {"epsilon": config.epsilon} if spends else {}
         given |= self._choices()
@@ -63,7 +63,7 @@ class Reproduction:
         given["outside"] = self.outside
         if self.unit is not None:
             given |= {"unit": self.unit, "cap": config.neighbours.cap}
-        # A sample set brings its classes.
+        # A sample set includes its classes.
         if self.classes is not None and self.columns is not None:
             given["classes"] = self.classes
         if spends:
@@ -73,16 +73,16 @@ class Reproduction:
         return given
 
     def _choices(self) -> dict[str, Any]:
-        """Parameters of the configuration that the method has, but those of the data."""
+        """Parameters of the method, except those that the data determine."""
         chosen = family_of(self.config.method).choices(self.config)
-        # A grid of counts brings its own cells.
+        # The grid of counts determines its cells.
         if self.counts:
             chosen.pop("grid", None)
         return chosen
 
 
 def python_lines(run: Reproduction) -> str:
-    """Python with the estimators that repeats a run."""
+    """Python code that repeats a run with an estimator."""
     family = family_of(run.config.method)
     python = {one.name: one.python for one in family.parameters} | {"seed": "random_state"}
     given = {python.get(name, name): value for name, value in run.options.items()}
@@ -109,18 +109,18 @@ def python_lines(run: Reproduction) -> str:
 def _class_line(run: Reproduction) -> str:
     if run.classes is None:
         return ""
-    # Who is left out has no cluster.
+    # Records that are left out have no cluster.
     part = "[model.domain_.contains(X)]" if run.outside == "drop" else ""
     return f"\nprint(f_measure(contingency(data.classes.codes{part}, (model.labels_ + 1){part})))"
 
 
 def _loading(run: Reproduction) -> tuple[str, str]:
-    """What to import, and the lines that load points, or counts, and whose points they are."""
+    """Names to import, and lines that load points or counts, with units and classes."""
     loader, data = _points(run)
     if run.unit is None and run.classes is None:
         return loader, f"X = {data}"
     data = data.removesuffix(".points")
-    # The estimator would label the records beyond the cap, too.
+    # Limit the records here, because the estimator would also label the records beyond the cap.
     if run.unit is not None and (run.classes is not None or not run.card.spends):
         loader += "\nfrom dpviz.data.units import cap_records"
         data = f"cap_records({data}, {run.config.neighbours.cap})"
@@ -132,10 +132,10 @@ def _loading(run: Reproduction) -> tuple[str, str]:
 
 
 def _points(run: Reproduction) -> tuple[str, str]:
-    """What to import from where, and the points, or counts, that it loads."""
+    """Names to import, and the expression for the points or counts."""
     file = ", ".join([repr(run.data), *(f"{name}={one!r}" for name, one in _reading(run).items())])
     if run.counts and not family_of(run.config.method).fits_counts:
-        # Records of a grid of counts stand at the centres of their cells.
+        # Records of a grid of counts are at the centres of their cells.
         return (
             "Domain, read_counts\nfrom dpviz.kmeans.records import Records",
             f"Records.build(read_counts({file}), Domain.parse({str(run.domain)!r})).points",
@@ -155,7 +155,7 @@ def _points(run: Reproduction) -> tuple[str, str]:
 
 
 def _reading(run: Reproduction) -> dict[str, Any]:
-    """How the file is read, as far as a person said so; a grid of counts has a part alone."""
+    """Options for reading the file that the user gave; a grid of counts has only ``part``."""
     said: dict[str, Any] = {"part": run.sheet, "skip": run.skip, "encoding": run.encoding}
     said["missing"] = run.missing or None
     names = ("part",) if run.counts else tuple(said)
@@ -163,14 +163,14 @@ def _reading(run: Reproduction) -> dict[str, Any]:
 
 
 def columns_option(names: Iterable[str]) -> str:
-    """Names of columns for --columns, quoted where they hold a comma, as in a CSV file."""
+    """Format names for ``--columns``; names with a comma are quoted, as in a CSV file."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
 
 
 def columns_of(option: str) -> list[str]:
-    """Read what :func:`columns_option` wrote; raises ValueError where it has several lines."""
+    """Inverse of :func:`columns_option`; raises ValueError if the text has several lines."""
     try:
         return next(csv.reader([option]), [])
     except csv.Error as error:

@@ -39,7 +39,7 @@ from dpviz.privacy.explain import explain_guess, promises_little
 
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Run one method; return the report and its text for people."""
+    """Run one method; return the report and its readable text."""
     _check(given)
     config = config_of(given)
     seconds: dict[str, float] = {}
@@ -152,7 +152,6 @@ def _labelled(
 
 
 def _promise(given: argparse.Namespace, config: Report) -> str:
-    """That a run is private, and whether that promises much."""
     if not promises_little(config["epsilon"]):
         return "private"
     neighbours, persons = neighbours_of(given), given.unit is not None

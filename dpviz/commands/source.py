@@ -35,31 +35,31 @@ from dpviz.family.comparison import Report
 from dpviz.family.run_domain import range_of
 from dpviz.grid.domain import Domain
 
-#: What a sample set may be called: no path, pattern, address or name of a file with an ending.
+#: Possible names of sample sets; excludes paths, patterns, addresses and names with an ending.
 _WORD = re.compile(r"\w[\w-]*")
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
     """Return the sample set that DATA names; a file with that name has priority.
 
-    Raises InputError where DATA is a single word that names neither.
+    Raises InputError if DATA is a single word, but neither a file nor a sample set.
     """
     if not _WORD.fullmatch(given.data) or os.path.exists(given.data):
         return None
     if given.data in sample_names():
         return sample(given.data)
     raise InputError(
-        f"{shown(given.data)} is no file here and no sample set: check the path, or choose from "
+        f"{shown(given.data)} is neither a file nor a sample set: check the path, or choose from "
         f"{', '.join(sample_names())}."
     )
 
 
 def note_of(given: argparse.Namespace) -> str:
-    """Sentence on who may see what DATA shows."""
+    """Sentence on who may see the results of DATA."""
     return EXPLORATION if known_sample(given) is None else MADE_UP
 
 
-#: Options that only data in memory take, with the reason.
+#: Options that need data in memory, with the reason.
 _IN_MEMORY = {
     "part": "it has no sheets", "classes": "its known classes are not read",
     "labels": "no record gets a label", "header": "its columns have names",
@@ -70,11 +70,11 @@ _IN_MEMORY = {
 def stored_data(
     given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
 ) -> Iterator[Stored | None]:
-    """Open DATA where it stays if it is many files, or if another engine than local reads it.
+    """Open DATA without loading it if it has many files, or if the engine is not local.
 
-    The seed is for the choice of a person's records, where persons have too many. ``check`` is
-    called before any record is read, and may refuse. Raises InputError where DATA can't be opened,
-    or an option asks for records in memory.
+    ``seed`` selects records of persons who have more than the cap. ``check`` is called before any
+    record is read, and may raise. Yields None if DATA must be loaded into memory. Raises InputError
+    if DATA can't be opened, or an option needs records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None
@@ -95,7 +95,7 @@ def stored_data(
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
-                f"--{name} goes with data in memory; of data that is read part by part, {why}: "
+                f"--{name} needs data in memory; for data that is read part by part, {why}: "
                 "leave it out, or name a single file and no engine."
             )
     source = _opened(given, released=check is not None)
@@ -114,7 +114,7 @@ def stored_data(
 
 
 def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
-    """Open files; for exploring the same two columns are proposed as of a single file."""
+    """Open files; if this is not for a release, propose two columns, as for a single file."""
     options = Options(
         skip=given.skip,
         header=False if given.no_header else None,
@@ -140,7 +140,7 @@ def _opened(given: argparse.Namespace, *, released: bool) -> Stored:
 
 @contextmanager
 def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
-    """Engine of the options, with a line of progress on a terminal."""
+    """Engine of the options, with a progress line on a terminal."""
     with engine_of(
         given.engine or "local", given.scheduler, progress=progress_line("parts")
     ) as engine:
@@ -148,7 +148,7 @@ def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
 
 
 def load(given: argparse.Namespace) -> Dataset:
-    """Read the data set, with persons and known classes where columns of them are named."""
+    """Read the data set, with persons and known classes if their columns are given."""
     data = _sample_or_counts(given)
     if data is not None:
         return data
@@ -165,7 +165,7 @@ def load(given: argparse.Namespace) -> Dataset:
 
 
 def read_for_exploring(given: argparse.Namespace) -> Table:
-    """Table of DATA; what rows do to it is said once its columns are chosen."""
+    """Read the table DATA; messages on unreadable rows are printed when columns are chosen."""
     return read_table(
         _file(given),
         header=False if given.no_header else None,
@@ -182,7 +182,7 @@ def _reading(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def refusal_of_rows(error: UnreadableError) -> InputError:
-    """List the rows that can't be read on standard error, and return the sentence."""
+    """List the unreadable rows on standard error, and return the error to raise."""
     list_rows("not read", error.rows)
     return InputError(
         f"{error.sentence.removesuffix('.')}, or leave {error.rows.these} out with --leave-out."
@@ -190,13 +190,13 @@ def refusal_of_rows(error: UnreadableError) -> InputError:
 
 
 def list_rows(what: str, rows: NamedRows) -> None:
-    """Name rows on standard error."""
+    """List rows on standard error."""
     for line in rows.lines:
         say(f"{what}: {line}")
 
 
 def _with_far(table: Table, data: Dataset) -> Dataset:
-    """The same data, with a note on rows that are far from all others."""
+    """Add a note on rows that are far from all other rows."""
     assert data.points is not None  # noqa: S101 - a table has points
     box = box_without_far(data.points, data.columns)
     if box is None:
@@ -208,7 +208,7 @@ def _with_far(table: Table, data: Dataset) -> Dataset:
 
 
 def columns_words(data: Dataset | Stored) -> str:
-    """Columns of the data, and whether they were proposed: for the first line of a report."""
+    """List the columns, and whether they were proposed, for the first line of a report."""
     word = "column" if len(data.columns) == 1 else "columns"
     if isinstance(data, Dataset) and data.counts is not None:
         word = "counts along"
@@ -224,13 +224,13 @@ def columns_words(data: Dataset | Stored) -> str:
 
 
 def columns_report(data: Dataset | Stored) -> Report:
-    """The same for JSON."""
+    """Return the same facts as :func:`columns_words` for JSON."""
     aside = data.aside
     return {"columns": data.columns, "proposed": aside is not None, "left_aside": aside or ()}
 
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
-    """Read the data set so that no record affects whether or how other records are read."""
+    """Read the data set such that no record affects how other records are read."""
     data = _sample_or_counts(given, any_total=True)
     if data is not None:
         if data.counts is not None and (format_of(given.data) or "text") == "text":
@@ -243,16 +243,16 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     if given.columns is None and len(others) > 2:
         raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
-    for note in table.notes:  # unlike those of the data, they depend on no record
+    for note in table.notes:  # notes of the data depend on records, these do not
         say(f"note: {note.removesuffix('.')}")
     return data
 
 
 def columns_missing(columns: Sequence[str]) -> InputError:
-    """Refusal of a release that leaves it to the data which columns it is of."""
+    """Return the error for a release without ``--columns``."""
     return InputError(
         f"--columns is missing: name the columns to release, for example --columns "
-        f"{','.join(columns[:2])}; which ones hold numbers must not be read off the data."
+        f"{','.join(columns[:2])}; the data must not decide which columns are released."
     )
 
 
@@ -268,7 +268,7 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
     if not given.counts:
         return None
     _check_counts(given)
-    # No record may tell how many axes a release has.
+    # The number of axes of a release must not depend on any record.
     domain = (
         Domain.parse(given.domain) if any_total and given.domain not in (None, "data") else None
     )
@@ -276,12 +276,11 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
-    """Limit each person's records to the option's number; the choice ignores the seed."""
+    """Limit the records of each person to ``--cap``; the selection does not depend on the seed."""
     return data if given.unit is None else cap_records(data, given.cap)
 
 
 def _sample(name: str, given: argparse.Namespace) -> Dataset:
-    """Load a sample set, which has no persons, and its own classes where it has any."""
     if given.unit is not None:
         raise InputError(
             f"--unit {shown(given.unit)}: sample sets have no column of persons: leave it out."
@@ -302,7 +301,6 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 
 def _check_counts(given: argparse.Namespace) -> None:
-    """Refuse options that apply only to records."""
     for option in ("skip", "encoding", "missing"):
         if getattr(given, option) not in (None, ()):
             raise InputError(
@@ -326,7 +324,7 @@ def _check_counts(given: argparse.Namespace) -> None:
 def domain_of(
     text: str | None, data: Dataset | Stored, engine: Engine | None = None
 ) -> Domain | None:
-    """Domain from the option; "data" takes the range of the points, of stored ones in a pass."""
+    """Domain from the option; "data" means the range of the points (a pass for stored points)."""
     if text is None:
         return None
     if text != "data":

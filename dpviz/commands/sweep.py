@@ -42,7 +42,7 @@ _LISTS = {
 
 
 def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Draw all runs of a sweep; return the report and its text for people."""
+    """Compute all draws of a sweep; return the report and its readable text."""
     for name, example in _LISTS.items():
         if getattr(given, name) == []:
             raise InputError(f"--{name} is empty: name 1 or more, for example --{name} {example}.")
@@ -87,13 +87,13 @@ def data_line(subject: Subject) -> str:
 
 
 def data_report(subject: Subject) -> Report:
-    """The same for JSON, and the notes on how the data were read."""
+    """Return name, size and columns for JSON, and notes on how the data were read."""
     data = subject.dataset
     return {"name": subject.name, "n": data.n, **columns_report(data), "notes": data.notes}
 
 
 def not_private(plans: Iterable[Plan]) -> list[str]:
-    """Sentences on what is not private in plans: a variant's name in a table is no promise."""
+    """Sentences on methods in plans that are not private."""
     failing: dict[tuple[str, str], str] = {}
     for plan in plans:
         failing |= plan.failing()
@@ -107,16 +107,16 @@ def check_out(out: str, what: str) -> None:
 
 
 def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.DataFrame:
-    """Draw all rows of plans into one table; after Ctrl-C, explain how to continue."""
+    """Compute all rows of plans in one table; after Ctrl-C, explain how to continue."""
     try:
         table = run_sweep(
             *plans, jobs=given.jobs, out=out, resume=given.resume, progress=progress_line("draws")
         )
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            say("")  # the progress line has no line break yet
+            say("")  # end the progress line
         raise KeyboardInterrupt(
-            "finished draws are kept, and the same command with --resume goes on"
+            "finished draws are kept, and the same command with --resume continues"
         ) from None
     if table.empty:
         raise InputError(table.attrs["notes"][0])
@@ -126,9 +126,9 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Data set of DATA with the given name or its own; a sample set has its own parameters.
+    """Read DATA as a subject of a sweep, under ``name`` or its own name.
 
-    Data that is read part by part is counted on the grid of the sweep, once for all its draws.
+    A sample set has its own parameters. Stored data are counted on the grid once for all draws.
     """
     known = known_sample(given)
     with stored_data(given) as opened, engine_for(given) as engine:
@@ -151,7 +151,6 @@ def read_subject(
 
 
 def _on_grid(given: argparse.Namespace, source: Stored, engine: Engine) -> Dataset:
-    """Stored records as counts of the grid that all methods of the sweep take."""
     for method in given.methods:
         if not family_of(method).fits_counts:
             raise InputError(

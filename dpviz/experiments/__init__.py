@@ -1,1 +1,1 @@
-"""Many runs: draws of one setting, sweeps over settings, and what to choose."""
+"""Many runs: draws of one setting, sweeps over settings, and the search for good settings."""

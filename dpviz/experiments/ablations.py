@@ -1,7 +1,7 @@
-"""What each part of a method brings: scores of the whole method, and without one part.
+"""The benefit of each part of a method: scores of the whole method, and without one part.
 
-``ablations.json`` beside this file holds the figures; ``python -m tests.benchmarks.ablation``
-measures them again.
+The file ``ablations.json`` holds the results; ``python -m tests.benchmarks.ablation`` measures
+them again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import pandas as pd
 from dpviz.experiments.measured import rows_about
 from dpviz.experiments.utility import SCORES, Spread
 
-#: File of the figures.
 FILE = Path(__file__).with_name("ablations.json")
 
 
@@ -26,11 +25,11 @@ class Ablation:
     Parameters
     ----------
     part, instead
-        The part, and what takes its place, for people.
+        Readable names of the part and of its replacement.
     score
-        One of :data:`dpviz.experiments.utility.SCORES`, less being better.
+        One of :data:`dpviz.experiments.utility.SCORES` in which lower is better.
     draws
-        Runs of each, with the same seeds.
+        Number of runs with the part, and without it. Both have the same seeds.
     whole, without
         The score of the method as it is, and without the part.
     """
@@ -47,12 +46,12 @@ class Ablation:
 
     @property
     def factor(self) -> float:
-        """Median without the part over that of the whole method: above 1 the part helps."""
+        """Median without the part divided by the median of the whole method; > 1: it helps."""
         return self.without.median / self.whole.median
 
 
 def parts(method: str | None = None) -> tuple[Ablation, ...]:
-    """Return the figures of a method, or all, in the order in which they were measured.
+    """Return the results of one method, or of all methods, in the order of measurement.
 
     Raises InputError if there is no method of this name.
     """
@@ -60,7 +59,7 @@ def parts(method: str | None = None) -> tuple[Ablation, ...]:
 
 
 def sentence(method: str) -> str:
-    """Which part brings most, in one sentence."""
+    """Name the part that helps most, in one sentence."""
     row = max(parts(method), key=lambda row: row.factor)
     return (
         f"Most on {row.data} at ε = {row.epsilon:g}: {row.part.lower()}; with {row.instead} "
@@ -69,5 +68,5 @@ def sentence(method: str) -> str:
 
 
 def frame(rows: Sequence[Ablation]) -> pd.DataFrame:
-    """Return the figures as a table: one row each, spreads in columns of their own."""
+    """Return a table with one row per result; each value of a spread has its own column."""
     return pd.json_normalize([asdict(row) for row in rows], sep="_")

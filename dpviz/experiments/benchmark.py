@@ -1,9 +1,9 @@
-"""The benchmark: all methods and their peers at equal epsilon, on sets seen and not seen before.
+"""The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
-``benchmark.json`` beside this file holds the figures; ``make bench-utility`` measures them again.
-A set is *seen* where constants of a method may have been chosen on it. All runs
-of a set have the same box, its range, and are scored against the same clustering without noise:
-for k-means the best one that any search or any private run led to.
+The file ``benchmark.json`` holds the results; ``make bench-utility`` measures them again. A set is
+*seen* if constants of a method may have been chosen on it. All runs of a set have the same domain
+(the range of the set) and are compared with the same clustering without noise. For k-means, this is
+the best clustering that any search or any private run led to.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ import pandas as pd
 from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS, score_of
 
-#: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")
 
-#: Scores, the telling ones first. Rows of raw results have these columns.
+#: Scores, the most informative ones first. Rows of raw results have these columns.
 SCORES = ("dsg_c", "nicv_ratio", "ocm", "two_ce", "f_measure")
 
-#: Columns that tell one group of draws from another.
+#: Columns that identify a group of draws.
 KEYS = ("data", "method", "variant", "epsilon")
 
-#: What may be shown of the draws.
+#: Statistics of the draws that can be shown.
 VALUES = ("median", "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A method of the benchmark that is none of ours: who made it, and what it promises.
+    """A method of the benchmark that others made, and its privacy promise.
 
     Parameters
     ----------
     guarantee
-        What it promises: the relation between neighbours, epsilon and delta, public numbers.
+        The promise: the relation between neighbours, epsilon and delta, public numbers.
     note
-        What to know about the claim; empty where nothing is known against it.
+        A known problem of the claim; empty if no problem is known.
     reference
-        Whether it is a line to compare with, not a method: it reads no data at all.
+        Whether this is only a baseline for comparison, computed without reading any data.
     """
 
     title: str
@@ -55,7 +54,7 @@ class Promise:
     reference: bool = False
 
 
-#: What stands beside our methods: peers, and results that read no data.
+#: Entries that are compared with our methods: peers, and baselines that read no data.
 OTHERS: dict[str, Promise] = read_table_file(
     Path(__file__).with_name("peers.toml"), Mapping[str, Promise]
 )
@@ -68,24 +67,24 @@ class SetFacts:
     Parameters
     ----------
     name, title, kind, credit
-        Key; name for people; thin, sparse, dense, geographic, mixture, measured or sample; whose
-        data it is.
+        Key; readable name; thin, sparse, dense, geographic, mixture, measured or sample; source
+        of the data.
     seen
-        Whether constants of both families may have been chosen on it.
+        Whether constants of both families may have been chosen on this set.
     records, columns
-        Its shape.
+        Number of records and of columns.
     families
-        Families that run on it.
+        Families that run on this set.
     grid, density, clusters
         Public choices for all methods.
     missing
-        Why it has no rows, where it has none.
+        Reason why this set has no rows; empty if it has rows.
     known
-        Further families whose results on it were known when one of their methods was last changed:
-        its constants may have been chosen on it, too.
+        Further families whose results on this set were known when one of their methods was last
+        changed. Constants of that method may have been chosen on this set, too.
     beaten
-        For k-means: by what share a private run led to a better clustering than the search
-        without noise found; 0 where none did.
+        For k-means: relative improvement, over the search without noise, of the best clustering
+        that a private run led to; 0 if there was no improvement.
     """
 
     name: str
@@ -104,23 +103,23 @@ class SetFacts:
     beaten: float = 0.0
 
     def seen_by(self, family: str) -> bool:
-        """Whether constants of a family may have been chosen on it."""
+        """Whether constants of a family may have been chosen on this set."""
         return self.seen or family in self.known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark:
-    """All figures.
+    """All results.
 
     Parameters
     ----------
     cells
-        One row per score, data, method, variant and epsilon: draws, mean, median, and low and high,
-        the 5% and 95% quantiles.
+        One row per score, data, method, variant and epsilon. It holds the number of draws, mean,
+        median, and low and high (the 5% and 95% quantiles).
     made
-        Seeds, versions and commits that it was made with.
+        Seeds, versions and commits that produced the results.
     notes
-        What was left out, one sentence each.
+        One sentence for each omission.
     """
 
     sets: dict[str, SetFacts]
@@ -136,7 +135,7 @@ class Benchmark:
         kind: str = "all",
         columns: tuple[int, int] = (1, 10_000),
     ) -> list[SetFacts]:
-        """Sets of a family: "seen", "unseen" or "all"; of a kind; with so many columns."""
+        """Select sets by family, group ("seen", "unseen", "all"), kind and number of columns."""
         low, high = columns
         return [
             one
@@ -148,20 +147,20 @@ class Benchmark:
         ]
 
     def scores(self, family: str) -> tuple[str, ...]:
-        """Scores with figures of a family."""
+        """Scores that were measured for methods of a family."""
         own = self.cells["method"].map(lambda method: family_name(method) == family)
         found = set(self.cells["score"][own])
         return tuple(name for name in SCORES if name in found)
 
     def rows(self, family: str, score: str, names: Sequence[str]) -> pd.DataFrame:
-        """Cells of a score on these sets; methods of other families have none."""
+        """Rows of ``cells`` with this score, these sets, and methods of this family."""
         cells = self.cells
         own = cells["method"].map(lambda method: family_name(method) == family)
         return cells[(cells["score"] == score) & cells["data"].isin(names) & own]
 
 
 def title_of(method: str, variant: str = "sound") -> str:
-    """Name of a method for people, ours or another."""
+    """Readable name of a method: one of ours or of the others."""
     if method in OTHERS:
         return OTHERS[method].title
     title = CARDS[method].title if method in CARDS else method
@@ -169,19 +168,19 @@ def title_of(method: str, variant: str = "sound") -> str:
 
 
 def family_name(method: str) -> str:
-    """Name of the family that a method is compared in; empty where it is unknown."""
+    """Name of the family in which a method is compared; empty if it is unknown."""
     if method in OTHERS:
         return OTHERS[method].family
     return CARDS[method].family if method in CARDS else ""
 
 
 def is_reference(method: str) -> bool:
-    """Whether it is a line to compare with, and no method."""
+    """Whether this is only a baseline for comparison, not a method."""
     return method in OTHERS and OTHERS[method].reference
 
 
 def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Who made which method and what it promises, of (method, variant) in their order."""
+    """For each pair (method, variant), in order: its maker, privacy promise and known problems."""
     found = []
     for method, variant in methods:
         if method in OTHERS:
@@ -202,15 +201,15 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 
 
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
-    """Average over the sets that all methods have, and the number of these sets.
+    """Average over the sets that most methods have in common, and the number of these sets.
 
-    ``cells`` are of one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
+    ``cells`` holds one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
 
     Returns
     -------
     DataFrame, int
-        Method, variant, epsilon and ``value``. Methods with less than half of the sets are left
-        out: their average would be over other sets.
+        Method, variant, epsilon and ``value``. The sets are those that all methods have which ran
+        on at least half of the sets. Methods that miss some of these sets are left out.
     """
     keys = ["method", "variant", "epsilon"]
     sets = cells.groupby(keys)["data"].agg(set)
@@ -225,9 +224,9 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
 
 
 def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
-    """On how many sets each method is the best at each epsilon, by (method, variant, epsilon).
+    """Count the sets on which a method is the best, by (method, variant, epsilon).
 
-    Lines that read no data take no part; methods that are equal share a win.
+    Baselines that read no data are left out. If several methods are equal, each of them wins.
     """
     real = cells[[not is_reference(method) for method in cells["method"]]]
     by = real.groupby(["data", "epsilon"])[value]
@@ -244,7 +243,8 @@ class Lead:
     Parameters
     ----------
     best, cases
-        In how many cases, a set and an epsilon each, it has the best median; number of cases.
+        Number of cases in which its median is the best, and number of all cases. A case is a pair
+        of a set and an epsilon.
     """
 
     score: str
@@ -254,9 +254,10 @@ class Lead:
 
 
 def lead(found: Benchmark, family: str, method: str) -> Lead | None:
-    """How often a sound method is the best of a family on sets not seen; None without figures.
+    """Count how often a sound method is the best of its family on unseen sets.
 
-    Variants of ours that are not private, and lines that read no data, take no part.
+    Returns None without results. Our variants that are not private, and baselines that read no
+    data, are left out.
     """
     names = [one.name for one in found.chosen(family, group="unseen")]
     for score in found.scores(family):
@@ -274,7 +275,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
 
 
 def promises_privacy(method: str, variant: str) -> bool:
-    """Whether a method promises privacy: peers do, of ours what has a proof."""
+    """Whether a method promises privacy: all peers do, and those of our variants with a proof."""
     if method in OTHERS:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private
@@ -292,7 +293,7 @@ NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
 
 @dataclass(frozen=True, kw_only=True)
 class _Stored:
-    """The file; a line of ``cells`` has ``SERIES``, and lists of ``NUMBERS``."""
+    """Content of the file; a line of ``cells`` has the keys ``SERIES`` and lists of ``NUMBERS``."""
 
     made: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
@@ -301,7 +302,7 @@ class _Stored:
 
 
 def read(path: Path = FILE) -> Benchmark:
-    """Read the figures."""
+    """Read the results from a file."""
     found: _Stored = read_table_file(path, _Stored)
     names = (*SERIES, *NUMBERS)
     rows = [
@@ -322,5 +323,5 @@ def read(path: Path = FILE) -> Benchmark:
 
 @cache
 def benchmark() -> Benchmark:
-    """The figures of this version, read once."""
+    """Return the results of this version; the file is read once."""
     return read()

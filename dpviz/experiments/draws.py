@@ -1,4 +1,4 @@
-"""Many draws of one setting: every score as a band, and the agreement of the draws as a map."""
+"""Many draws of one setting: a band for every score, and a map of where the draws agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.family.score import check_scores
 from dpviz.family.trial import Trial
 from dpviz.metrics.bands import Band, band
 
-#: Most draws that the screen offers.
+#: Largest number of draws that a page offers.
 MOST_DRAWS = 500
 
 
@@ -27,16 +27,16 @@ class Draws(Displayed):
     Parameters
     ----------
     seeds
-        Of the draws, in order.
+        Seeds of the R draws, in order.
     scores
-        Values of each score, shape (R,), by its name.
+        Values of each score by its name; shape (R,).
     chance
-        Share of the draws that affect each place: of the subband's shape the probability that
-        a cell is significant; for k-means, shape (m,), the probability that a watched record
-        changes its cluster.
+        Share of the draws that affect each place. For WaveCluster it has the subband's shape and is
+        the probability that a cell is significant; for k-means it has shape (m,) and is the
+        probability that a watched record changes its cluster.
     centers
-        Centres of every draw, shape (R, K, d); None for WaveCluster. Where draws choose K
-        themselves, rows are NaN in draws that have fewer centres than others.
+        Centres of every draw, shape (R, K, d); None for WaveCluster. If each draw chooses its K,
+        draws with fewer centres are filled up with rows of NaN.
     """
 
     seeds: tuple[int, ...]
@@ -58,9 +58,9 @@ def many_draws(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Draws:
-    """Draw a setting with many seeds.
+    """Run a setting with many seeds.
 
-    Raises InputError where a score is unknown, or there is no seed.
+    Raises InputError if a score is unknown, or there is no seed.
     """
     check_scores(names, trial.score_names)
     if not seeds:
@@ -88,7 +88,7 @@ def many_draws(
 
 
 def _stacked(centers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Centres of all draws, made up to equally many by NaN."""
+    """Centres of all draws in one array; missing centres are NaN."""
     most = max(map(len, centers))
     rows = [(0, most - len(one)) for one in centers]
     return np.array(

@@ -1,4 +1,4 @@
-"""Figures of the papers that are no sweep: the noise itself, a picture of clusters, times."""
+"""Figures of the papers that are not sweeps: noise, a picture of clusters, and run times."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class NoiseFigure(Figure):
 
     @property
     def text(self) -> str:
-        """How it is drawn, for people."""
+        """Readable settings of the figure."""
         return f"       sensitivity {self.sensitivity:g}"
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Draw the noise.
+        """Sample the noise.
 
         Returns
         -------
         DataFrame
-            Per epsilon: draws, mean, low and high of the absolute noise, and law: its expected
-            value, sensitivity / epsilon.
+            Per epsilon: number of draws; mean, low and high of the absolute noise; and law, its
+            expected value sensitivity / epsilon.
         """
         seeds = range(seed, seed + (self.repeats if repeats is None else repeats))
         rows = []
         for epsilon in self.epsilons:
             scale = self.sensitivity / epsilon
-            # A stream for each budget, or all means would err in the same direction.
+            # Each budget has its own random stream; otherwise all means would err the same way.
             step = f"noise at epsilon {epsilon:g}"
             sizes = [abs(float(SeededNoise(one).laplace(step, scale, ()))) for one in seeds]
             found = band(sizes)
@@ -62,7 +62,7 @@ class NoiseFigure(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture(Figure):
-    """One draw of WaveCluster beside the true clusters."""
+    """One draw of WaveCluster next to the true clusters."""
 
     sample: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Picture(Figure):
 
     @property
     def link(self) -> dict[str, str]:
-        """Parameters of the link that opens it in the explorer."""
+        """Parameters of the link that opens this figure in the explorer."""
         config = self.config
         values = {"data": self.sample, "domain": "data", "seed": self.seed, "g": config.grid}
         values |= {"p": config.density} | self.settings
@@ -84,7 +84,7 @@ class Picture(Figure):
 
     @property
     def text(self) -> str:
-        """How to draw it, for people."""
+        """Readable command that computes the figure."""
         options = " ".join(f"--{name} {value}" for name, value in self.settings.items())
         return (
             f"       python -m dpviz run {self.sample} {options} --domain data --seed {self.seed}"
@@ -92,11 +92,11 @@ class Picture(Figure):
 
     @property
     def fails(self) -> str:
-        """Why it is not private: the paper's domain is the range of the data."""
+        """The reason why it is not private: the paper's domain is the range of the data."""
         return why_not(CARDS[self.config.method], self.config, None)
 
     def runs(self) -> tuple[Truth, Run]:
-        """True run and the draw, on the range of the data, as in the paper."""
+        """Return the true run and the draw, on the range of the data as in the paper."""
         config, dataset = self.config, load_sample(self.sample)
         assert dataset.points is not None  # noqa: S101 - a sample set of points
         source = Source.build(dataset, config.grid, Domain.from_data(dataset.points))
@@ -104,15 +104,14 @@ class Picture(Figure):
         return truth, run(source, config, SeededNoise(self.seed))
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """What became of each true cluster.
-
-        It is one draw with a seed of its own.
+        """Return the fate of each true cluster in the draw with the figure's seed.
 
         Returns
         -------
         DataFrame
-            Per true cluster: cells, fate, private cluster (with most of its cells, numbered as
-            in the picture), private cells, and joined: the true clusters that share it.
+            Per true cluster: its cells; its fate; the private cluster that has most of its cells,
+            numbered as in the picture; the cells of this private cluster; and the other true
+            clusters that share this private cluster.
         """
         truth, private = self.runs()
         numbers = matched_numbers(truth.stages.labels, private.stages.labels)
@@ -130,26 +129,26 @@ class Picture(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TimeFigure(Figure):
-    """Times of runs on several workers: measured once, and a model of more of them."""
+    """Times of runs on several workers: measurements, and a model for more workers."""
 
     over: Literal["records", "epsilon", "workers"]
     method: str = "contour"
 
     @property
     def text(self) -> str:
-        """What was found, for people."""
+        """Readable results."""
         return "\n".join(f"       {one}" for one in self.sentences)
 
     @property
     def sentences(self) -> list[str]:
-        """What the model says, and how it was measured."""
+        """Describe the model and how the times were measured."""
         found = worker_times().sentences(self.method)
         return found[-1:] if self.over == "epsilon" else found
 
     def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
-        """Return what was measured, and what the model says.
+        """Return measured times and times of the model.
 
-        ``python -m tests.benchmarks.mapreduce`` measures again.
+        ``python -m tests.benchmarks.mapreduce`` measures the times again.
         """
         times = worker_times()
         if self.over == "epsilon":
@@ -161,8 +160,6 @@ class TimeFigure(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class _Illustrations:
-    """The figures of ``illustrations.toml``."""
-
     pictures: tuple[Picture, ...]
     noise: tuple[NoiseFigure, ...]
     times: tuple[TimeFigure, ...]
@@ -170,15 +167,15 @@ class _Illustrations:
 
 _READ: _Illustrations = read_table_file(Path(__file__).with_suffix(".toml"), _Illustrations)
 
-#: Figures that are no sweep, by name.
+#: Figures that are not sweeps, by name.
 ILLUSTRATIONS = {one.name: one for one in _READ.pictures + _READ.noise + _READ.times}
 
-#: All figures by name, sweeps or not.
+#: All figures by name.
 FIGURES: dict[str, Figure] = dict(sorted({**PRESETS, **ILLUSTRATIONS}.items()))
 
 
 def figure(name: str) -> Figure:
-    """Return the figure of a name, or raise InputError with the choices."""
+    """Return the figure with this name; otherwise raise InputError that lists the names."""
     if name not in FIGURES:
         raise InputError(f'figure "{shown(name)}" is unknown: choose from {", ".join(FIGURES)}.')
     return FIGURES[name]

@@ -1,8 +1,9 @@
 """The table of a sweep on disk, and a journal of finished rows that survives a killed process.
 
-The journal is a SQLite file, and each finished part of the work is one transaction: after a kill,
-the file has all of its rows or none. SQLite's lock on it ends with the process. After a kill,
-SQLite's own file beside it (``.journal-journal``) may remain; it belongs to the journal.
+The journal is a SQLite file, and each finished part of the work is one transaction. So after a
+kill, the file has either all rows of a part or none of them. SQLite's lock on the journal ends with
+the process. After a kill, SQLite's own file (``.journal-journal``) may remain in the same folder;
+it belongs to the journal.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from dpviz.base.serialize import no_formulas
 #: Scores of a row by name.
 Scores = dict[str, float]
 
-#: Columns that identify the rows of a sweep; a table with all of them is from a sweep.
+#: Columns that identify the rows of a sweep. A table with all of these columns is from a sweep.
 KEYS = ("run", "data", "method", "variant", "epsilon", "seed")
 
-#: Marks a journal among the files of SQLite ("dpsw").
+#: Identifies a journal among SQLite files ("dpsw").
 APPLICATION = 0x64707377
 
-#: Scores are bytes of float64, little-endian: SQLite has no NaN.
+#: Scores are stored as bytes (float64, little-endian), because SQLite has no NaN.
 _COLUMNS = "(run TEXT PRIMARY KEY, names TEXT, scores BLOB)"
 
 
 @dataclass(frozen=True)
 class Store:
-    """The table on disk (.csv or .parquet), and the open journal of finished rows beside it."""
+    """The table on disk (.csv or .parquet), and the open journal of finished rows."""
 
     out: Path
     connection: sqlite3.Connection
@@ -45,10 +46,10 @@ class Store:
     @classmethod
     @contextmanager
     def held(cls, out: Path) -> Iterator[Store]:
-        """Store at a path for one sweep at a time; a journal without rows is removed at the end.
+        """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
-        Raises InputError if no table can be written there, another sweep is running, or the journal
-        is not from a sweep; also later, if a file cannot be written.
+        Raises InputError if no table can be written there, if another sweep uses the store, or if
+        the journal is not from a sweep; also later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -58,20 +59,20 @@ class Store:
                 # SQLite treats a file of one byte as empty.
                 if not stat.S_ISREG(found.st_mode) or found.st_size == 1:
                     raise _foreign(journal)
-            # Half a second: another sweep may be about to end, or to start and be refused.
-            # Absolute path: some builds of SQLite read "file:..." as a URI.
+            # Wait half a second, because another sweep may be ending, or be starting and failing.
+            # The path is absolute, because some builds of SQLite read "file:..." as a URI.
             with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
-                # A power failure must not undo a part; syncs take little of its half second.
+                # A power failure must not undo a part. A sync is short compared with a part.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
-                # Not earlier: otherwise, sweeps that start at the same time might all be refused.
+                # Set this after BEGIN, or sweeps that start together might all be refused.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 application = store._number("PRAGMA application_id")
                 begun = application or store._number("PRAGMA schema_version")
                 if begun and application != APPLICATION:
                     raise _foreign(journal)
-                # Even if it is already set: writing fails if the file was removed before the lock.
+                # Always write the ID, because this fails if the file was removed before the lock.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
@@ -84,7 +85,7 @@ class Store:
             raise _unusable(out, journal, error) from None
 
     def rows(self, names: Sequence[str]) -> dict[str, Scores]:
-        """Rows of an earlier sweep, with their scores among these names."""
+        """Return the rows of an earlier sweep, with those of their scores that are in ``names``."""
         rows = self._written(names)
         for row, known, scores in self.connection.execute("SELECT * FROM finished"):
             values = struct.unpack(f"<{len(scores) // 8}d", scores)
@@ -94,8 +95,8 @@ class Store:
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
         """Put the reused rows into the journal.
 
-        Raises InputError if there is a file that no sweep wrote or, with ``anew``, finished rows of
-        an interrupted sweep: they would be lost.
+        Raises InputError if a file in the way was not written by a sweep. With ``anew``, also
+        raises InputError if there are finished rows of an interrupted sweep, which would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):
@@ -114,7 +115,7 @@ class Store:
         self.add(done)
 
     def add(self, rows: Mapping[str, Scores]) -> None:
-        """Put finished rows on disk, all or none."""
+        """Write finished rows to disk in one transaction."""
         entries = [
             (row, " ".join(scores), struct.pack(f"<{len(scores)}d", *scores.values()))
             for row, scores in rows.items()
@@ -123,17 +124,17 @@ class Store:
             self.connection.executemany("REPLACE INTO finished VALUES (?, ?, ?)", entries)
 
     def finish(self, table: pd.DataFrame) -> None:
-        """Write the table at once and whole, and remove the journal."""
+        """Write the whole table in one step, and remove the journal."""
         if table.empty:
             return
-        # This identifies a file that remains after a kill as ours.
+        # If a kill leaves a ".part" file, this number shows that a sweep wrote that file.
         self.connection.execute("PRAGMA user_version = 1")
         with replacing(self.out, _beside(self.out, "part")) as file:
             if self.out.suffix == ".parquet":
                 table.to_parquet(file, index=False)
             else:
                 no_formulas(table).to_csv(file, index=False, mode="wb")
-        # Under the lock: later, another sweep's journal may have this name.
+        # Remove the journal under the lock: later, this name may be another sweep's journal.
         _beside(self.out, "journal").unlink(missing_ok=True)
 
     def _number(self, query: str) -> int:
@@ -143,11 +144,11 @@ class Store:
         if not self.out.exists():
             return {}
         try:
-            with self.out.open("rb") as file:  # pandas takes no name that is no UTF-8
+            with self.out.open("rb") as file:  # pandas does not accept names that are not UTF-8
                 if self.out.suffix == ".parquet":
                     table = pd.read_parquet(file)
                 else:
-                    # As text: Python's parser returns exactly the bits that were written.
+                    # Read as text, because Python's parser returns exactly the written bits.
                     table = pd.read_csv(file, dtype=str, keep_default_na=False).replace("", "nan")
             missing = [name for name in KEYS if name not in table.columns]
             if missing:
@@ -157,7 +158,7 @@ class Store:
             return dict(zip(table["run"], scores, strict=True))
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
-                f'"{self.out}" is there already and no table of a sweep ({shown(error, 80)}): '
+                f'"{self.out}" already exists and is not a table of a sweep ({shown(error, 80)}): '
                 "choose another file, so that it is not lost."
             ) from None
 
@@ -173,7 +174,7 @@ def _check_out(out: Path) -> None:
         if out.is_dir():
             raise InputError(f'out = "{out}" is a folder: name a file in it.')
         with suppress(FileNotFoundError):
-            out.stat()  # Links in a circle: not every Python's resolve refuses them.
+            out.stat()  # Fails for circular links; ``resolve`` does not in all Python versions.
         if not out.resolve().parent.is_dir():
             raise InputError(f'out = "{out}": that folder does not exist; create it first.')
     except OSError as error:
@@ -184,8 +185,8 @@ def _check_out(out: Path) -> None:
 
 def _foreign(path: Path) -> InputError:
     return InputError(
-        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
-        "file, so that it is not lost."
+        f'"{path}" already exists and is not from a sweep of this version: move it, or choose '
+        "another file, so that it is not lost."
     )
 
 

@@ -1,7 +1,7 @@
-"""Cells of the benchmark that a method loses, and why.
+"""Cells of the benchmark that a method loses, and the reasons.
 
-A cell is a set and an epsilon. It is lost where something else has the better score: another
-method with a privacy promise, or a line that reads no data.
+A cell is a pair of a set and an epsilon. A method loses a cell if its score is worse than that of
+another method with a privacy promise, or of a baseline that reads no data.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from dpviz.experiments.benchmark import SetFacts, is_reference, promises_privacy
 
 @dataclass(frozen=True, kw_only=True)
 class _Reason:
-    """Why cells of some sets, or of all sets of a kind, are lost."""
-
     of: tuple[str, ...]
     why: str
 
@@ -29,8 +27,8 @@ _READ: dict[str, tuple[_Reason, ...]] = read_table_file(
     Path(__file__).with_suffix(".toml"), Mapping[str, tuple[_Reason, ...]]
 )
 
-#: Why the default method of a family loses cells, one sentence each: by family and set, or by
-#: family and kind of set where the reason is the same for all sets of the kind.
+#: Sentences that say why the default method of a family loses cells. The keys are (family, set), or
+#: (family, kind of set) if the reason is the same for all sets of the kind.
 REASONS = {
     (family, name): one.why
     for family, reasons in _READ.items()
@@ -38,21 +36,20 @@ REASONS = {
     for name in one.of
 }
 
-#: Columns of :func:`lost`.
 COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 
 
 def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.DataFrame:
-    """Cells that the sound variant of a method loses; equal values are not lost.
+    """Return the cells that the sound variant of a method loses; equal values are not lost.
 
-    ``cells`` are of one score and one family; ``value`` is the column to compare, one of ``VALUES``
-    of the benchmark; with ``lower``, less is better.
+    ``cells`` holds one score and one family. ``value`` is the column to compare, one of ``VALUES``
+    of the benchmark. With ``lower``, lower values are better.
 
     Returns
     -------
     DataFrame
         One row per lost cell: set, epsilon, the method's own value with its 5% and 95% quantiles,
-        and who is the best, with its value.
+        and the best other method with its value.
     """
     kept = [
         is_reference(name) or promises_privacy(name, variant)
@@ -74,5 +71,5 @@ def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.Dat
 
 
 def reason_of(family: str, one: SetFacts) -> str:
-    """Why cells of a set are lost: the reason of the set, else that of its kind, else empty."""
+    """Reason why cells of a set are lost: for the set itself, else for its kind, else empty."""
     return REASONS.get((family, one.name)) or REASONS.get((family, one.kind), "")

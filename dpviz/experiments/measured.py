@@ -1,4 +1,4 @@
-"""Figures about methods that were measured once and stand in files beside this one."""
+"""Reads results about methods that were measured once and are stored in files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpviz.family.method import check_method
 
 
 class Row(Protocol):
-    """A figure about a method."""
+    """A result about a method."""
 
     @property
     def method(self) -> str:
@@ -22,7 +22,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
-    """Return the rows of a file about a method, perhaps none, or for None all, in their order.
+    """Return the rows of a file about one method, or all rows for None, in the file's order.
 
     Raises InputError if there is no method of this name.
     """

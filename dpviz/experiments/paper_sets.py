@@ -1,7 +1,7 @@
-"""The papers' own data sets: how to know them, and what suits them.
+"""The papers' own data sets: how to recognize them, and parameters that suit them.
 
-They may not be distributed, so none is here: our sample sets stand in for them until somebody
-hands in the file.
+We may not distribute these sets, so they are not part of dpviz. Our sample sets are used instead
+until the user provides the file.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ class PaperSet:
     Parameters
     ----------
     name, title
-        Key, and what the paper calls it.
+        Key, and name in the paper.
     records
-        Number of records, as printed and, if it is another one, in the public file.
+        Number of records in the paper and, if different, in the public file.
     columns
-        Columns that are clustered: the first ones of the file. One more holds the known classes.
+        Number of columns that are clustered; the file starts with them. One further column may
+        hold the known classes.
     settings
-        Parameters that suit it: those of the paper, or its number of clusters.
+        Parameters that suit this set: the paper's parameters, or its number of clusters.
     """
 
     name: str
@@ -48,11 +49,12 @@ class PaperSet:
         return table.rows in self.records and len(table.columns) - self.columns in (0, 1)
 
     def take(self, table: Table | UploadedTable) -> Dataset:
-        """Return the records of a table, with their classes if a last column has them.
+        """Return the records of a table, with their classes if the table has a class column.
 
-        Some files list class by class, and a method that cuts the list in pieces would get the
-        answer from the order: records with classes are shuffled, always in the same way. Raises
-        InputError if the table isn't this set, or a cell that is clustered is no number.
+        Some files are sorted by class, and a method that splits the records into blocks would learn
+        the classes from their order. Therefore records with classes are shuffled, always in the
+        same way. Raises InputError if the table isn't this set, or if a cell that is clustered is
+        not a number.
         """
         if not self.fits(table):
             raise InputError(

@@ -1,7 +1,7 @@
-"""The figures of the papers as sweeps: what each one draws, and what to look for in it.
+"""The figures of the papers as sweeps: settings of each figure, and what to look for in it.
 
-The papers print curves without a table. If only the picture shows the values of epsilon, the
-values here are ours, within the range in the text.
+The papers print curves without a table. If a paper's text does not list the values of epsilon, we
+chose values within the range in the text.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from dpviz.wavecluster.truth import Truth
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Figure:
-    """One figure of a paper, or what its text says instead of one.
+    """One figure of a paper, or a result in its text.
 
     Parameters
     ----------
     name
-        Number of the paper in our collection and of its figure: ``"000-6"``.
+        Number of the paper in our collection, and number of the figure: ``"000-6"``.
     title
-        What it shows, in few words: a menu cuts it off.
+        Short title, because menus cut off long titles.
     paper
-        Authors and year, and the figure's number, or the section.
+        Authors and year, and number of the figure or of the section.
     caption
-        What the paper shows, and what to look for.
+        Content of the paper's figure, and what to look for.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """Name in a menu, short enough for the side bar: first author, number, title."""
+        """Name in a menu of the side bar: first author, number, title."""
         authors, number = self.paper.rsplit(", ", 1)
         number = number.replace("figure", "fig.").replace("section", "sec.")
         return f"{authors.split(',')[0]}, {number}: {self.title}"
@@ -64,16 +64,14 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """What figures draw.
+    """Settings of the draws of a figure.
 
     Parameters
     ----------
-    methods, epsilons, variant, options
-        As in a plan; the variant is what the paper published.
+    methods, epsilons, variant, options, axis, values
+        See :class:`dpviz.experiments.sweep.Plan`; the default variant is the published one.
     repeats
-        Draws of each point, as in the paper.
-    axis, values
-        As in a plan.
+        Number of draws of each point, as in the paper.
     """
 
     methods: tuple[str, ...]
@@ -87,8 +85,6 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Row(Figure):
-    """A figure in ``presets.toml``."""
-
     draws: str
     scores: Mapping[str, str]
     samples: tuple[str, ...]
@@ -102,25 +98,25 @@ class Preset(_Row, Draws):
     Parameters
     ----------
     draws
-        Name of what it draws: presets with the same draws and samples share them.
+        Name of its settings: presets with the same settings and samples share their draws.
     scores
-        Score -> label of its axis; those against known classes where the data have any.
+        Label of the axis for each score. Scores against known classes need data with classes.
     samples
-        Sample sets that stand for the paper's data.
+        Sample sets that are used instead of the paper's data.
     sets
-        The paper's set that each of them stands for, by its name in
-        :data:`dpviz.experiments.paper_sets.PAPER_SETS`; none where the paper names no data.
+        For each of these samples, the name of the paper's set in
+        :data:`dpviz.experiments.paper_sets.PAPER_SETS`. Empty if the paper names no data.
     """
 
     @property
     def stands_for(self) -> dict[str, PaperSet]:
-        """The paper's set that each sample set stands for, where the paper names one."""
+        """The paper's set that each sample set replaces; empty if the paper names no set."""
         if not self.sets:
             return {}
         return {name: PAPER_SETS[one] for name, one in zip(self.samples, self.sets, strict=True)}
 
     def stand_in_title(self, name: str) -> str:
-        """What to call a sample set in this figure: whose place it takes."""
+        """Title of a sample set in this figure, with the set of the paper that it replaces."""
         title = sample(name).title
         if name not in self.samples:
             return title
@@ -128,20 +124,18 @@ class Preset(_Row, Draws):
         return f"stand-in: {title} for {theirs.title if theirs else 'data without a name'}"
 
 
-#: Note on a figure without a printed number.
-CURVES_ALONE = "The paper prints no number for this figure: it draws curves."
+#: Note on a figure if the paper prints no number for it.
+CURVES_ALONE = "The paper prints no number for this figure, only curves."
 
-#: Note if the paper prints no average for the comparison with a mean rank.
+#: Note if the paper prints no average that a mean k' could be compared with.
 NONE_PRINTED = (
-    "The paper prints averages of k' for its own set DS2 alone (published, at epsilon 0.1 and 1): "
-    "none of this is it."
+    "The paper prints averages of k' only for its own set DS2 (published variant, at epsilon 0.1 "
+    "and 1), and no row here is one of these cases."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """Content of ``presets.toml``."""
-
     draws: Mapping[str, Draws]
     presets: tuple[_Row, ...]
 
@@ -151,8 +145,7 @@ _FILE: _File = read_table_file(Path(__file__).with_suffix(".toml"), _File)
 #: Figures that are sweeps, by name.
 PRESETS = {one.name: Preset(**vars(one), **vars(_FILE.draws[one.draws])) for one in _FILE.presets}
 
-#: Averages of k' that the text of Chen et al. prints (section 7.2), all of them on DS2, by
-#: epsilon and method.
+#: Averages of k' on DS2 that the text of Chen et al. prints (section 7.2), by epsilon and method.
 PRINTED = {
     (0.1, "privthr"): 131.2,
     (0.1, "privthrem"): 82.8,
@@ -162,12 +155,12 @@ PRINTED = {
     (1.0, "privthrem"): 142.8,
 }
 
-#: DS2 in the paper: records, k, and cells of the average subband that are not positive.
+#: DS2 in the paper: number of records, k, and number of average-subband cells that are <= 0.
 _DS2 = (31_200, 144, 241)
 
 
 def preset(name: str) -> Preset:
-    """Return the preset of a name, or raise InputError with the choices."""
+    """Return the preset with this name; otherwise raise InputError that lists the names."""
     if name not in PRESETS:
         raise InputError(f'figure "{shown(name)}" is unknown: choose from {", ".join(PRESETS)}.')
     return PRESETS[name]
@@ -187,11 +180,11 @@ def plans(
     Parameters
     ----------
     subjects
-        Data sets for all of them; None takes the sample sets of each.
+        Data sets for all presets; None means the sample sets of each preset.
     repeats
-        Draws of each point; None takes the paper's.
+        Number of draws of each point; None means the paper's number.
     variant, neighbours
-        In place of the published variant, and of one record added or removed.
+        Replace the published variant, and the default neighbours (one record added or removed).
     """
     groups: dict[tuple[object, ...], list[Preset]] = {}
     for one in dict.fromkeys(presets):
@@ -222,9 +215,9 @@ def plans(
 
 
 def figure_table(one: Preset, table: pd.DataFrame) -> pd.DataFrame:
-    """Sum up the draws behind a figure: its scores one below the other, each as a summary.
+    """Summarize the draws of a figure: one table with a block of rows for each score.
 
-    Without known classes there are no scores against them.
+    Scores against known classes are left out if the table does not have them.
     """
     parts = {score: summary(table, score, one.axis) for score in one.scores if score in table}
     return pd.concat(parts, names=["score", None]).reset_index(level="score").reset_index(drop=True)
@@ -246,8 +239,9 @@ def rank_table(
     -------
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: draws, k (true), mean (of k'),
-        error ``|mean - k| / k``, and the columns of :func:`bounds_table`; then printed, if a row
-        has it: the paper's mean, on its DS2 and of the published variant alone, else NaN.
+        error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column, printed,
+        exists if a row has a value for it: the paper's mean, which is known for the published
+        variant on the paper's DS2; NaN in other rows.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]
@@ -272,16 +266,16 @@ def rank_table(
 def bounds_table(
     table: pd.DataFrame, true: Mapping[str, Truth], axis: str = "epsilon"
 ) -> pd.DataFrame:
-    """What Theorems 4 to 6 say about k', and what the draws do.
+    """Compare the bounds of Theorems 4 to 6 on k' with the draws.
 
     Parameters as in :func:`rank_table`.
 
     Returns
     -------
     DataFrame
-        Per data set, method with a theorem, variant, epsilon and value of the axis: theorem low,
-        theorem high (bounds of k', within what is possible), inside (share of the draws between
-        them) and promised (least share).
+        Per data set, method with a theorem, variant, epsilon and value of the axis: theorem low and
+        theorem high (bounds of k', limited to possible values), inside (share of the draws between
+        these bounds) and promised (lowest share that the theorem promises).
     """
     by = groups(axis)
     known = table[table["method"].isin(list(THEOREMS))].dropna(subset="k")
@@ -294,7 +288,7 @@ def bounds_table(
         found.append((*key, *map(float, bounds.ends), share, bounds.promise))
     columns = [*by, "theorem low", "theorem high", "inside", "promised"]
     frame = pd.DataFrame(found, columns=columns)
-    # Without a row, the types of the keys would not fit those of other tables.
+    # Without rows, set the types of the keys, because tables are merged by them.
     return frame if found else frame.astype(known[by].dtypes.to_dict())
 
 

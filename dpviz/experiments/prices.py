@@ -1,8 +1,8 @@
-"""What a private choice of g and p, or of K, costs: measured beside the best choice in hindsight.
+"""The cost of a private choice of g and p, or of K, compared with the best choice in hindsight.
 
-``prices.json`` beside this file holds the figures; ``python -m tests.benchmarks.choice`` measures
-them again. Nobody has hindsight: the best g and p, or K, are those of many that score best on the
-true records.
+The file ``prices.json`` holds the results; ``python -m tests.benchmarks.choice`` measures them
+again. The best choice in hindsight is the one of many values of g and p, or of K, that has the best
+score on the true records. In practice nobody knows this choice.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ import pandas as pd
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS, family_of
 
-#: File of the figures.
 FILE = Path(__file__).with_name("prices.json")
 
-#: Scores, with their names for people; 1 is best.
+#: Scores with their readable names; 1 is best.
 SCORES = {
     "class_f": "F-measure with known classes",
     "class_ari": "ARI with known classes",
     "silhouette": "silhouette of the records",
-    "exact": "draws with as many clusters as classes",
+    "exact": "share of draws with K = number of classes",
 }
 
 
@@ -35,11 +34,11 @@ class Price:
     Parameters
     ----------
     data, title, records
-        Data set: key, name for people, number of records.
+        Data set: key, readable name, number of records.
     seen
-        Whether constants of the choice may have been chosen on it.
+        Whether constants of the private choice may have been chosen on this data set.
     score
-        One of ``SCORES``, more being better.
+        One of ``SCORES``; higher is better.
     best, chosen, usual
         Mean score with the best choice in hindsight, the private choice, and the defaults.
     """
@@ -57,20 +56,20 @@ class Price:
 
 
 def prices() -> tuple[Price, ...]:
-    """Return all figures."""
+    """Return all results."""
     return read_rows(FILE, Price)
 
 
 def of_family(family: str) -> tuple[Price, ...]:
-    """Return the figures of all methods of a family."""
+    """Return the results of all methods of a family."""
     return tuple(row for row in prices() if CARDS[row.method].family == family)
 
 
 def summary(rows: Sequence[Price]) -> pd.DataFrame:
-    """Return the prices of methods of one family as percentages, one row for a method and score.
+    """Return the prices of methods of one family in percent: one row for each method and score.
 
-    A price is the mean score with a choice over that of the best choice in hindsight, both over
-    all sets that have the score: 100% costs nothing.
+    A price is the mean score with a choice, divided by the mean score with the best choice in
+    hindsight. Both are means over all sets that have the score. 100% means no loss.
     """
     ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []
@@ -89,28 +88,29 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
 
 
 def sentence(rows: Sequence[Price]) -> str:
-    """Say what the prices of methods of one family are, and on how many sets, in one sentence."""
+    """Explain the prices of methods of one family, with the number of sets, in one sentence."""
     what, usual = _choices(rows)
     sets = {row.data: row for row in rows}.values()
     records = [row.records for row in sets]
     seen = sum(row.seen for row in sets)
     return (
-        f"Mean score with {what} chosen privately, and with {usual}, over that of the best {what} "
-        f"in hindsight, which nobody has: {len(records)} sets of {min(records):,} to "
-        f"{max(records):,} records. Constants may have been chosen on {seen or 'none'} of them."
+        f"Mean score with {what} chosen privately, and with {usual}, divided by the mean score "
+        f"with the best {what} in hindsight, which nobody knows in practice. Measured on "
+        f"{len(records)} sets of {min(records):,} to {max(records):,} records; constants may have "
+        f"been chosen on {seen or 'none'} of these sets."
     )
 
 
 def frame(rows: Sequence[Price]) -> pd.DataFrame:
-    """Return the figures as a table: one row each."""
+    """Return a table with one row per result."""
     return pd.DataFrame([asdict(row) for row in rows])
 
 
 def _choices(rows: Sequence[Price]) -> tuple[str, str]:
-    """What a family chooses, and its defaults: "g and p" and "g 64, p 0.5"."""
+    """Parameters that a family chooses, and their defaults: "g and p" and "g 64, p 0.5"."""
     family = family_of(rows[0].method)
     chosen = [one for one in family.parameters if one.name in family.choosing]
-    # Where no sign is given, the label ends with it.
+    # If no sign is given, it is the last word of the label.
     signs = [one.sign or one.label.split()[-1] for one in chosen]
     usual = [f"{sign} {one.default:g}" for sign, one in zip(signs, chosen, strict=True)]
     return " and ".join(signs), ", ".join(usual)

@@ -1,8 +1,8 @@
 """Sweeps: many draws over data sets, methods and budgets, as one tidy table.
 
-A row is one draw, and its name is a hash of everything that it depends on. Finished rows go to a
-journal beside the table at once, so a killed sweep can resume. Rows are identical to the last bit
-for any number of processes and any interruption.
+A row is one draw, and its identifier is a hash of everything that the row depends on. Finished rows
+are written immediately to a journal in the table's folder, so a killed sweep can resume. The number
+of processes and interruptions do not change any bit of the rows.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from dpviz.grid.domain import Domain, Outside
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
-#: Part of the name of a row. It changes when the same settings give other numbers than in an
-#: earlier version of the program, so that no sweep mixes both.
+#: Part of the hash of a row. It changes when the same settings give other results than in an
+#: earlier version of the program, so that a sweep never mixes results of both versions.
 FORMAT = 3
 
-#: More rows than this are a mistake, not a sweep.
+#: Largest number of rows; a plan with more rows is probably a mistake.
 MOST_ROWS = 5_000_000
 
-#: Largest seed: a table keeps them in 64 bits.
+#: Largest seed, because a table stores seeds in 64 bits.
 MOST_SEED = 2**63 - 1
 
 
@@ -58,7 +58,7 @@ def _type(parameter: Parameter) -> str:
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
-#: Parameters that go with a data set or a plan; each applies where a method has it.
+#: Parameters that a data set or a plan can set. Each applies to the methods that have it.
 OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
 
 #: Columns before the scores, with their types.
@@ -71,18 +71,17 @@ COLUMNS: dict[str, str] = {
 #: Columns that group draws in a summary.
 GROUP = ("data", "method", "variant", "epsilon")
 
-#: The work is split into parts of half a second, so that a kill loses little work and "stop" acts
-#: quickly.
+#: Parts of the work take half a second, so that a kill loses little, and "stop" acts quickly.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: True runs cached per process: those of one data set for both families, and of the next one.
+#: Number of true runs cached per process: two data sets, both families.
 _TRUE_RUNS = 4
 
 
 class SweepCancelled(Cancelled):
-    """The sweep was cancelled before it was finished; finished rows stay in the journal.
+    """The sweep was cancelled before its end; finished rows stay in the journal.
 
-    ``table`` has the finished rows, as the whole sweep would have given them.
+    ``table`` has the finished rows, in the format of a complete sweep.
     """
 
     def __init__(self, message: str, table: pd.DataFrame | None = None) -> None:
@@ -92,12 +91,12 @@ class SweepCancelled(Cancelled):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
-    """A data set of a sweep, with what goes with it.
+    """A data set of a sweep, with its domain and parameters.
 
     Parameters
     ----------
     domain, outside
-        As for :func:`dpviz.families.trial_of`; without a domain, each variant takes its own.
+        As for :func:`dpviz.families.trial_of`; without a domain, each variant uses its default.
     settings
         Parameters that suit the data: grid, density, clusters.
     """
@@ -110,7 +109,7 @@ class Subject:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def bounds(self, variant: VariantName) -> Domain:
-        """Domain that runs of a variant will have; InputError where it does not fit the data."""
+        """Domain of the runs of a variant; raises InputError if it does not fit the data."""
         if variant not in self._bounds:
             bounds = run_domain(self.dataset, variant, self.domain)
             check_fit(self.dataset, bounds, self.outside)
@@ -119,34 +118,34 @@ class Subject:
 
     @cached_property
     def _bounds(self) -> dict[VariantName, Domain]:
-        """Domains that are known to fit: reading one off the data is a pass over the points."""
+        """Checked domains, cached because computing the range is a pass over the points."""
         return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """What to draw: every method at every epsilon with every seed, on every data set.
+    """All draws of a sweep: every method at every epsilon with every seed, on every data set.
 
-    All methods have the same seeds (common random numbers). Raises InputError where there is
-    nothing to draw, or something does not exist.
+    All methods have the same seeds (common random numbers). Raises InputError if the plan is empty,
+    or if a method, score or parameter does not exist.
 
     Parameters
     ----------
     methods
         Names of methods that spend a budget, of either family.
     epsilons, seeds
-        Repeated ones count once; rows come in ascending order.
+        Duplicates are removed; the rows are in ascending order.
     variant, neighbours
         As in a configuration.
     options
-        Further parameters, before those of the subjects. ``alpha`` applies to all methods that
-        have it, ``privthr.alpha`` to that method alone.
+        Further parameters, which replace those of the subjects. ``alpha`` applies to all methods
+        that have this parameter; ``privthr.alpha`` applies only to the method privthr.
     scores
-        Scores of the families; None takes those that each family sweeps by default. Data without
-        known classes have none against them.
+        Scores of the families; None means the default scores of each family in a sweep. Scores
+        against known classes are left out for data without known classes.
     axis, values
-        Parameter that runs along the axis of a figure, one of :func:`axes`. Epsilon needs no
-        values; any other parameter takes its values here, at every epsilon.
+        Parameter along the axis of a figure, one of :func:`axes`. For epsilon, ``values`` is empty;
+        for any other parameter, it lists the values to combine with every epsilon.
     """
 
     subjects: tuple[Subject, ...]
@@ -169,7 +168,7 @@ class Plan:
         name, times = Counter(subject.name for subject in self.subjects).most_common(1)[0]
         if times > 1:
             raise InputError(
-                f'data "{shown(name)}" is there {times} times: give each a name of its own.'
+                f'data "{shown(name)}" is given {times} times: give each data set its own name.'
             )
         for method in self.methods:
             check_method(method, CARDS)
@@ -202,7 +201,7 @@ class Plan:
 
     @property
     def steps(self) -> tuple[dict[str, float], ...]:
-        """What the axis sets, from its first value to its last: nothing where it is epsilon."""
+        """Settings at each value of the axis; one empty mapping if the axis is epsilon."""
         return tuple({self.axis: value} for value in self.values) or ({},)
 
     @property
@@ -227,7 +226,7 @@ class Plan:
         return scores_for(wanted, SCORES, classed=self._classed)
 
     def names(self, family: Family, subject: Subject) -> tuple[str, ...]:
-        """Scores that rows of a family on a data set have."""
+        """Scores in the rows of a family on a data set."""
         wanted = family.swept if self.scores is None else self.columns
         own = [name for name in wanted if name in family.scores]
         return scores_for(own, SCORES, classed=subject.dataset.classes is not None)
@@ -235,20 +234,20 @@ class Plan:
     def parameters(
         self, subject: Subject, method: str, step: Mapping[str, float] | None = None
     ) -> dict[str, Any]:
-        """Parameters of a method on a data set, as far as it has them; at a step of the axis."""
+        """Parameters that apply to a method, on a data set and at a step of the axis."""
         own = {
             name.removeprefix(f"{method}."): value
             for name, value in self.options.items()
             if name.startswith(f"{method}.")
         }
         counts = subject.dataset.counts
-        # A grid of counts brings its own cells.
+        # The shape of a grid of counts is fixed.
         cells = {} if counts is None else {"grid": counts.shape}
         given = {**subject.settings, **self.options, **own, **cells, **(step or {})}
         return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
 
     def failing(self) -> dict[tuple[str, str], str]:
-        """Methods that are not private, by subject and method: why, in a few words."""
+        """Short reasons why methods are not private, by (subject, method)."""
         found = {}
         for subject, method in product(self.subjects, self.methods):
             step = self.steps[0]
@@ -283,7 +282,7 @@ class Plan:
 
 
 def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
-    """Say what :meth:`Plan.failing` found, one line for each reason and its methods."""
+    """Format the result of :meth:`Plan.failing`: one line for each reason and its methods."""
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for data in dict.fromkeys(data for data, _ in failing):
         for why in dict.fromkeys(failing.values()):
@@ -298,10 +297,10 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters that can run along the axis of a figure: numbers that all methods have.
+    """Parameters that can be the axis of a figure: epsilon, then numbers that all methods have.
 
-    Epsilon is the first. Those that change the true clustering are none: each value would have
-    another truth.
+    Parameters that change the true clustering are left out, because the values on the axis would
+    have different true clusterings.
     """
     methods = tuple(methods)
     fixed = {name for method in methods for name in family_of(method).moves_truth}
@@ -318,9 +317,9 @@ def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
 
 
 def subject_of_sample(name: str) -> Subject:
-    """Sample set with the parameters that suit it.
+    """Return a sample set with parameters that suit this set.
 
-    Raises InputError where there is no such set.
+    Raises InputError if there is no sample set of this name.
     """
     known = sample(name)
     return Subject(
@@ -346,34 +345,34 @@ def run_sweep(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> pd.DataFrame:
-    """Draw all rows of some plans into one table; rows that plans share are drawn once.
+    """Compute all rows of some plans in one table; rows that plans share are computed once.
 
-    Raises InputError where a parameter is wrong whatever the data, or ``out`` can't be written;
-    without ``resume`` also where an interrupted sweep left finished rows there; SweepCancelled
-    where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
+    Raises InputError if a parameter is invalid for all data, if ``out`` can't be written, or,
+    without ``resume``, if an interrupted sweep left finished rows there. Raises SweepCancelled if
+    ``cancelled`` returns true; the ``table`` of this exception holds the finished rows.
 
     Parameters
     ----------
     out
-        Table to write, .csv or .parquet; finished rows are beside it (``.journal``) until it is
-        complete. An existing table is replaced unless ``resume``.
+        Table to write, .csv or .parquet. Until it is complete, finished rows are in a journal in
+        the same folder (``.journal``). An existing table is replaced unless ``resume``.
     resume
         Reuse the rows of ``out`` and of its journal that the plans contain.
 
     Returns
     -------
     DataFrame
-        One row per data set and method, in the order of the plans, epsilon, value of the axis and
-        seed: ``COLUMNS``, then the scores, NaN where a family lacks one; :func:`rows_of` returns
-        those of one plan. ``attrs["notes"]`` are sentences on the methods that do not fit a data
-        set, of which there are no rows.
+        One row per data set, method, epsilon, value of the axis and seed, in the order of the
+        plans. The columns are ``COLUMNS`` and the scores; a score that a family lacks is NaN.
+        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` holds sentences about
+        methods that do not fit a data set and therefore have no rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
     planned = {
         (one.subject.name, row): (one, seed) for plan in plans for one, row, seed in _planned(plan)
     }
-    # Data sets that differ only in properties that a method ignores have rows of the same name.
+    # Rows of data sets that differ only in properties that a method ignores have the same hash.
     wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
     columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
     with ExitStack() as stack:
@@ -385,7 +384,7 @@ def run_sweep(
         work = Work(len(wanted), "draws", progress, cancelled, done=len(done))
         notes = _draw_parts(parts, jobs, store, done, work)
         table = _table(planned, done, columns)
-        # In the order of the plan, not in the order of completion.
+        # Sort the notes by the order of the plan, not of completion.
         table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
         if work.done < work.total:
             raise SweepCancelled(f"stopped after {work}", table)
@@ -395,7 +394,7 @@ def run_sweep(
 
 
 def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Rows of a table that belong to a plan, in the order of the plan."""
+    """Return the rows of a plan, in the order of the plan."""
     place = {
         key: number for number, key in enumerate(zip(table["data"], table["run"], strict=True))
     }
@@ -404,21 +403,21 @@ def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def groups(axis: str) -> list[str]:
-    """Columns that group the draws of a figure with a parameter along its axis."""
+    """Columns that group the draws of a figure with this axis."""
     return list(dict.fromkeys([*GROUP, PARAMETERS[axis].column]))
 
 
 def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
-    """Sum up the draws of one score.
+    """Summarize the draws of one score.
 
-    Raises InputError where the table has no such score.
+    Raises InputError if the table does not have this score.
 
     Returns
     -------
     DataFrame
-        Per data set, method, variant, epsilon and value of the axis: draws, mean, median, low and
-        high: the 5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
-        Methods whose family lacks the score have no row.
+        Per data set, method, variant, epsilon and value of the axis: number of draws, mean, median,
+        low and high. With 19 or more draws, low and high are the 5% and 95% quantiles; otherwise
+        the minimum and maximum. Methods whose family lacks the score have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)
@@ -434,7 +433,7 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Setting:
-    """What all rows of a data set, method and epsilon have in common."""
+    """Common settings of all rows of a data set, method, epsilon and step of the axis."""
 
     subject: Subject
     config: Configuration
@@ -442,24 +441,23 @@ class _Setting:
 
     @property
     def bounds(self) -> Domain:
-        """Domain of the runs."""
         return self.subject.bounds(self.config.variant)
 
     @cached_property
     def _content(self) -> str:
-        """All that a row depends on but its seed."""
+        """Everything that a row depends on, except its seed."""
         subject, bounds = self.subject, self.bounds
         content = [FORMAT, subject.dataset.digest, str(bounds), bounds.declared]
         content += [subject.outside, asdict(self.config), sorted(self.names)]
         return json.dumps(content, sort_keys=True)
 
     def row(self, seed: int) -> str:
-        """Name of a row: 16 hexadecimal digits."""
+        """Identifier of a row: 16 hexadecimal digits."""
         return hashlib.blake2b(f"{self._content} {seed}".encode(), digest_size=8).hexdigest()
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """Columns that all its rows share."""
+        """Values of the columns that are equal in all rows."""
         config, card = self.config, CARDS[self.config.method]
         chosen = family_of(config.method).chosen(config)
         found = {
@@ -484,14 +482,13 @@ class _Setting:
 
     @property
     def part(self) -> int:
-        """Seeds that are drawn at a time."""
+        """Number of seeds in a part of the work."""
         method, records = self.config.method, self.subject.dataset.n
         seconds = family_of(method).seconds(method, records, self.names)
         return min(max(1, round(PART_SECONDS / seconds)), MOST_SEEDS)
 
 
 def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
-    """All rows of a plan in order: setting, name, seed."""
     for subject in plan.subjects:
         for method in plan.methods:
             for epsilon, step in product(plan.epsilons, plan.steps):
@@ -507,7 +504,6 @@ def _setting(
     epsilon: float,
     step: Mapping[str, float] | None = None,
 ) -> _Setting:
-    """Data and configuration of one data set, method, epsilon and step of the axis."""
     family = family_of(method)
     config = family.config(
         method=method,
@@ -544,14 +540,14 @@ def _table(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Part:
-    """Some seeds of a setting, drawn by one process at a time."""
+    """Some seeds of a setting, which one process computes as a unit."""
 
     number: int
     setting: _Setting
     rows: dict[str, int]
 
 
-#: A drawn part: its number, scores by row, and a sentence for each draw that failed.
+#: A finished part: its number, scores by row, and a sentence for each draw that failed.
 _Drawn = tuple[int, dict[str, Scores], list[str]]
 
 
@@ -569,7 +565,7 @@ def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
 def _draw_parts(
     parts: Sequence[_Part], jobs: int, store: Store | None, done: dict[str, Scores], work: Work
 ) -> list[tuple[int, str]]:
-    """Draw parts into ``done`` until the work is cancelled."""
+    """Compute parts and add their rows to ``done``, until the work is cancelled."""
     notes: list[tuple[int, str]] = []
     stopped = Event()
     if parts and work.cancelled:
@@ -591,18 +587,18 @@ def _draw_parts(
 
 
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
-    """Draw the parts, in this process or in several, in any order."""
+    """Compute the parts in any order, in this process or in several."""
     if jobs < 2:
         true_runs = LRUCache(_TRUE_RUNS)
         yield from (_draw(part, true_runs) for part in parts)
         return
     from joblib import Parallel, delayed, parallel_config
 
-    # At their start, and by its id: this process may end before a worker checks it.
+    # Workers get this process's ID when they start, because this process may end before they check.
     with parallel_config(
         backend="loky", inner_max_num_threads=1, initializer=_watch_parent, initargs=(os.getpid(),)
     ):
-        # Without memory maps, which are read-only: code for writable arrays is already compiled.
+        # No memory maps: they are read-only, and the compiled code is for writable arrays.
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
         )
@@ -611,7 +607,7 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
 
 
 def _watch_parent(parent: int) -> None:
-    """End this process soon after its parent: after a kill, no process remains."""
+    """End this process soon after its parent, so that no process remains after a kill."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -621,19 +617,19 @@ def _watch_parent(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-#: True runs of a process that draws parts and does nothing else.
+#: True runs of a worker process.
 _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
-    """Draw the rows of a part; collects errors of settings that do not fit, instead of raising."""
-    # Limits apply only to loaded libraries.
+    """Compute the rows of a part; collect InputErrors instead of raising them."""
+    # Import first, because thread limits apply only to loaded libraries.
     import sklearn.cluster  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    # Sums in libraries depend on the number of threads.
+    # Sums in libraries depend on the number of threads, so the number is fixed.
     with threadpool_limits(limits=1):
         try:
             trial = _trial(part.setting, true_runs)
@@ -648,7 +644,7 @@ def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
 
 
 def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
-    """Combine data and configuration, with a true run that other settings share."""
+    """Combine data and configuration; reuse the true run of other settings if possible."""
     subject, config = setting.subject, setting.config
     family = family_of(config.method)
     key = (
@@ -665,7 +661,7 @@ def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
 
 
 def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
-    """Draw a seed and score it; NaN where these data are too few for a score."""
+    """Run one seed and compute its scores; a score is NaN if there are too few data for it."""
     one = trial.draw(seed)
     found = trial.scores(one, seed, [name for name in names if name in trial.score_names])
     return {name: found.get(name, math.nan) for name in names}
@@ -674,7 +670,6 @@ def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
 def _taken_over(
     found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
 ) -> dict[str, Scores]:
-    """Rows of an earlier sweep; the plan must contain all of them, or they would be lost."""
     others = len(found.keys() - wanted.keys())
     if others:
         raise InputError(

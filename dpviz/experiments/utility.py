@@ -1,13 +1,13 @@
-"""What soundness costs: scores of sound and published variants, measured side by side.
+"""The cost of soundness: scores of sound and published variants.
 
-``utility.json`` beside this file holds the figures; ``python -m tests.benchmarks.utility``
-measures them again. They compare a proven result with the method of the papers: the sound variant
-on a declared domain, the published variant on the range of the data. The difference has two
-costs: the mechanism, and a box larger than the data (the records of Unbalance fill a thirteenth
-of theirs). So the sound variant is also measured on the range of the data; the remaining
-difference is the cost of the mechanism. Each run is scored against the noise-free
-clustering under its own domain, and for WaveCluster on its own grid. A domain stretches the
-axes, so NICV itself differs between the two; its ratio to the noise-free optimum hardly does.
+The file ``utility.json`` holds the results; ``python -m tests.benchmarks.utility`` measures them
+again. The sound variant, which has a proof, runs on a declared domain; the published variant runs
+on the range of the data, as in the papers. The difference has two causes: the mechanism, and a
+domain that is larger than the data (the records of Unbalance fill a thirteenth of their domain).
+Therefore the sound variant is also measured on the range of the data; the remaining difference is
+the cost of the mechanism. Each run is compared with the noise-free clustering on the same domain,
+and for WaveCluster on the same grid. A domain rescales the axes, so NICV differs between the two
+domains; the ratio of NICV to the noise-free optimum hardly differs.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ from dpviz.base.errors import InputError
 from dpviz.experiments.measured import rows_about
 from dpviz.families import CARDS
 
-#: File of the figures.
 FILE = Path(__file__).with_name("utility.json")
 
-#: Scores in which less is better: the noise-free clustering has 0 and 1.
+#: Scores in which lower is better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
 LESS_IS_BETTER = {"dsg_c": "DSG_C", "nicv_ratio": "NICV ratio"}
 
-#: Names of all scores for people.
+#: Readable names of all scores.
 SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 
-#: Budget that the sentence is about.
+#: Budget of the results in the sentence.
 BUDGET = 0.5
 
-#: Two medians that differ by no more than this share are alike.
+#: Two medians are alike if their relative difference is at most this.
 CLEAR = 0.2
 
 Verdict = Literal["better", "worse", "alike"]
@@ -57,18 +56,17 @@ class Cost:
     Parameters
     ----------
     data, title, records
-        Data set: key, name for people, number of records.
+        Data set: key, readable name, number of records.
     draws
-        Runs of each variant, with the same seeds.
+        Number of runs of each variant; both variants have the same seeds.
     sound, published
-        The score of each, as a person meets it.
+        Score of each variant on its usual domain: declared, or the range of the data.
     sound_on_range
-        The score of the sound variant where the published one has its own: on the range of
-        the data.
+        Score of the sound variant on the range of the data.
     settings
-        All else that was chosen: what all share, and under ``"sound"`` and ``"published"``
-        what each has of its own. ``domain`` is ``"data"`` for the range of the data;
-        ``true_clusters`` counts those that WaveCluster finds without noise on that grid.
+        All other settings: common settings, and settings of one variant under ``"sound"`` or
+        ``"published"``. ``domain`` is ``"data"`` for the range of the data; ``true_clusters`` is
+        the number of clusters that WaveCluster finds without noise on that grid.
     """
 
     method: str
@@ -87,8 +85,8 @@ class Cost:
     def verdict(self) -> Verdict:
         """Whether the sound variant is clearly better or worse than the published one.
 
-        It is if the medians differ by more than ``CLEAR`` and by more than the draws: the sound
-        median lies outside the published 5% to 95%.
+        The difference is clear if the medians differ by more than ``CLEAR``, and the sound median
+        is outside the range from 5% to 95% of the published draws.
         """
         sound, published = self.sound.median, self.published
         difference = sound - published.median
@@ -105,16 +103,16 @@ class Cost:
 
 
 def costs(method: str | None = None) -> tuple[Cost, ...]:
-    """Return the measured figures, of one method or of all.
+    """Return the results of one method, or of all methods.
 
-    Empty for a method that has no two variants to compare. Raises InputError where no method of
-    that name exists.
+    The result is empty for a method that does not have two variants to compare. Raises InputError
+    if no method of that name exists.
     """
     return rows_about(method, FILE, Cost)
 
 
 def frame(rows: Sequence[Cost]) -> pd.DataFrame:
-    """Return figures as the table behind a picture: each has one row for each way to run it."""
+    """Return the table of a plot, with a row for each result, variant and domain."""
     return pd.DataFrame(
         [
             {
@@ -141,9 +139,9 @@ def frame(rows: Sequence[Cost]) -> pd.DataFrame:
 
 
 def sentence(method: str) -> str:
-    """Return one sentence on what soundness costs or gains for a method.
+    """Return one sentence on the cost or gain of soundness for a method.
 
-    Raises InputError where no method of that name exists.
+    Raises InputError if no method of that name exists.
     """
     rows = costs(method)
     if not rows:
@@ -154,15 +152,15 @@ def sentence(method: str) -> str:
 
 
 def compared(rows: Sequence[Cost]) -> str:
-    """Return one sentence on a method's figures: medians of its error at one budget.
+    """Return one sentence on a method's results: medians of its error at the budget ``BUDGET``.
 
-    Raises InputError where no figure is one of these.
+    Raises InputError if the rows hold no such median.
     """
     shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:
         raise InputError(
             f"rows hold no median of {' or '.join(LESS_IS_BETTER)} at epsilon = {BUDGET:g}: "
-            "hand over all rows of a method."
+            "pass all rows of a method."
         )
     pairs = _listed(
         [f"{_shown(row.sound)} against {_shown(row.published)} on {row.title}" for row in shown]

@@ -1,8 +1,8 @@
-"""How long k-means takes on stored records and several workers: measured, and a model of more.
+"""Run times of k-means on stored records and several workers: measurements and a model.
 
-``worker_times.json`` beside this file holds the figures; ``python -m tests.benchmarks.mapreduce``
-measures them again. One and two workers are measured; the model of a pass says what follows for
-more of them and for more records.
+The file ``worker_times.json`` holds the results; ``python -m tests.benchmarks.mapreduce`` measures
+them again. One and two workers are measured. The model of a pass predicts the times for more
+workers and more records.
 """
 
 from __future__ import annotations
@@ -22,46 +22,45 @@ from dpviz.base.numbers import power_of_ten, readable
 from dpviz.base.tables import read_table_file
 from dpviz.families import CARDS
 
-#: File of the figures.
 FILE = Path(__file__).with_name("worker_times.json")
 
-#: How records lie in files: so many parts at least, so many records in a part at most.
+#: Smallest number of parts into which records are split; largest number of records in a part.
 FEWEST_PARTS, PART_RECORDS = 16, 10**6
 
-#: Numbers of workers and of records that the model is asked for; measured are fewer of both.
+#: Numbers of workers, and largest number of records, for the model; measurements have fewer.
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 MOST_RECORDS = 10**11
 
-#: Cores that other programs may take without a word about it.
+#: Other programs are mentioned if they took more cores than this on average.
 QUIET = 0.1
 
-#: Bytes of a number in a file.
+#: Number of bytes of a value in a file.
 _NUMBER = 8
 
-#: What keeps more workers from helping, for people, by its name in :class:`Bend`.
+#: Readable reasons why more workers do not help, by ``term`` of :class:`Bend`.
 TERMS = {
-    "round": "a round by itself takes as long as reading",
-    "task": "handing out the parts takes as long as reading",
+    "round": "the fixed time of a round is as long as reading",
+    "task": "distributing the parts takes as long as reading",
     "merge": "adding up the tables takes as long as reading",
-    "parts": "each worker has one part, and more of them would have none",
+    "parts": "each worker has one part, so further workers would have nothing to do",
 }
 
 
 def parts_of(points: float, largest: float = PART_RECORDS) -> int:
-    """Return the number of parts that records lie in."""
+    """Return the number of parts into which records are split."""
     return max(FEWEST_PARTS, math.ceil(points / largest))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bend:
-    """Where a curve of S(m) bends away from m.
+    """The point at which a curve of S(m) bends away from m.
 
     Parameters
     ----------
     workers
-        With more workers, what can't be shared takes longer than what each of them reads.
+        With more workers than this, the serial work takes longer than the reading of each worker.
     term
-        The largest of what can't be shared, one of ``TERMS``.
+        The largest part of the serial work, one of ``TERMS``.
     """
 
     workers: float
@@ -72,23 +71,23 @@ class Bend:
 class PassModel:
     """Seconds of one pass over records in parts of equal size, on workers of equal speed.
 
-    ``round + (task + merge) * parts + (work + point * size) * turns``: what stands before the last
-    term happens once, on the scheduler and the driver. Workers share the last one; the busiest of
-    them has ``turns = ceil(parts / workers)`` parts of ``size`` records to read. What could overlap
-    is added up, so the model errs on the slow side.
+    The model is ``round + (task + merge) * parts + (work + point * size) * turns``. The first two
+    terms are serial work on the scheduler and the driver. The workers share the last term; the
+    busiest worker reads ``turns = ceil(parts / workers)`` parts of ``size`` records. Times of steps
+    that could overlap are added, so the model tends to be too slow.
 
     Parameters
     ----------
     round
         Seconds of a pass without records: start, noise, new centres.
     task
-        Of a part at the scheduler.
+        Seconds per part at the scheduler.
     merge
-        Of the table of a part: added to the others, in the end on the driver.
+        Seconds per part to add its table to the others, at last on the driver.
     work
-        Of a part at its worker, whatever it holds.
+        Seconds per part at its worker, for a part of any size.
     point
-        Of a record at a worker.
+        Seconds per record at a worker.
     error
         Median relative error of the fit.
     """
@@ -111,7 +110,6 @@ class PassModel:
         return self.fixed(parts) + self._shared(points, PART_RECORDS) * turns
 
     def _shared(self, points: float, largest: float) -> float:
-        """Seconds of a part at its worker: many parts are full, but for the last."""
         return self.work + self.point * min(points / FEWEST_PARTS, largest)
 
     def fixed(self, parts: int) -> float:
@@ -123,10 +121,11 @@ class PassModel:
         return self.seconds(points, 1) / self.seconds(points, workers)
 
     def bend(self, points: float, largest: float = PART_RECORDS) -> Bend:
-        """Return where more workers stop to help, and why; of the records in a part at most.
+        """Return the number of workers above which more workers hardly help, and the reason.
 
-        Up to there S(m) is more than half of m, where each worker has equally many parts; with
-        twice as many workers and two more it is less.
+        ``largest`` is the largest number of records in a part. Up to the returned number, S(m) is
+        more than m / 2 if all workers have equally many parts; with twice this number of workers
+        plus two, it is less.
         """
         _check(points, 1)
         parts = parts_of(points, largest)
@@ -138,7 +137,7 @@ class PassModel:
         return Bend(workers=max(workers, 1.0), term=max(terms, key=terms.__getitem__))
 
     def reach(self, seconds: float, workers: int) -> float:
-        """Return how many records a pass of at most so many seconds reads; 0 if none."""
+        """Return the number of records that a pass can read in this number of seconds, or 0."""
         low, high = 0.0, 18.0  # powers of ten
         if self.seconds(1, workers) > seconds:
             return 0.0
@@ -156,13 +155,13 @@ class Timing:
     Parameters
     ----------
     passes
-        Passes over the records: start and iterations.
+        Number of passes over the records: start and iterations.
     seconds
-        The least of the repeats: other programs can only make a run longer.
+        Minimum of the repeats, because other programs can only make a run longer.
     repeats
-        How often it was measured.
+        Number of measurements.
     others
-        Cores that other programs took meanwhile: 0 on a quiet machine.
+        Cores that other programs used during the run: 0 on a quiet machine.
     """
 
     method: str
@@ -178,20 +177,20 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerTimes:
-    """All that was measured, and the models of it.
+    """All measurements, and the models fitted to them.
 
     Parameters
     ----------
     machine, versions
-        Where, and with which packages.
+        Machine and package versions of the measurements.
     columns, clusters, epsilon
-        Of all runs; ``epsilon`` of those over records.
+        Settings of the runs; ``epsilon`` holds only for the runs over numbers of records.
     ceiling
-        S(2) of two plain loops side by side, which share nothing: what the machine can give.
+        S(2) of two plain loops that run in parallel and share nothing: the limit of the machine.
     models
         Model of a mean pass, by method.
     timings
-        Measured runs. Those of a few records in many parts tell what a part costs.
+        Measured runs. Runs on few records in many parts show the cost of a part.
     """
 
     machine: Mapping[str, str | int]
@@ -205,16 +204,16 @@ class WorkerTimes:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Measured methods."""
+        """Names of the measured methods."""
         return tuple(self.models)
 
     @property
     def others(self) -> float:
-        """Cores that other programs took while runs went on: the median of the runs."""
+        """Cores that other programs used during a run: median over the runs."""
         return float(np.median([one.others for one in self.timings]))
 
     def over_records(self, method: str, workers: int) -> list[Timing]:
-        """Return the runs over numbers of records, in their order."""
+        """Return the runs over numbers of records, in ascending order."""
         found = [
             one
             for one in self.timings
@@ -224,7 +223,7 @@ class WorkerTimes:
         return sorted(found, key=lambda one: one.records)
 
     def over_epsilon(self, method: str) -> list[Timing]:
-        """Return the runs over budgets, on as many records and workers as most of them have."""
+        """Return the runs over budgets, at the most frequent numbers of records and workers."""
         runs = [one for one in self.timings if one.method == method]
         ((where, _),) = Counter(map(_set_of, runs)).most_common(1)
         found = [one for one in runs if _set_of(one) == where]
@@ -239,7 +238,7 @@ class WorkerTimes:
         return times[0] / times[1]
 
     def passes(self, method: str) -> int:
-        """Return the passes of a run over the most records."""
+        """Return the number of passes of the run with the most records."""
         return self.over_records(method, 1)[-1].passes
 
     def seconds(self, method: str, points: float, workers: int) -> float:
@@ -247,24 +246,24 @@ class WorkerTimes:
         return self.passes(method) * self.models[method].seconds(points, workers)
 
     def an_hour(self, method: str, workers: int) -> float:
-        """Return how many records a run of an hour takes, by the model."""
+        """Return the number of records of a run that takes an hour, by the model."""
         return self.models[method].reach(3600 / self.passes(method), workers)
 
     def worker_hours(self, method: str, points: float, workers: int) -> float:
-        """Return the worker-hours of a run by the model: what is paid for."""
+        """Return the worker-hours of a run by the model; the cost is proportional to them."""
         return workers * self.seconds(method, points, workers) / 3600
 
     def sentences(self, method: str) -> list[str]:
-        """Say what the model is, where curves bend, and what an hour handles."""
+        """Describe the model, the bends of the curves, the work of an hour, and the machine."""
         model, title = self.models[method], CARDS[method].title
         most, largest = WORKERS[-1], PART_RECORDS
         bend, wide = (model.bend(MOST_RECORDS, size) for size in (largest, 10 * largest))
         rate = self.columns * _NUMBER / model.point / 1e6 if model.point else math.inf
         return [
-            f"Model of a pass of {title}: {_time(model.round)} a round, {_time(model.task)} a part "
-            f"at the scheduler, {_time(model.merge)} to add its table, {_time(model.work)} a part "
-            f"and {_time(model.point)} a record at a worker; median error {model.error:.0%}. A run "
-            f"has {self.passes(method)} passes.",
+            f"Model of a pass of {title}: {_time(model.round)} per round; for each part, "
+            f"{_time(model.task)} at the scheduler, {_time(model.merge)} to add its table, and "
+            f"{_time(model.work)} at a worker; {_time(model.point)} for each record; median error "
+            f"{model.error:.0%}. A run has {self.passes(method)} passes.",
             f"{records_text(MOST_RECORDS)} records in parts of {records_text(largest)}: S(m) bends "
             f"at about {readable(bend.workers, 1)} workers, where {TERMS[bend.term]}. "
             "In parts ten times as large it bends at about "
@@ -275,18 +274,18 @@ class WorkerTimes:
             f"{readable(self.worker_hours(method, MOST_RECORDS, 1), 2)} worker-hours on one worker "
             f"and {readable(self.worker_hours(method, MOST_RECORDS, most), 2)} on {most}.",
             f"Measured on one machine of {self.machine['cores']} cores, which scheduler, driver "
-            "and workers share: two plain loops side by side reach S(2) = "
-            f"{self.ceiling:.2f} there. Other programs took {self.others:.1f} cores meanwhile"
-            f"{', so all times are too long' if self.others > QUIET else ''}. More workers are a "
-            "calculation, for machines of their own like this one, each of which gets "
-            f"{readable(rate, 2)} MB of the records a second.",
+            "and workers share: two plain loops in parallel reach S(2) = "
+            f"{self.ceiling:.2f} there. Other programs used {self.others:.1f} cores meanwhile"
+            f"{', so all times are too long' if self.others > QUIET else ''}. Times for more "
+            "workers are calculated. They assume that each worker has its own machine of this "
+            f"kind, which gets {readable(rate, 2)} MB of the records per second.",
         ]
 
     def hours_frame(self, method: str, points: float, price: float = 0.0) -> pd.DataFrame:
-        """Return what numbers of workers take, by the model: one row for each of ``WORKERS``.
+        """Return times and costs by the model: one row for each of ``WORKERS``.
 
-        Raises InputError if the price is negative or no number. ``price`` is that of an hour of one
-        worker, in any currency; 0 leaves the costs out.
+        ``price`` is the price of an hour of one worker, in any currency; with 0, costs are left
+        out. Raises InputError if the price is negative or not a number.
         """
         check_price(price)
         rows = []
@@ -304,7 +303,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def records_frame(self, method: str) -> pd.DataFrame:
-        """Return time over records: measured runs of all methods, and the model of one of them."""
+        """Return times over records: measured runs of all methods, and the model of ``method``."""
         rows: list[dict[str, object]] = [
             _row(name, one.records, workers, one.seconds, "measured")
             for name in self.methods
@@ -319,7 +318,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def speedup_frame(self, method: str) -> pd.DataFrame:
-        """Return S(m) of a method over workers: measured with two, and the model."""
+        """Return S(m) of a method over workers: measured for two workers, and by the model."""
         model, rows = self.models[method], []
         for points in self._sizes(method):
             measured = {one.records for one in self.over_records(method, 2)}
@@ -332,7 +331,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def epsilon_frame(self) -> pd.DataFrame:
-        """Return time over budgets, with the passes behind it."""
+        """Return times over budgets, with the number of passes."""
         return pd.DataFrame(
             [
                 {
@@ -350,7 +349,7 @@ class WorkerTimes:
         )
 
     def _sizes(self, method: str) -> list[int]:
-        """Powers of ten from the fewest measured records to the most of the model."""
+        """Powers of ten from the smallest measured number of records to ``MOST_RECORDS``."""
         first = round(math.log10(self.over_records(method, 1)[0].records))
         return [10**power for power in range(first, round(math.log10(MOST_RECORDS)) + 1)]
 
@@ -370,9 +369,11 @@ def _ratio(records: int, workers: int, ratio: float, kind: str) -> dict[str, obj
 
 
 def check_price(price: float) -> None:
-    """Raise InputError where an hour of one worker can't cost this."""
+    """Raise InputError unless this is a valid price of an hour of one worker."""
     if not (math.isfinite(price) and price >= 0):
-        raise InputError(f"price = {price:g} is no price of an hour of one worker: give 0 or more.")
+        raise InputError(
+            f"price = {price:g} is not a price of an hour of one worker: give 0 or more."
+        )
 
 
 def _check(points: float, workers: int) -> None:
@@ -383,7 +384,7 @@ def _check(points: float, workers: int) -> None:
 
 
 def records_text(records: int) -> str:
-    """Write a number of records: 10⁵ where it is a power of ten."""
+    """Format a number of records; powers of ten become 10⁵."""
     power = round(math.log10(records))
     return power_of_ten(power) if records == 10**power else readable(records)
 
@@ -397,9 +398,9 @@ def _time(seconds: float) -> str:
 
 @cache
 def worker_times() -> WorkerTimes:
-    """Read the figures.
+    """Read the stored times.
 
-    Raises InputError if nothing has been measured yet.
+    Raises InputError if there are no measurements yet.
     """
     try:
         found: WorkerTimes = read_table_file(FILE, WorkerTimes)

@@ -1,4 +1,4 @@
-"""The papers line by line: what each says, where it is here, what comes out, how far apart.
+"""The statements of the papers, with their place in our code, our results and the differences.
 
 A row is a table in the TOML file of its paper; ``python -m tests.benchmarks.papers NAME`` measures
 and stores its number.
@@ -45,7 +45,7 @@ _SAID: tuple[tuple[State, str, str], ...] = (
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Rows as plain values, for files."""
+    """Convert rows to dictionaries of plain values, for files."""
     return [
         {
             "paper": row.paper,
@@ -72,7 +72,7 @@ def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return rows as the table behind the page."""
+    """Return rows as a table, for the page."""
     import pandas as pd
 
     return pd.DataFrame(records(rows))

@@ -1,6 +1,6 @@
-"""What to cite: every paper that a method is from, and dpviz; as text, BibTeX and CITATION.cff.
+"""References to cite: the source papers of methods, and dpviz; as text, BibTeX and CITATION.cff.
 
-``python -m dpviz.papers.references > CITATION.cff`` writes that file anew.
+``python -m dpviz.papers.references > CITATION.cff`` rewrites that file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dpviz import __version__
 from dpviz.base.latex import entry, escaped
 from dpviz.family.card import Card
 
-#: Name, one line and licence of dpviz.
+#: Name, short description and licence of dpviz.
 TITLE = "dpviz"
 ABSTRACT = "See what privacy costs: differentially private clustering, true beside private"
 LICENCE = "Apache-2.0"
 
-#: Full names of the conferences.
 _PROCEEDINGS = {
     "CIKM": "ACM International Conference on Information and Knowledge Management (CIKM)",
     "VLDB": "International Conference on Very Large Data Bases (VLDB)",
@@ -30,7 +29,6 @@ _PROCEEDINGS = {
     "PODS": "ACM Symposium on Principles of Database Systems (PODS)",
 }
 
-#: Full names of the journals.
 _JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
 
 
@@ -41,13 +39,13 @@ class Reference:
     Parameters
     ----------
     authors
-        "L. Chen, T. Yu": initials, family name, separated by commas.
+        Initials and family names, separated by commas: "L. Chen, T. Yu".
     title, venue, year
-        As printed; the venue in short, empty where none is known.
+        As printed. The venue is abbreviated, or empty if it is unknown.
     volume
         Volume and number of a journal: "46(2)".
     chinese
-        Whether it is written in Chinese; the title is its English one.
+        Whether the paper is in Chinese; then ``title`` is its English title.
     """
 
     authors: str
@@ -72,21 +70,21 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """Where it appeared: "Computer Science 46(2), 2019"."""
+        """Venue, volume and year: "Computer Science 46(2), 2019"."""
         if not self.venue or self.venue in _PROCEEDINGS or self.venue in _JOURNALS:
             return f"{self.venue} {self.year}".strip()
         return f"{f'{self.venue} {self.volume}'.strip()}, {self.year}"
 
     @property
     def text(self) -> str:
-        """One line of a list of references, in Markdown."""
+        """Line in a list of references, in Markdown."""
         language = " (in Chinese)" if self.chinese else ""
         title = self.title.replace("*", r"\*")
         return f"{self.authors}: *{title}*{language}. {self.place}."
 
     @property
     def bibtex(self) -> str:
-        """Its entry in BibTeX."""
+        """BibTeX entry of the paper."""
         people = {"author": " and ".join(self.authors.split(", ")), "title": self.title}
         end = {"year": str(self.year)} | ({"note": "In Chinese"} if self.chinese else {})
         if self.venue in _PROCEEDINGS:
@@ -107,10 +105,10 @@ _READ = {
     for kind, papers in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 
-#: Papers that methods are from, in the order of the methods.
+#: Source papers of methods, in the order of the methods.
 REFERENCES = _READ["source"]
 
-#: Papers that lemmas, reference runs and scores are from, by first author.
+#: Source papers of lemmas, reference runs and scores, sorted by first author.
 MENTIONED = _READ["mentioned"]
 
 
@@ -121,21 +119,21 @@ def cited(card: Card) -> list[Reference]:
 
 
 def keys(card: Card) -> list[str]:
-    """Keys of what to cite for a method: its papers, and dpviz."""
+    """BibTeX keys to cite for a method: its papers, and dpviz."""
     return [*(one.key for one in cited(card)), TITLE]
 
 
 def references(card: Card) -> str:
-    """Return BibTeX entries of the papers that a method is from, and of dpviz.
+    """Return BibTeX entries of a method's source papers, and of dpviz.
 
-    A comment names the parts of these papers, as the method's card does.
+    A comment names the sections of these papers, as on the method's card.
     """
     comment = f"% {escaped(card.title)}: {escaped(card.source)}"
     return "\n".join([comment, *(one.bibtex for one in cited(card)), our_bibtex()])
 
 
 def our_bibtex() -> str:
-    """Entry of dpviz itself in BibTeX."""
+    """BibTeX entry of dpviz itself."""
     fields = {
         "key": TITLE,
         "title": f"{TITLE}: {ABSTRACT.split(':')[0].lower()}",
@@ -145,12 +143,12 @@ def our_bibtex() -> str:
 
 
 def bibtex() -> str:
-    """All entries, dpviz first."""
+    """All BibTeX entries; dpviz is the first."""
     return "\n".join([our_bibtex(), *(one.bibtex for one in REFERENCES)])
 
 
 def citation_file() -> str:
-    """Text of CITATION.cff, whose values are those of this module."""
+    """Text of CITATION.cff, generated from this module."""
     lines = [
         "cff-version: 1.2.0",
         "message: If you use dpviz, please cite it, and the paper of the method that you used.",
@@ -178,14 +176,12 @@ def citation_file() -> str:
 
 
 def _cff_type(one: Reference) -> str:
-    """Type of a reference in CITATION.cff."""
     if one.venue in _PROCEEDINGS:
         return "conference-paper"
     return "article" if one.venue and not one.venue.startswith("arXiv") else "generic"
 
 
 def _cff_place(one: Reference) -> list[str]:
-    """Lines of CITATION.cff on where a paper appeared."""
     if one.venue in _PROCEEDINGS:
         return ["    conference:", f"      name: {json.dumps(_PROCEEDINGS[one.venue])}"]
     if not one.venue:

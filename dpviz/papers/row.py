@@ -1,4 +1,4 @@
-"""One row of the table of the papers: what a paper says, what comes out here, how far apart."""
+"""One row of the table of the papers: a statement of a paper, our result, and the difference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from dpviz.families import FAMILIES
 
-#: The rows, one file a paper, and their numbers beside it: ``python -m tests.benchmarks.papers``.
+#: Files of rows, one per paper. ``python -m tests.benchmarks.papers`` writes the numbers.
 FILES = sorted(Path(__file__).parent.glob("[0-9]*.toml"))
 MEASURED = {file.name[:3]: file.with_suffix(".json") for file in FILES}
 
@@ -35,7 +35,7 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper: its number in our collection, and what to cite."""
+    """A paper: its number in our collection, and its citation."""
 
     number: str
     short: str
@@ -55,8 +55,8 @@ class Link:
 
     @property
     def address(self) -> str:
-        """Address relative to that of another page."""
-        # The app opens with the page of the first family, which has no path.
+        """Address relative to another page."""
+        # The page of the first family is the start page, which has no path.
         path = "" if self.page == next(iter(FAMILIES)) else self.page
         return f"./{path}?{urlencode(self.query)}" if self.query else f"./{path}"
 
@@ -70,14 +70,14 @@ class Measured:
     value
         The number.
     interval
-        Ends of its confidence interval (``CONFIDENCE``): both are the value where it is exact;
-        infinity where only a bound is measured.
+        Ends of the confidence interval (``CONFIDENCE``). Both are the value if it is exact. The
+        upper end is infinity if only a lower bound is measured.
     error
-        Standard error of the number, 0 where it has none.
+        Standard error of the number; 0 if it has none.
     draws
-        Draws behind the number.
+        Number of draws that the number was computed from.
     how
-        Data, seeds and settings, for people.
+        Readable data, seeds and settings.
     """
 
     value: float
@@ -89,19 +89,18 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What the paper's statement means for a measured number.
+    """The range in which a measured number must be, according to the paper's statement.
 
     Parameters
     ----------
     low, high
-        The paper's number lies between them; both are the number itself if it prints one.
+        Ends of the range; if the paper prints a number, both ends are this number.
     within
-        How far the number may be from these ends by the paper's own rounding, or by what the row
-        calls equal.
+        Rounding error of the paper's number, or the difference that the row calls equal.
     averaged
-        Draws behind the paper's number if it is an average: then it has an error, too.
+        Number of draws if the paper's number is an average, which has a standard error, too.
     margin
-        How much further the number may be and still count as close; ``why`` gives the reason.
+        Additional difference that still counts as close; ``why`` gives the reason.
     """
 
     low: float = -math.inf
@@ -112,28 +111,28 @@ class Claim:
 
     @property
     def prints_number(self) -> bool:
-        """Whether the paper prints a number and not a limit."""
+        """Whether the paper prints a number, not a limit."""
         return self.low == self.high
 
     def distance(self, found: Measured) -> float:
-        """Signed distance of the measured number from what the paper allows; 0 inside."""
+        """Signed distance of the measured number from the range; 0 inside the range."""
         if found.value < self.low:
             return found.value - self.low
         return max(found.value - self.high, 0.0)
 
     def ends(self, found: Measured) -> tuple[float, float]:
-        """Ends of what the paper allows, with its rounding and the error of its own average."""
+        """Ends of the paper's range, with its rounding and the error of its average."""
         single = found.error * math.sqrt(found.draws)
         theirs = ERRORS * single / math.sqrt(self.averaged) if self.averaged else 0.0
         more = self.within + theirs + _EXACT * max(abs(found.value), 1.0)
         return self.low - more, self.high + more
 
     def judge(self, found: Measured) -> State:
-        """Compare the confidence interval of a number with what the paper allows.
+        """Compare the confidence interval of a number with the paper's range.
 
-        It comes out if the whole interval is allowed, is close if the whole interval is allowed or
-        within the margin, and differs if no number of the interval is allowed. Otherwise the draws
-        do not tell.
+        The number is as printed if the whole interval is in the range. It is close if the whole
+        interval is at most the margin away from the range. It differs if interval and range have no
+        number in common. Otherwise the draws can't tell.
         """
         low, high = found.interval
         least, most = self.ends(found)
@@ -146,7 +145,7 @@ class Claim:
         return "can't tell"
 
     def draws_to_tell(self, found: Measured) -> float:
-        """Number of draws whose interval would decide; infinity where none does."""
+        """Number of draws that would decide; infinity if no number of draws does."""
         width = found.interval[1] - found.interval[0]
         ends = [one for one in self.ends(found) if math.isfinite(one)]
         nearest = min(abs(found.value - one) for one in ends)
@@ -157,40 +156,40 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One statement of a paper, and what became of it: a table of the paper's TOML file.
+    """One statement of a paper and our result: a table of the paper's TOML file.
 
     Parameters
     ----------
     name
-        Key, unique in the whole table: number of the paper and a word.
+        Unique key: number of the paper and a word.
     place
-        Where it is printed.
+        Place in the paper.
     kind
-        What it is.
+        Kind of statement.
     what
-        The subject, in a few words.
+        Short name of the subject.
     printed
-        What the paper says, in our words.
+        The paper's statement, in our words.
     where
-        Module, or attribute of a module, that holds it here; empty where nothing does.
+        Module, or attribute of a module, that implements it; empty if there is none.
     link
-        Page that shows it; in the file ``page?name=value&name=value``.
+        Page of the app that shows it; in the file ``page?name=value&name=value``.
     claim
-        What the statement means for a number; in the file ``number``, or ``at_least`` or
-        ``at_most`` or both, and ``within``, ``averaged`` and ``margin``. A row without one has the
-        state that ``declared`` says, and is never as printed.
+        Claim about a number. Its keys in the file are ``number``, or ``at_least`` or ``at_most`` or
+        both, and ``within``, ``averaged`` and ``margin``. A row without a claim has its state in
+        ``declared``, and is never as printed.
     measure, given
-        Function that measures the number, ``chen.bound`` for that of
-        ``tests/benchmarks/papers/chen.py``, and its arguments.
+        Function that measures the number, and its arguments. ``chen.bound`` is the function
+        ``bound`` in ``tests/benchmarks/papers/chen.py``.
     shown_as
-        Format of the measured number for people: ``value`` is the number.
+        Format of the measured number; ``value`` is the number.
     proof
-        Page of the documentation with a proof of the claim, where a measurement may refute it and
-        not confirm it; without a refutation the row is then as printed.
+        Page of the documentation with a proof of the claim. A measurement can refute such a claim,
+        but not confirm it, so the row is as printed unless it is refuted.
     slow
-        Whether it takes too long to be measured again in a test.
+        Whether the measurement takes too long for a test.
     why
-        One sentence: why it is not as printed.
+        One sentence: the reason why the row is not as printed.
     """
 
     name: str
@@ -221,7 +220,7 @@ class Row:
 
     @property
     def state(self) -> State:
-        """Whether it comes out, by the stored measurement."""
+        """Agreement of the stored measurement with the paper."""
         if self.claim is None:
             return self.declared or "not possible"
         found = self.measured
@@ -232,7 +231,7 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """What comes out, for people."""
+        """Readable result."""
         found = self.measured
         if self.claim is None or found is None:
             return ""
@@ -259,7 +258,7 @@ class Row:
 
 # -- the files -----------------------------------------------------------------------------
 
-#: Format of the number where the row gives none, by what the claim says.
+#: Default formats of the number, by the key of the claim.
 _SHOWN_AS = {
     "number": "{value:.6g}",
     "at_most": "at most {value:.3g}",
@@ -275,7 +274,6 @@ def read_paper(file: Path) -> tuple[Paper, list[Row]]:
 
 
 def _row(name: str, table: dict[str, Any]) -> Row:
-    """Row of a table in a file."""
     try:
         if "link" in table:
             page, _, query = table["link"].partition("?")
@@ -296,7 +294,6 @@ def _claim(
     at_most: float = math.inf,
     **more: Any,
 ) -> Claim:
-    """Claim of a number, or of one limit or both."""
     if number is not None:
         at_least = at_most = number
     return Claim(low=at_least, high=at_most, **more)

@@ -1,10 +1,10 @@
-"""The app as a server of its own: headers, hosts, event loop, memory."""
+"""The app as a server for other computers: headers, hosts, event loop, memory."""
 
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Make the application for ``uvicorn dpviz.server:app`` when it is asked for."""
+    """Make the application for ``uvicorn dpviz.server:app`` on its first use."""
     if name == "app":
         from dpviz.server import web
 

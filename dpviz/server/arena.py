@@ -1,7 +1,8 @@
 """One arena of memory for all threads of the server.
 
-With an arena for each thread, glibc keeps what was freed last in one, and with it whole uploads: it
-gives back that end of the main one alone. How many there are is settled as a program starts.
+glibc returns freed memory at the end of an arena to the system only for the main arena. With an
+arena per thread, freed uploads would stay in memory. A program's number of arenas is set at its
+start.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ import platform
 import sys
 from contextlib import suppress
 
-#: The environment variable that glibc reads, and its number of the same setting.
+#: The environment variable that glibc reads, and the number of the same setting in ``mallopt``.
 VARIABLE, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
-# For what other programs start: threads that are there before keep arenas of their own.
+# For programs that import this module: threads started before the import keep their own arenas.
 with suppress(OSError, AttributeError, TypeError):  # only glibc has this
     ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def restart_with_one() -> None:
-    """Start this program anew, in this process, where threads may have arenas of their own."""
+    """Restart this program in the same process if its threads may have their own arenas."""
     if platform.libc_ver()[0] == "glibc" and VARIABLE not in os.environ:
         os.environ[VARIABLE] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -14,15 +14,15 @@ from dpviz.server.arena import restart_with_one
 from dpviz.server.web import SCRIPT, serve
 from dpviz.ui.session.address import check_settings, is_local
 
-#: Where the search for a free port begins, and how many are tried.
+#: First port of the search for a free port, and number of ports that are tried.
 FIRST, TRIED = 8501, 100
 
 _ALL = {"0.0.0.0", "::"}
 
 
 def app_command(given: argparse.Namespace) -> NoReturn:
-    """Serve the explorer until somebody ends it."""
-    # As Streamlit has it: what is typed goes before the environment.
+    """Serve the explorer until the user ends it."""
+    # As in Streamlit: a typed option has priority over an environment variable.
     address = given.address or os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost"
     port = _asked_port(given.port)
     if port is None:
@@ -42,7 +42,7 @@ def app_command(given: argparse.Namespace) -> NoReturn:
             say("dpviz: name the addresses that they type with --hosts; others are refused.")
     serve(
         address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
-        # Streamlit's welcome asks an outside host for this computer's address.
+        # Streamlit's welcome message would ask an outside host for this computer's address.
         settings={"logger.hideWelcomeMessage": True},
     )  # fmt: skip
     raise KeyboardInterrupt
@@ -62,7 +62,7 @@ def _asked_port(given: int | None) -> int | None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Refuse an address that isn't one of this computer, and a port that can't be had."""
+    """Raise InputError if the address is not one of this computer, or the port can't be used."""
     if not 1 <= port <= 65_535:
         raise InputError(f"port {port}: give one from 1 to 65535 with --port.")
     try:
@@ -78,7 +78,7 @@ def check_free(address: str, port: int) -> None:
                 f"port {port} is kept for the system: give one from 1024 on with --port."
             ) from None
         raise _no_address(address) from None
-    except ValueError:  # no name of a host at all
+    except ValueError:  # not a valid host name
         raise _no_address(address) from None
 
 
@@ -90,7 +90,6 @@ def _no_address(address: str) -> InputError:
 
 
 def _next_free(address: str) -> int:
-    """Find a free port; the first one where none is, or where the address itself is wrong."""
     for port in range(FIRST, FIRST + TRIED):
         try:
             _bind(address, port)
@@ -104,7 +103,7 @@ def _next_free(address: str) -> int:
 
 
 def _bind(address: str, port: int) -> None:
-    """Take a port as Streamlit does, and give it back."""
+    """Open a port as Streamlit does, and release it."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,15 +1,15 @@
-"""The app as a server: Streamlit's own, behind headers and a check of the host.
+"""The app as a server: Streamlit's server, with added headers and a check of the host.
 
-Each way of starting has them:
+Every way to start the app adds these headers and this check:
 
 * ``streamlit run app.py``, for this computer,
-* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for others, too,
-* ``uvicorn dpviz.server:app``, where a process manager wants an ASGI application.
+* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for other computers,
+* ``uvicorn dpviz.server:app``, for a process manager that needs an ASGI application.
 """
 
 from __future__ import annotations
 
-import dpviz.server.arena  # noqa: F401  # isort: skip  # before anything that starts a thread
+import dpviz.server.arena  # noqa: F401  # isort: skip  # before any import that starts a thread
 
 import argparse
 import asyncio
@@ -51,14 +51,14 @@ from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: What Streamlit runs: inside an installed package, beside that of a checkout. Streamlit takes the
-#: options of ``.streamlit/config.toml`` beside it.
+#: The script that Streamlit runs: inside an installed package, or beside the package in a checkout.
+#: Streamlit reads its options from ``.streamlit/config.toml`` in the script's folder.
 SCRIPT = Path(__file__).resolve().parents[1] / "app" / "app.py"
 if not SCRIPT.is_file():
     SCRIPT = SCRIPT.parents[2] / "app.py"
 
-#: What a page of the app may use: nothing of another host. Plotly and Streamlit write styles, and
-#: components of the app are modules that Streamlit makes of text ("blob:").
+#: Sources that a page of the app may use: no other host. Plotly and Streamlit write inline styles.
+#: Streamlit makes modules of text ("blob:") from the app's components.
 _CONTENT = {
     "default-src": "'self'",
     "script-src": "'self' blob: 'wasm-unsafe-eval'",
@@ -72,43 +72,43 @@ _CONTENT = {
     "form-action": "'self'",
 }
 
-#: Nothing of the visitor's computer is asked for, but the clipboard for links.
+#: Devices of the visitor's computer that no page may use. The clipboard is allowed, for links.
 _DEVICES = "accelerometer camera display-capture geolocation gyroscope microphone midi payment usb"
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    # A link holds columns and settings: no other host is told.
+    # A link contains columns and settings, so it is never sent to another host.
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{name}=()" for name in _DEVICES.split()),
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 
 
-#: plotly.js, which the app asks for with its version: a browser keeps it, and what it made of it,
-#: as it does with Streamlit's own scripts. Else it is fetched, packed and compiled for each page.
+#: plotly.js, whose URL contains its version, so a browser may cache the script and its compiled
+#: form, like Streamlit's own scripts. Otherwise each page would fetch and compile it again.
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 _LOG = logging.getLogger(__name__)
 
-#: Most kinds of refused sockets in the log: it is not for strangers to fill.
+#: Largest number of different refused sockets in the log, so that strangers can't fill it.
 _MOST_NOTED = 20
 
-#: Seconds after which a browser is opened: by then the server listens.
+#: Seconds until a browser is opened; by then the server listens.
 _SOON = 0.2
 
-#: Where a file of a session comes in.
+#: Path to which a session uploads a file.
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
-#: Closed, whatever the settings say. Streamlit tells everybody how much memory each session takes,
-#: runs the script for whoever asks whether that goes well, and lets programs without a browser type
-#: into the app: paths of files, and releases.
+#: Paths that are closed for any settings. With them Streamlit shows everybody the memory of each
+#: session, runs the script for every health check, and lets programs without a browser fill in
+#: the app's controls, for example paths of files and releases.
 _CLOSED = re.compile("/_stcore/(metrics|script-health-check|agent(/.*)?)")
 
 
 @cache
 def _inline_scripts() -> str:
-    """Hashes of the scripts that stand in Streamlit's own page: no other one may run."""
+    """Hashes of the inline scripts of Streamlit's page; no other inline script may run."""
     page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = (hashlib.sha256(one.encode()).digest() for one in scripts)
@@ -119,7 +119,7 @@ def _inline_scripts() -> str:
 def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
     """Headers of every answer.
 
-    Any page may show the view for slides and course pages in a frame (``embed``), and nothing else.
+    Other sites may show only the view for slides and course pages (``embed``) in a frame.
     """
     content = {**_CONTENT, "frame-ancestors": "*" if embed else "'none'"}
     content["script-src"] += f" {_inline_scripts()}"
@@ -133,14 +133,14 @@ def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class Shield:
-    """Adds the headers to every answer, and answers only to its own names, pages and browsers."""
+    """Adds the headers to every answer, and refuses unknown host names and foreign pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._noted: set[tuple[str, str | None]] = set()
 
     def _note(self, host: str, origin: str | None) -> None:
-        """Log a refused socket once: without it a page stays grey, and nobody knows why."""
+        """Log a refused socket once, because a page without its socket stays grey."""
         if len(self._noted) < _MOST_NOTED and (host, origin) not in self._noted:
             self._noted.add((host, origin))
             _LOG.warning(
@@ -188,7 +188,7 @@ class Shield:
             await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
         elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
             size = given.get(b"content-length", "")
-            # Who does not say how large a file is gets the room of the largest.
+            # If the sender gives no file size, space for the largest allowed file is reserved.
             bytes_coming = int(size) if size.isdecimal() else UPLOAD_LIMIT
             with ExitStack() as room:
                 try:
@@ -203,17 +203,17 @@ class Shield:
 
 
 def _end_on_hangup() -> None:
-    """End as by SIGTERM when the terminal is closed: what was uploaded leaves no file behind."""
+    """End as with SIGTERM when the terminal is closed, so that no uploaded file remains."""
     hangup = getattr(signal, "SIGHUP", None)  # not on Windows
     if hangup is None or threading.current_thread() is not threading.main_thread():
         return
-    # Who started it to go on without a terminal (nohup) is obeyed.
+    # With nohup the program continues without a terminal.
     if signal.getsignal(hangup) in (signal.SIG_DFL, signal.default_int_handler):
         signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 def shield() -> list[Middleware]:
-    """Return what stands before the app, whichever way it is started."""
+    """Return the middleware of the app, for every way to start it."""
     ask_no_host()
     _end_on_hangup()
     return [Middleware(Shield)]
@@ -221,7 +221,7 @@ def shield() -> list[Middleware]:
 
 @asynccontextmanager
 async def in_browser(_: st.App) -> AsyncIterator[None]:
-    """Open the app in a browser where one is wanted: Streamlit leaves that to a named server."""
+    """Open the app in a browser unless headless; Streamlit does not do so for this server."""
     if not config.get_option("server.headless"):
         if config.is_manually_set("browser.serverAddress"):
             name = config.get_option("browser.serverAddress")
@@ -235,7 +235,7 @@ async def in_browser(_: st.App) -> AsyncIterator[None]:
 
 
 def ready(script: str) -> str:
-    """Return the script that ``streamlit run`` starts; end in words if its settings are wrong."""
+    """Return the script that ``streamlit run`` starts; exit with a message on invalid settings."""
     try:
         check_settings(Path(script))
     except InputError as error:
@@ -252,23 +252,23 @@ def serve(
     headless: bool = False,
     settings: dict[str, Any] | None = None,
 ) -> None:
-    """Run the app of a script until somebody stops it.
+    """Run the app of a script until the user stops it.
 
     Parameters
     ----------
     script
-        ``app.py``; ``.streamlit/config.toml`` beside it holds.
+        ``app.py``; the settings of ``.streamlit/config.toml`` in its folder apply.
     address, port
-        Where to listen; an address that others can reach makes the server a shared one: paths of
-        its files can't be typed, and each visitor has budgets of their own.
+        Where to listen. If other computers can reach the address, the server is shared: visitors
+        can't type paths of its files, and each visitor has their own budgets.
     hosts
-        Names by which visitors come, besides those of this computer.
+        Host names that visitors may use, besides those of this computer.
     headless
-        Whether no browser is opened.
+        Whether to open no browser.
     settings
         Further settings of Streamlit by their names.
 
-    Raises InputError if a host is no name, or a setting can't be read.
+    Raises InputError if a host is not a valid name, or a setting can't be read.
     """
     for one in hosts:
         if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):
@@ -282,13 +282,13 @@ def serve(
     check_settings(script)
     use_loop()
     own = ["localhost", "127.0.0.1", "::1"]
-    # Streamlit looks beside this "program" for its configuration, and for the script's modules.
+    # Streamlit searches this "program's" folder for its configuration and the script's modules.
     sys.argv = [str(script)]
     st.App(script, lifespan=in_browser, middleware=shield()).run(
         config={
             "server.address": address,
             "server.port": port,
-            # Else as Streamlit finds: without a screen there is no browser.
+            # Otherwise Streamlit decides: it opens no browser on a computer without a screen.
             **({"server.headless": True} if headless else {}),
             "server.enableAgentApi": False,
             "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],
@@ -298,9 +298,9 @@ def serve(
 
 
 def __getattr__(name: str) -> Any:
-    """The application for ``uvicorn dpviz.server:app``, made when it is asked for."""
+    """The application for ``uvicorn dpviz.server:app``, made on its first use."""
     if name == "app":
-        # Where it listens is not known here: others may reach it, unless the environment says no.
+        # The address is unknown here. The server counts as shared unless the environment says no.
         os.environ.setdefault(SHARED, "1")
         check_settings(SCRIPT)
         return st.App(SCRIPT, middleware=shield())
@@ -308,7 +308,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m dpviz.server``."""
+    """Run ``python -m dpviz.server``."""
     parser = argparse.ArgumentParser(
         prog="python -m dpviz.server", description="Run the app for others."
     )

@@ -1,1 +1,1 @@
-"""Lessons and the game: texts and rules, without a screen."""
+"""Lessons and the game: texts and rules, without the user interface."""

@@ -1,4 +1,4 @@
-"""The screen: components, controls and state of the Streamlit app."""
+"""The user interface: components, controls and state of the Streamlit app."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
 """Messages on the screen, and escaping of untrusted text for Streamlit's Markdown.
 
-Streamlit reads messages, captions, labels and tooltips as Markdown; an image in it contacts a host.
-Links, file names, column names and typed text are untrusted, and errors quote them. So the
-functions below show all messages and escape any text; other Markdown escapes such text with
-:func:`plain_text`.
+Streamlit reads messages, captions, labels and tooltips as Markdown, and an image in Markdown
+contacts a host. Links, file names, column names and typed text are untrusted, and errors quote
+them. So the functions below show all messages and escape their text. Code that writes other
+Markdown escapes untrusted text with :func:`plain_text`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: Invisible. Streamlit turns text into links, arrows and emoji after it parses Markdown, so a
-#: backslash does not help.
+#: An invisible character that breaks links, arrows and emoji codes apart. Streamlit makes them
+#: after it has parsed Markdown, so a backslash does not help.
 _JOINER = "\u2060"
 
-#: Special characters of Markdown, HTML and formulas; an underscore inside a word is not special.
+#: Special characters of Markdown, HTML and formulas, except underscores inside a word.
 _SIGNS = re.compile(r"[\\`*\[\]<>$~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])")
 
-#: Beginnings of lists and headings.
+#: Characters that begin a list or a heading.
 _BEGINNING = re.compile(r"^(\d+(?=[.)](?!\S))|(?=[#+-]))")
 
-#: Places that break addresses and shortcodes such as ":red[...]" and ":smile:" apart.
+#: Positions at which addresses and shortcodes such as ":red[...]" and ":smile:" are split.
 _JOINTS = re.compile(r"(?<=:)(?=[^\W\d]|[+\-/:]|\d[\w+-]*:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
-#: Signs that Streamlit replaces when they stand alone.
+#: Signs that Streamlit replaces if there are spaces around them.
 _REPLACED = re.compile(r"(?<!\S)(<(?=->?(?!\S))|[-<>~](?=[->=](?!\S)))")
 
-#: Unprintable, but needed to write some languages and emoji.
+#: Unprintable characters that some languages and emoji need.
 _JOINERS_IN_WORDS = "\u200c\u200d"
 
 
@@ -62,7 +62,6 @@ def plain_text(text: object) -> str:
 
 
 def _visible(character: str) -> str:
-    """Return the character if it is printable on a line, else its escape sequence."""
     if character.isprintable() or character in _JOINERS_IN_WORDS:
         return character
     return " " if character.isspace() else repr(character)[1:-1]
@@ -75,7 +74,7 @@ def show_error(text: object, icon: str = ":material/error:") -> None:
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show an InputError of the block as a sentence, and continue after the block."""
+    """Show an InputError raised in the block as a sentence, and continue after the block."""
     try:
         yield
     except InputError as error:
@@ -103,10 +102,10 @@ def show_caption(text: object, help: str | None = None) -> None:
 
 
 def show_corrections(notes: Iterable[object]) -> None:
-    """Show the errors of a link, one paragraph for each; show nothing if there are none."""
+    """Show each error of a link in its own paragraph; show nothing if there are no errors."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        # Named, since it stands above a picture, not in its place: frame.js tells them apart.
+        # The key tells frame.js that this message is above a picture, not instead of a picture.
         with st.container(key="dpv-corrected"):
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
@@ -114,13 +113,13 @@ def show_corrections(notes: Iterable[object]) -> None:
 
 
 class NothingLoadedError(InputError):
-    """Own data is chosen, but there is none on the screen yet: why, and the way out."""
+    """Own data is chosen but not on the screen yet; the message says why and what to do."""
 
     def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
         super().__init__(sentence)
         self._below = below
 
     def show(self) -> None:
-        """Show the sentence, and the way out."""
+        """Show the sentence, and below it the widgets that solve the problem."""
         show_info(self, icon=":material/upload_file:")
         self._below()

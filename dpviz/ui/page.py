@@ -1,4 +1,4 @@
-"""What all pages share: icon, spacing, link and errors."""
+"""Common parts of all pages: icon, spacing, link and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ENTERED, _SHOWN = "app:entered", "app:shown"
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
     """Run a page: read its controls from the link, show errors of the link, draw the content.
 
-    ``name`` is that of its file in ``pages/``, without the ending.
+    ``name`` is the name of the page's file in ``pages/``, without the extension.
     """
     _start_by_app(name)
     state = page_state()
@@ -54,15 +54,14 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
             error.show()
             state.write()
         finally:
-            state.tell()  # what is changed after a run that stopped early is a change, too
+            state.tell()  # also shares changes of a run that stopped early
 
 
 @st.fragment
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
-    """Draw a part of a page that its own controls redraw while the rest of the page stays.
+    """Draw a part of a page; its controls redraw only this part.
 
-    ``draw`` returns True when the user holds no slider. Only then are the values written to the
-    link.
+    ``draw`` returns False while the user drags a slider; then no values are written to the link.
     """
     crowd = sessions() > CROWD
     with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():
@@ -85,8 +84,8 @@ def enter() -> None:
 def _start_by_app(path: str) -> None:
     """Start the page of a path through ``app.py`` if Streamlit did not.
 
-    Until a first session calls ``st.navigation``, a new server runs only the page's own file
-    for a link to that page, in Streamlit's own frame. Any call ends that mode.
+    Until a session first calls ``st.navigation``, a new server handles a link to a page by running
+    only the page's file, without ``app.py``. Any call of ``st.navigation`` ends this mode.
     """
     if st.session_state.get(_SHOWN) != path:
         st.session_state[_SHOWN] = path
@@ -101,12 +100,12 @@ def _start_by_app(path: str) -> None:
 
 
 def show_title(title: str) -> None:
-    """Show the page's title as its first heading; where the navigation shows it, unseen."""
+    """Show the page's title as its first heading; it is hidden if the navigation shows it."""
     st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>')
 
 
 def frame() -> None:
-    """Make the browser fetch plotly.js early, and lead the focus of a keyboard."""
+    """Make the browser fetch plotly.js early, and manage the keyboard focus."""
     _mount_frame(key="frame", data=plotly_url(), height=1)
     _mount_keyboard(key="keyboard", height=1)
     _ask_after_reconnect()
@@ -114,11 +113,11 @@ def frame() -> None:
 
 @st.fragment(run_every=86_400)
 def _ask_after_reconnect() -> None:
-    """Make the browser ask for a run whenever it reconnects; draw nothing.
+    """Make the browser ask for a run of the page whenever it reconnects; draw nothing.
 
-    Without a fragment that repeats itself, Streamlit's browser asks for one only if the last run
-    was a fragment's. A new session without a run, after a restart of the server or a long sleep,
-    does not know the fragment of a slider, and ignores it without a word.
+    On a page without a repeating fragment, the browser asks for a run only if the last run was
+    that of a fragment. After a restart of the server or a long sleep, a new session that has run
+    nothing does not know the fragments of sliders, and ignores their changes without a message.
     """
 
 
@@ -126,8 +125,8 @@ def _ask_after_reconnect() -> None:
 def freeze_loaded_objects(page: str) -> bool:
     """Exclude the objects that a page loaded from garbage collection, once per process and page.
 
-    Walking the objects of the imported libraries takes 100 ms and blocks the browser; these objects
-    are never freed anyway.
+    A collection takes 100 ms for the objects of imported libraries, and the page waits meanwhile.
+    These objects are never freed anyway.
     """
     gc.collect()
     gc.freeze()

@@ -1,1 +1,1 @@
-"""Speed, as ratios measured side by side; never a timed assertion."""
+"""Speed benchmarks: ratios of times measured side by side. No test asserts a time."""

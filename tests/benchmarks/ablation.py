@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.ablation [METHOD ...]
 
-Without a name all methods are measured; with names only these, and the other figures stay. A part
-is left out by putting something simpler into the place of a function or constant of the method:
-the method itself has no such choices.
+Without a name all methods are measured. With names only these are measured, and the numbers of
+other methods stay. A part is left out by replacing a function or constant of the method with
+something simpler, because the method itself has no option for this.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)
 
-#: Runs of each, with the seeds 100, 101, ...: no constant was chosen with these.
+#: Number of runs of each row, and their first seed. No constant was chosen with these seeds.
 DRAWS, FIRST_SEED = 20, 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a method, and what takes its place.
+    """A part of a method, and what replaces it.
 
     Parameters
     ----------
     name, instead
-        For people.
+        Texts for readers.
     changes
-        What stands at ``"module:attribute"`` without the part.
+        Replacement of each ``"module:attribute"`` when the part is left out.
     data
-        Sets on which it takes part; None for all.
+        Sets on which the part is measured; None for all.
     """
 
     name: str
@@ -69,13 +69,13 @@ class Method:
     Parameters
     ----------
     score
-        Name of the score, less being better.
+        Name of the score; less is better.
     data
-        Loaders of the sets, by their names for people.
+        Loaders of the sets, by the names of the sets for readers.
     draw
-        Takes what a loader returned, epsilon and a seed; returns the score of one run.
+        Takes the result of a loader, epsilon and a seed; returns the score of one run.
     parts
-        All parts that are left out in turn.
+        All parts; each is left out in turn.
     epsilons
         Budgets.
     """
@@ -88,7 +88,7 @@ class Method:
 
 
 def main(names: list[str]) -> None:
-    """Measure the methods of these names, or all, and write the figures."""
+    """Measure the methods of these names, or all methods, and write the results."""
     rows = [row for row in (parts() if FILE.exists() and names else ()) if row.method not in names]
     for method in names or METHODS:
         for row in measure(method):
@@ -111,7 +111,7 @@ def measure(
     Parameters
     ----------
     only
-        Part, set and budget of the only row to measure; None for all.
+        Part, set and budget of the only row to measure; None for all rows.
     """
     entry = METHODS[method]
     seeds = range(FIRST_SEED, FIRST_SEED + draws)
@@ -144,7 +144,7 @@ def measure(
 
 @contextmanager
 def changed(changes: Mapping[str, Any]) -> Iterator[None]:
-    """Put other things in place for a while."""
+    """Replace attributes inside the ``with`` block."""
     kept = {name: resolve_name(name) for name in changes}
     try:
         for name, value in changes.items():
@@ -156,7 +156,7 @@ def changed(changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _put(name: str, value: Any) -> None:
-    """Set ``"module:attribute"``, also of a class in a module."""
+    """Set ``"module:attribute"``; the attribute may be that of a class in the module."""
     module, path = name.split(":")
     *owner, last = path.split(".")
     setattr(resolve_name(":".join([module, ".".join(owner)]) if owner else module), last, value)
@@ -166,7 +166,7 @@ def _put(name: str, value: Any) -> None:
 
 
 def _trial(points: np.ndarray, clusters: int) -> KMeansTrial:
-    """Runs on points in the range of their data."""
+    """Data for runs on points whose domain is the range of the data."""
     low, high = points.min(axis=0), points.max(axis=0)
     domain = Domain(tuple(zip(low.tolist(), high.tolist(), strict=True)))
     records = Records.build(Dataset(name="", points=points), domain)
@@ -174,13 +174,12 @@ def _trial(points: np.ndarray, clusters: int) -> KMeansTrial:
 
 
 def _reference(name: str, clusters: int) -> KMeansTrial:
-    """Runs on a reference set."""
     table = pd.read_csv(Path(reference_file(f"{name}.csv.gz")))
     return _trial(table[["x", "y"]].to_numpy(float), clusters)
 
 
 def _mixture(clusters: int, ndim: int, n: int) -> KMeansTrial:
-    """Runs on Gaussians of deviation 0.1 with uniform middles."""
+    """Data for runs on Gaussians of deviation 0.1 with uniform middles."""
     rng = np.random.default_rng(100 * ndim + clusters)
     middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
     points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.1, (n, ndim))
@@ -188,20 +187,18 @@ def _mixture(clusters: int, ndim: int, n: int) -> KMeansTrial:
 
 
 def _ratio(trial: KMeansTrial, epsilon: float, seed: int) -> float:
-    """NICV ratio of one run."""
     trial = trial.at(epsilon=epsilon)
     return trial.scores(trial.draw(seed), seed, ("nicv_ratio",))["nicv_ratio"]
 
 
 def _whole_cells(records: np.ndarray, ndim: int, most: int) -> np.ndarray:
-    """No cell is split."""
     return np.ones(len(records), dtype=np.int64)
 
 
 def _independent(
     self: Accountant, values: np.ndarray, levels: Any, scales: list[float]
 ) -> tuple[np.ndarray, ...]:
-    """Two releases of their own noise; the second is the mean of both, by inverse variance."""
+    """Two releases with independent noise; the second is the mean of both, by inverse variance."""
     scales[1] = 1 / (1 / scales[1] - 1 / scales[0])
     first, second = (
         np.asarray(values, dtype=float) + self.noise.laplace(level.step, scale, values.shape)
@@ -215,14 +212,14 @@ def _independent(
 def _projected(
     noisy: np.ndarray, variances: np.ndarray, ndim: int, total: float, generator: Any
 ) -> np.ndarray:
-    """Nearest counts that are not negative and have the total."""
+    """Nearest non-negative counts that have this total."""
     return onto_simplex(noisy, total)
 
 
 def _projected_parts(
     noisy: np.ndarray, variance: float, sides: Any, firsts: Any, ndim: int, totals: Any, _: Any
 ) -> np.ndarray:
-    """The same of the subcells of each cell."""
+    """Nearest non-negative counts of the subcells of each cell that have the cell's total."""
     found = np.zeros(len(noisy))
     for cell in np.flatnonzero(sides > 1):
         rows = slice(firsts[cell], firsts[cell] + sides[cell] ** ndim)
@@ -230,7 +227,7 @@ def _projected_parts(
     return found
 
 
-#: Share of the budget that numbers get beside Laplace noise on residuals.
+#: Share of the budget that the counts get when the residuals get Laplace noise.
 _NUMBERS = 0.25
 
 
@@ -254,7 +251,7 @@ def _laplace(
 
 
 def _su_side(records: float, clusters: int, ndim: int) -> int:
-    """Cells per axis as Su et al. print it, ten records in each."""
+    """Cells per axis by the formula of Su et al., with ten records in each cell."""
     return grid_sides(records * clusters, 1.0, ndim, clusters, 10.0)[0]
 
 
@@ -352,7 +349,7 @@ TWOSTAGE = Method(
     score="dsg_c",
     data=twostage_parts.DATA,
     draw=twostage_parts.draw,
-    # Pooled counts have their say at small budgets.
+    # Pooled counts matter at small budgets.
     epsilons=(0.05, *EPSILONS),
     parts=tuple(
         Part(name=name, instead=instead, changes=changes)

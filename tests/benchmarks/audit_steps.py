@@ -1,9 +1,10 @@
-"""What the audit can see of each step: writes ``dpviz/audit/steps.json``.
+"""What the audit can detect in each step: writes ``dpviz/audit/steps.json``.
 
     python -m tests.benchmarks.audit_steps [METHOD ...]
 
-Without a name all methods are measured; with names only these, and the other figures stay. What
-is measured: see :mod:`dpviz.audit.steps`. It takes about half an hour on two cores.
+Without a name all methods are measured. With names only these are measured, and the numbers of
+other methods stay. :mod:`dpviz.audit.steps` says what is measured. It takes about half an hour on
+two cores.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from dpviz.audit.steps import BUGS, CLAIM, FILE, RUNS, StepResult, table
 from dpviz.audit.transcript import ANSWERS, Replay, TranscriptEnd
 from dpviz.privacy.mechanisms import Accountant
 
-#: Fewest runs on each data set that can show a loss beyond the claim in most of its answers.
+#: Smallest number of runs on each data set that can show a loss beyond the claim in most answers.
 FEW = 60
 
-#: Runs on each data set of a step alone.
+#: Number of runs on each data set when a step is run separately.
 ALONE = 20_000
 
-#: Runs that show which steps there are.
+#: Number of runs that show which steps exist.
 _FIRST = 20
 
 
@@ -50,8 +51,8 @@ def step_scenario(
 ) -> Scenario:
     """A sound method on two data sets that differ in all of its steps.
 
-    Choices of the steps in ``public`` are known. ``runs`` are those on each data set with half the
-    noise: fewer where they take long.
+    The choices of the steps in ``public`` are known. ``runs`` is the number of runs on each data
+    set with half the noise; slow methods have fewer.
     """
     return Scenario(
         name="steps",
@@ -66,27 +67,26 @@ def step_scenario(
     )
 
 
-#: One cluster: counts and sums change as much as possible.
+#: With one cluster, counts and sums change as much as possible.
 _kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
 
 
 def _refined(size: int, columns: int, clusters: int, runs: int) -> Scenario:
-    """DP-Refine on many records, with so few runs because each of them takes long."""
+    """DP-Refine on many records, with few runs because each run takes long."""
     pair = partial(data.crowd, size=size, columns=columns)
     return step_scenario("dprefine", pair, clusters=clusters, runs=runs)
 
 
-#: DP-Refine's ways, which depend on the noisy number of records: sizes lie far from where they
-#: turn, in standard deviations of that noise, too.
+#: The branches of DP-Refine depend on the noisy number of records. Each size is many standard
+#: deviations of this noise away from the numbers where the branch changes.
 DPREFINE = (
     # A nested grid with subcells; the same with a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
-    # In more columns: centres that look at no data, and a residual step.
+    # In more columns: centres that do not depend on the data, and a residual step.
     _refined(10, 17, clusters=30, runs=100),
-    # A plain grid.
     _refined(750, 5, clusters=80, runs=500),
-    # A grid of the whole box; one of a projection, and a residual step.
+    # A grid of the whole box, a grid of a projection, and a residual step.
     _refined(2_700, 5, clusters=100, runs=100),
     _refined(830, 40, clusters=10, runs=60),
     # A tree of three levels, and two last steps.
@@ -97,7 +97,7 @@ SCENARIOS = (
     step_scenario("privqt", data.eleventh_in_cell),
     step_scenario("privthr", data.second_block),
     step_scenario("privthr", data.second_block, alpha=0.5),
-    # Few cells are significant: the counts up to the share get up to 0.8 of the budget.
+    # Few cells are significant, so the counts up to the share get up to 0.8 of the budget.
     step_scenario("twostage", data.one_of_eleven, density=0.99),
     # With p = 1/2 the last step gets up to 0.6.
     step_scenario("twostage", data.one_of_many, runs=1_000),
@@ -126,7 +126,7 @@ SCENARIOS = (
 
 
 def shares(scenario: Scenario) -> dict[str, float]:
-    """Largest budget share of each step; a noisy size may change the steps."""
+    """Largest budget share of each step; the steps may depend on a noisy size."""
     scenario_runs, found = ScenarioRuns(scenario, CLAIM), dict[str, float]()
     for number in range(_FIRST):
         for spend in scenario_runs.record(0, 0, number)[1].ledger:
@@ -135,12 +135,12 @@ def shares(scenario: Scenario) -> dict[str, float]:
     return found
 
 
-# -- a step alone ------------------------------------------------------------------------
+# -- one step, separately ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One use of a mechanism: its name, and all that it was handed."""
+    """One use of a mechanism: its name and all of its arguments."""
 
     name: str
     given: tuple[Any, ...]
@@ -148,31 +148,31 @@ class Call:
 
     @property
     def step(self) -> str:
-        """Step that pays for it."""
+        """Step that the ledger charges for this use."""
         return str(self.given[0])
 
     def run(self, accountant: Accountant) -> Any:
-        """Use the mechanism once more, alone."""
+        """Use the mechanism again, separately."""
         return getattr(accountant, self.name)(*self.given, **self.named)
 
 
 class Until(Replay):
-    """Accountant that returns answers of another run, and ends the method before the next one.
+    """Accountant that replays the answers of another run, and stops the method after the last one.
 
-    ``call`` is then the mechanism that would have given it. Nested releases ask for an answer in
-    several calls, none of which costs its own share alone: none of them is kept.
+    ``call`` is then the next use of a mechanism. Nested releases ask for an answer in several
+    calls. None of these calls costs its own share alone, so none of them is kept.
     """
 
     call: Call | None = None
 
     def _reach(self, call: Call | None) -> None:
-        """End at the first call without an answer."""
+        """Stop the method at the first call without a stored answer."""
         if not self._remaining:
             self.call = call
             raise TranscriptEnd
 
     def _add(self, log: float) -> None:
-        """Go on after the last answer: the next call is what is asked for."""
+        """Continue after the last answer; the next call is the one that is wanted."""
 
 
 def _stopping(name: str) -> Callable[..., Any]:
@@ -191,9 +191,9 @@ for _name in ANSWERS:
 
 
 def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
-    """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
+    """Use of a step's mechanism on both data sets, each after the first data set's earlier answers.
 
-    None where this run has no such step, or it is a part of nested releases.
+    None if this run does not have the step, or if the step is a part of nested releases.
     """
     answers = runs.record(0, seed, number)[1].answers
     for end in range(len(answers)):
@@ -212,10 +212,10 @@ def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call,
 
 
 def alone(scenario: Scenario, step: str) -> Scenario | None:
-    """Scenario of one step after the answers of one run, which are public; see above.
+    """Scenario of one step after the answers of one run, which are public.
 
-    None where the first runs have no such step, or it is a part of nested releases: those cost
-    less together than each after the other.
+    None if the first runs do not have the step, or if the step is a part of nested releases, which
+    cost less together than one after the other.
     """
     scenario_runs = ScenarioRuns(scenario, CLAIM)
     for number in range(_FIRST):
@@ -226,7 +226,7 @@ def alone(scenario: Scenario, step: str) -> Scenario | None:
 
 
 def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
-    """Two calls as two data sets; they were made at the claim of all rows."""
+    """The two calls as two data sets. The calls were made at the claim of all rows."""
     return calls
 
 
@@ -240,13 +240,14 @@ def _once(call: Call, config: Any, accountant: Accountant) -> None:
 def measure(
     scenario: Scenario, step: str, factor: float, *, runs: int | None = None, seed: int = 0
 ) -> StepResult:
-    """Plant a bug in one step of a method, and audit it.
+    """Plant a bug in one step of a method, and audit the method.
 
-    ``factor`` is that on the noise; ``runs`` None takes the number of the committed figures.
+    The noise of the step is multiplied by ``factor``. If ``runs`` is None, the number of runs is
+    that of the committed results.
     """
     if runs is None:
         runs = max(RUNS[factor] * scenario.runs // RUNS[HALF], FEW)
-    # On tiny data, the checks of scikit-learn take longer than the fit.
+    # On tiny data, scikit-learn's checks take longer than the fit.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         _, without, joined = collect(replace(scenario, bug=Bug(step, factor)), CLAIM, runs, seed)
         largest = max(float(abs(side).max()) for side in (without, joined))
@@ -274,7 +275,7 @@ def _with_alone(result: StepResult, only: Scenario, seed: int) -> StepResult:
 
 
 def main(names: list[str]) -> None:
-    """Measure the methods of these names, or all, and write the figures."""
+    """Measure the methods of these names, or all methods, and write the results."""
     chosen = [one for one in SCENARIOS if not names or one.method in names]
     wanted = [(one, step, factor) for one in chosen for step in shares(one) for factor in BUGS]
     rows = [row for row in (table() if FILE.exists() and names else ()) if row.method not in names]
@@ -289,7 +290,6 @@ def main(names: list[str]) -> None:
 
 
 def _measured(wanted: tuple[Scenario, str, float]) -> StepResult:
-    """Measure one row."""
     return measure(*wanted)
 
 

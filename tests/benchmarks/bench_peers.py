@@ -1,7 +1,8 @@
-"""Peers of the k-means methods: each runs in an environment of its own, by an adapter of ours.
+"""Peers of the k-means methods: each runs in its own environment, through an adapter of ours.
 
-None of their code is here. The Python index brings diffprivlib; the others are read from a
-checkout whose place is given. What an adapter must say: :mod:`tests.benchmarks.peers.protocol`.
+No code of a peer is in this project. diffprivlib is installed from the Python index; the others are
+read from a checkout whose place is given. :mod:`tests.benchmarks.peers.protocol` says what an
+adapter must answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests.benchmarks.sets import MissingError, checkout
 
 ADAPTERS = Path(__file__).with_name("peers")
 
-#: Versions that the adapters were tried with.
+#: Versions with which the adapters were tested.
 _COMMON = ("numpy==2.4.6", "scipy==1.17.1")
 _LSH = (*_COMMON, "scikit-learn==1.9.1", "absl-py==2.5.1", "dp-accounting==0.6.0")
 _DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")
@@ -41,12 +42,12 @@ class Peer:
     repositories: tuple[str, ...] = ()
 
     def command(self, out: Path, checkouts: Path | None) -> list[str]:
-        """Command that runs the adapter but for its request, or MissingError."""
+        """Command that runs the adapter, without its last argument (the request)."""
         places = [str(laid_out(checkouts, one, out)) for one in self.repositories]
         return [str(environment(out, self.packages)), str(self.adapter), "REQUEST", *places]
 
     def version(self, checkouts: Path | None) -> list[str]:
-        """Packages and commits of what runs."""
+        """Versions of the packages and commits that run."""
         found = [*self.packages]
         for repository in self.repositories:
             try:
@@ -81,7 +82,7 @@ _LOCK = Lock()
 
 
 def environment(out: Path, packages: tuple[str, ...]) -> Path:
-    """Interpreter of an environment with these packages, made once, or MissingError."""
+    """Interpreter of an environment with these packages, which is made once, or MissingError."""
     if not packages:
         return Path(sys.executable)
     from hashlib import blake2b
@@ -103,7 +104,7 @@ def environment(out: Path, packages: tuple[str, ...]) -> Path:
 
 
 def laid_out(checkouts: Path | None, repository: str, out: Path) -> Path:
-    """Files of a checkout: its own, or those of a clone where it is bare."""
+    """Folder with the files of a checkout: the checkout itself, or a clone of it if it is bare."""
     place = checkout(checkouts, repository)
     if (place / ".git").exists() or not (place / "HEAD").exists():
         return place
@@ -129,18 +130,18 @@ def answers(
     patience: float,
     notes: list[str],
 ) -> Iterator[tuple[Any, np.ndarray[Any, Any], float]]:
-    """Run the rows of several peers at a time; yields row, centres (K, d) and seconds.
+    """Run the rows of several peers in parallel; yields row, centres (K, d) and seconds.
 
     Parameters
     ----------
     rows
-        With ``method``, ``epsilon`` and ``seed``, in the order in which to run them.
+        With ``method``, ``epsilon`` and ``seed``, in the order in which they run.
     points
         In the box [-1, 1]^d.
     patience
-        Seconds for each peer; what is not done by then is left out.
+        Seconds for each peer; rows that are not finished by then are left out.
     notes
-        Gets one sentence for each peer that failed somewhere.
+        Receives one sentence for each peer that failed in a row.
     """
     asked = {name: [row for row in rows if row.method == name] for name in PEERS}
     asked = {name: own for name, own in asked.items() if own}
@@ -161,7 +162,7 @@ def answers(
                         else:
                             yield answer
             finally:
-                # Stopped: nobody waits for what still runs, and nothing more starts.
+                # The caller stopped: do not wait for running peers, and start no further ones.
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in running:
                     process.kill()
@@ -178,7 +179,7 @@ def _serve(
     told: queue.Queue[Any],
     running: list[subprocess.Popen[str]],
 ) -> None:
-    """Run a peer on its rows; puts each answer in the queue, sentences on failures, then None."""
+    """Run a peer; puts each answer in the queue, then a sentence per failure, then None."""
     done, failed, start = 0, "", time.perf_counter()
     try:
         command = PEERS[name].command(out, checkouts)
@@ -217,7 +218,7 @@ def _serve(
                 failed = f"not done after {spent:.0f} s" if spent >= patience else last[:160]
     except MissingError as missing:
         failed = str(missing)
-    except Exception as error:  # a thread would swallow it
+    except Exception as error:  # otherwise the thread would swallow it
         failed = f"{type(error).__name__}: {error}"
     if failed:
         told.put(f"{name} gave {done} of {len(rows)} runs: {failed}")

@@ -3,9 +3,9 @@
     python -m tests.benchmarks.bench_utility [--checkouts FOLDER] [--publish] ...
 
 Sets: :mod:`tests.benchmarks.sets`. Peers: :mod:`tests.benchmarks.bench_peers`. Every finished run
-is on disk at once, so a run that was stopped or killed goes on where it was when it is started
-again. Raw rows stay in the folder ``--out``; ``--publish`` writes the figures of the app and the
-raw rows beside this file.
+is written to disk immediately, so a run that was stopped or killed continues at the same place when
+it is started again. Raw rows stay in the folder ``--out``; ``--publish`` writes the results that
+the app shows, and the raw rows beside this file.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from tests.support.benchmark import summarised, write
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
-#: Scores that each draw has, and those that cost ten more draws.
+#: Scores of every draw, and scores that cost as much as ten more draws.
 CHEAP = {"wavecluster": ("dsg_c", "f_measure"), "kmeans": ("nicv", "nicv_ratio")}
 DEAR = {"wavecluster": ("ocm", "two_ce"), "kmeans": ()}
 
-#: Constants may have been chosen with the seeds below: results of these are never published.
+#: Constants may have been chosen with smaller seeds, whose results are never published.
 FRESH = 10_000
 
-#: Raw rows of the published figures.
+#: Raw rows of the published results.
 ROWS = Path(__file__).with_name("utility_rows.parquet")
 
 #: Digits of published scores.
@@ -88,13 +88,13 @@ class Wanted:
     keep: bool = False
 
     def range(self, number: int) -> tuple[int, ...]:
-        """So many seeds from the first."""
+        """This number of seeds, from the first one on."""
         return tuple(range(self.first_seed, self.first_seed + number))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A run that no sweep draws: of a peer, or a line to compare with."""
+    """A run that is not part of a sweep: a run of a peer, or a line to compare with."""
 
     data: str
     method: str
@@ -108,13 +108,13 @@ class Row:
 
     @classmethod
     def named(cls, name: str) -> Row:
-        """Row of a key."""
+        """Row that belongs to a key of the journal."""
         data, method, epsilon, seed = name.split("|")
         return cls(data=data, method=method, epsilon=float(epsilon), seed=int(seed))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure what is wanted, then sum up all that is on disk."""
+    """Measure what is wanted, then summarize all rows on disk."""
     wanted = options(arguments)
     wanted.out.mkdir(parents=True, exist_ok=True)
     notes = []
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell on standard error how far it is."""
+    """Print the progress on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -143,7 +143,7 @@ def say(text: str) -> None:
 
 
 def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]:
-    """Draw our methods of a family on a set; returns what did not run."""
+    """Run our methods of a family on a set; returns a sentence for each method that did not run."""
     spending = [name for name, method in FAMILIES[family].methods.items() if method.card.spends]
     methods = [name for name in spending if not wanted.methods or name in wanted.methods]
     if not methods:
@@ -165,7 +165,7 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
             )
             if scores and seeds
         ]  # fmt: skip
-        # A table each: methods may join later, and one may have fewer draws than another.
+        # One table for each method, because methods may be added later or have fewer draws.
         out = wanted.out / f"{family}-{one.name}-{method}-{variant}.parquet"
         table = run_sweep(*plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
         drawn += len(table)
@@ -175,7 +175,7 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
 
 
 def settings(one: BenchSet) -> dict[str, Any]:
-    """Public choices for all methods on a set."""
+    """Public choices on a set, the same for all methods."""
     given = {"grid": one.grid, "density": one.density, "clusters": one.clusters}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -196,7 +196,7 @@ class Told:
 
 
 def nothing(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
-    """Scores of an answer in which no cell is significant: it needs no seed."""
+    """Scores of an answer without a significant cell. This answer needs no seed."""
     rows = [
         Row(data=one.name, method="nothing", epsilon=epsilon, seed=wanted.first_seed)
         for epsilon in wanted.epsilons
@@ -247,7 +247,7 @@ LINES = {"wavecluster": nothing, "kmeans": without_data}
 
 
 def peers(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
-    """Run the peers on a set; returns what did not run."""
+    """Run the peers on a set; returns a sentence for each peer that did not run."""
     if len(data.points) > wanted.most:
         return [f"{one.name}: peers are left out above {wanted.most:,} records."]
     rows = [
@@ -275,7 +275,7 @@ def peers(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
 
 
 def _run(centers: np.ndarray[Any, Any]) -> Any:
-    """Centres as a run of which only the centres are read."""
+    """The centres as a run; only the centres of this run are read."""
     return KMeansRun(
         config=KMeansConfig(method="kmeans", clusters=len(centers)),
         centers=centers,
@@ -285,12 +285,11 @@ def _run(centers: np.ndarray[Any, Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def kmeans_truth(one: BenchSet, data: Dataset) -> KMeansTruth:
-    """k-means without noise in the declared box."""
     return KMeansTruth(Records.build(data, data.domain), one.clusters)
 
 
 def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
-    """Score the rows that are not on disk; each one is on disk as soon as it has its scores."""
+    """Score the rows that are not on disk, and write each row as soon as it has its scores."""
     names = ("nicv", "nicv_ratio", "dsg_c", "f_measure", "ocm", "two_ce", "seconds")
     with Store.held(out) as store:
         done = store.rows(names)
@@ -308,16 +307,15 @@ def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
     return []
 
 
-# -- the figures -------------------------------------------------------------------------
+# -- the results -------------------------------------------------------------------------
 
 
 def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
-    """All rows on disk, one per draw, and by what share the reference of each set was beaten.
+    """All rows on disk, one per draw, and the share by which the reference of each set was beaten.
 
-    With a file of published rows, those of methods on sets that were not drawn anew at their
-    epsilon are kept.
-    The reference of a set is the best clustering that any search or any run led to, so no ratio
-    is below 1.
+    If a file of published rows is given, its rows are kept for methods that were not run again on
+    the set at this epsilon. The reference of a set is the best clustering of all searches and runs,
+    so no ratio is below 1.
     """
     tables = [pd.read_parquet(file) for file in sorted(out.glob("*-*.parquet"))]
     columns = ["data", "method", "variant", "epsilon", "seed"]
@@ -337,18 +335,18 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
         beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
         rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
     scores = [name for name in SCORES if name in rows]
-    # A draw may stand in two rows: with its cheap scores and with its dear ones.
+    # A draw may be in two rows: one with cheap scores and one with expensive scores.
     rows = rows.groupby(columns, as_index=False)[scores].first()
-    # Rounded: what is published is summed up from what is published.
+    # Published summaries are computed from the published numbers, so round first.
     for name in scores:
         rows[name] = [float(f"{value:.{DIGITS}g}") for value in rows[name]]
     return rows, beaten
 
 
 def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
-    """Write the figures of all rows on disk."""
+    """Write the results of all rows on disk."""
     rows, beaten = raw(wanted.out, ROWS if wanted.keep else None)
-    # Rows of sets that have left the list stay behind.
+    # Do not publish rows of sets that were removed from the list.
     rows = rows[rows["data"].isin([one.name for one in SETS])]
     if rows.empty:
         say("there are no rows yet")
@@ -380,7 +378,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
 def facts(
     one: BenchSet, checkouts: Path | None, beaten: dict[str, float], rows: pd.DataFrame
 ) -> SetFacts:
-    """Facts of a set for the page; sets without rows say why."""
+    """Facts of a set for the page. A set without rows has a sentence that gives the reason."""
     missing = ""
     if one.name not in set(rows["data"]):
         try:
@@ -393,7 +391,7 @@ def facts(
         name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
         density=one.density, clusters=one.clusters, missing=missing, known=one.known,
-        # Sums in another order, and rounding, differ in the last digits: no better clustering.
+        # A difference in the last digits is rounding, and not a better clustering.
         beaten=float(f"{share:.2g}") if share > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip
 
@@ -402,7 +400,6 @@ def facts(
 
 
 def options(arguments: Sequence[str]) -> Wanted:
-    """What the command line asks for."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.bench_utility", description=__doc__.split("\n")[0]
     )
@@ -450,7 +447,6 @@ def options(arguments: Sequence[str]) -> Wanted:
 
 
 def _words(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Names of a list, or an InputError."""
     names = tuple(dict.fromkeys(filter(None, text.split(","))))
     for name in names:
         if name not in known:
@@ -459,7 +455,6 @@ def _words(text: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _sets(text: str) -> tuple[BenchSet, ...]:
-    """Sets of the option."""
     groups = {"all": SETS, "seen": [one for one in SETS if one.seen]}
     groups["unseen"] = [one for one in SETS if not one.seen]
     if text in groups:
@@ -470,7 +465,7 @@ def _sets(text: str) -> tuple[BenchSet, ...]:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # Ended from outside, it ends its peers, too.
+    # When this process is ended from outside, it ends its peers, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(sys.argv[1:])

@@ -2,15 +2,16 @@
 
     python -m tests.benchmarks.choice [METHOD ...] [--sets all|seen|SET ...] [--checkouts FOLDER]
 
-Without a name all methods that choose are measured on all sets; with names only these, and the
-other figures stay. Each set is written once it is done: ``--resume`` goes on where a run was
-stopped. It takes about half an hour on two cores.
+Without a name all methods that choose are measured on all sets. With names only these are measured,
+and the numbers of other methods stay. Each set is written when it is finished, and ``--resume``
+continues a run that was stopped. It takes about half an hour on two cores.
 
-The sets are those of ``sets.py``: for g and p those of two columns with known classes, for K all
-that the method runs on. The best choice in hindsight is that of a coarse grid of candidates, each
-the mean of ``DRAWS`` draws; for K the known number and the privately chosen ones are candidates,
-too. The largest of many means is a little too large, which makes the private choice look dearer
-than it is; a finer grid of candidates might find a better one, which makes it look cheaper.
+The sets are those of ``sets.py``: for g and p all sets of two columns with known classes, for K all
+sets on which the method runs. The best choice in hindsight is the best of a coarse grid of
+candidates. The score of a candidate is the mean of ``DRAWS`` draws. For K, the known number and the
+privately chosen numbers are candidates, too. The largest of many means is a little too large, which
+makes the private choice look more costly than it is. A finer grid might contain a better candidate,
+so the coarse grid makes the private choice look less costly than it is.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from tests.benchmarks.sets import BY_NAME, SETS, BenchSet, MissingError, folder
 
 EPSILONS = (0.5, 1.0, 2.0)
 
-#: Draws of a candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
+#: Draws of each candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
 DRAWS, CHOSEN_DRAWS = 2, 4
 
 GRIDS = (16, 24, 32, 48, 64, 96, 128)
@@ -60,12 +61,12 @@ CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
 METHODS = tuple(name for name in CARDS if name in CHOOSERS or "choose" in DEFAULTS.get(name, ()))
 
 Scores = Mapping[str, float]
-#: A budget; the best, private and usual choice by each score.
+#: A budget, and for each score its value with the best, the private and the usual choice.
 Found = tuple[float, dict[str, tuple[float, float, float]]]
 
 
 def main(arguments: list[str]) -> None:
-    """Measure and write the figures."""
+    """Measure, and write the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.choice")
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
     parser.add_argument("--checkouts", help="folder with checkouts of repositories")
@@ -85,7 +86,7 @@ def main(arguments: list[str]) -> None:
     }
     rows = [row for row in prices() if given.resume or (row.method, row.data) not in wanted]
     wanted -= {(row.method, row.data) for row in rows}
-    # The longest first: none is left over for one core alone.
+    # The longest first, so that no long one remains at the end on one core.
     order = sorted(wanted, key=lambda pair: (-BY_NAME[pair[1]].n, pair))
     with ProcessPoolExecutor(given.jobs) as pool:
         pending = {pool.submit(measure, *pair, folder(given.checkouts)): pair for pair in order}
@@ -117,7 +118,7 @@ def fits(method: str, one: BenchSet) -> bool:
 
 
 def measure(method: str, name: str, checkouts: Path | None) -> list[Price]:
-    """Figures of a method on one set.
+    """Results of a method on one set.
 
     Raises
     ------
@@ -148,7 +149,6 @@ def measure(method: str, name: str, checkouts: Path | None) -> list[Price]:
 
 
 def _mean(drawn: Iterable[Scores]) -> dict[str, float]:
-    """Mean of each score over draws."""
     found = list(drawn)
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
@@ -156,7 +156,7 @@ def _mean(drawn: Iterable[Scores]) -> dict[str, float]:
 def _three(
     candidates: Iterable[Scores], chosen: Scores, usual: Scores
 ) -> dict[str, tuple[float, float, float]]:
-    """Best, private and usual choice of each score."""
+    """For each score: its value with the best, the private and the usual choice."""
     candidates = list(candidates)
     return {
         name: (max(one[name] for one in candidates), chosen[name], usual[name]) for name in chosen

@@ -1,4 +1,4 @@
-"""The library: runs of the methods and scores."""
+"""The library: times of the methods and of the scores."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def seconds(
 
 
 def main() -> None:
-    """Print all figures."""
+    """Print all times."""
     runs()
     kmeans()
     scores()
 
 
 def runs() -> None:
-    """One run of each method beside a k-means of the same data."""
+    """Time one run of each method and a k-means of the same data."""
     data = load_sample("gaussians")
     peer = seconds(lambda: KMeans(15, n_init=1, random_state=0).fit(data.points), runs=5)
     for grid in (64, 256):
@@ -65,7 +65,7 @@ def runs() -> None:
 
 
 def kmeans() -> None:
-    """DPLloyd on 1M points beside k-means; all methods on 30,000."""
+    """Time DPLloyd and k-means on 1M points, and all methods on 30,000."""
     rng = np.random.default_rng(0)
     blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), 1_000_000)
     points = np.clip(blobs + rng.normal(0, 0.03, blobs.shape), 0, 1)
@@ -91,7 +91,7 @@ def kmeans() -> None:
 
 
 def scores() -> None:
-    """2CE of 100,000 points: 5 billion pairs."""
+    """Time 2CE of 100,000 points: 5 billion pairs."""
     rng = np.random.default_rng(0)
     true, private = rng.integers(0, 16, 100_000), rng.integers(0, 16, 100_000)
     spent = seconds(lambda: two_ce(contingency(true, private)))

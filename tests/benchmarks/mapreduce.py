@@ -1,14 +1,15 @@
-"""Paper 004's experiments on workers of Dask: time over records and ε, S(m) = T1 / Tm, a model.
+"""Paper 004's experiments on Dask workers: time over records and ε, S(m) = T1 / Tm, and a model.
 
     python -m tests.benchmarks.mapreduce [--most RECORDS] [--out FILE]
 
 DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
-figures go to ``dpviz/experiments/worker_times.json``. 10^8 records take 8 GB of the folder for
-temporary files (``TMPDIR``), which should fit into the memory that is free, and about ten minutes.
-``python -m tests.benchmarks mapreduce`` measures fewer records, and prints what it finds.
+results are written to ``dpviz/experiments/worker_times.json``. 10^8 records take about ten minutes
+and 8 GB of the folder for temporary files (``TMPDIR``). These 8 GB should fit into free memory.
+``python -m tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
 
-The model adds up what a pass costs, see :class:`dpviz.experiments.worker_times.PassModel`. Fitted
-on one and two workers, it says where curves bend on more of them than are at hand.
+The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. It is
+fitted on one and two workers, and predicts where the curves bend on more workers than this machine
+has.
 """
 
 from __future__ import annotations
@@ -60,25 +61,25 @@ METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 MOST, FEWEST = 10**8, 10**5
 WORKERS = (1, 2)
 
-#: Budget of the runs over records; budgets of those over ε, and their records.
+#: Budget of the runs over records, budgets of the runs over ε, and the records of the latter.
 EPSILON = 0.5
 EPSILONS, OVER_EPSILON = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0), 10**6
 
-#: Columns and clusters: those of Gamma, the paper's larger set that is at hand, rounded.
+#: Columns and clusters: those of Gamma (the paper's larger set that is available), rounded.
 COLUMNS, CLUSTERS = 10, 2
 DOMAIN = Domain(((0.0, 1.0),) * COLUMNS)
 
-#: Tiny parts tell what a part costs that holds next to nothing: parts, records in each.
+#: Tiny parts measure the fixed cost of a part: numbers of parts, and records in each part.
 TINY, IN_TINY = (1, 256, 1024), 10
 
-#: Repeats; runs of more seconds than LONG are measured once.
+#: Number of repeats. A run that takes more than LONG seconds is measured once.
 REPEATS, LONG = 3, 4.0
 
 PACKAGES = ("dask", "distributed", "numba", "numpy", "pyarrow")
 
 
 def main() -> None:
-    """Print the figures of fewer records."""
+    """Measure fewer records, and print the results."""
     report(measured(10**7))
 
 
@@ -95,7 +96,7 @@ def publish(arguments: Sequence[str]) -> None:
 
 
 def written(found: WorkerTimes) -> str:
-    """Text of the file: a run on each line."""
+    """Text of the file, with one run on each line."""
     values = asdict(found)
     runs = values.pop("timings")
     lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in values.items()]
@@ -104,7 +105,7 @@ def written(found: WorkerTimes) -> str:
 
 
 def measured(most: int) -> WorkerTimes:
-    """Measure runs over records and ε, what the machine can give, and fit the models."""
+    """Measure runs over records and ε and the limit of the machine, and fit the models."""
     ceilings = [yardstick()]
     sizes = [10**power for power in range(5, 19) if FEWEST <= 10**power <= most]
     found: list[Timing] = []
@@ -156,7 +157,7 @@ class Pass:
     seconds: float
 
     def turns(self, ceiling: float) -> float:
-        """Return how many parts in a row the busiest worker reads, at the speed of one alone."""
+        """Number of parts that the busiest worker reads in turn, at the speed of a lone worker."""
         busy = min(self.workers, self.parts)
         slowed = 1.0 if busy == 1 else busy / ceiling
         return math.ceil(self.parts / self.workers) * slowed
@@ -173,17 +174,17 @@ def mean_pass(run: Timing) -> Pass:
 
 
 def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
-    """Model of measured passes: least squares of relative errors, nothing below zero.
+    """Model of measured passes: least squares of relative errors, no coefficient below zero.
 
     Parameters
     ----------
     passes
         Measured passes, on one worker or two.
     merge
-        Seconds of the table of a part, measured by themselves: a fit can't tell them from
-        those of the scheduler.
+        Seconds for the table of a part. It is measured separately, because a fit can't
+        distinguish it from the seconds of the scheduler.
     ceiling
-        S(2) of two plain loops: what two workers on one machine can reach.
+        S(2) of two plain loops, which is the largest speedup of two workers on one machine.
     """
     rows = list(passes)
     seconds = np.array([one.seconds for one in rows])
@@ -194,13 +195,13 @@ def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
     found, _ = nnls(columns / seconds[:, None], (seconds - merge * parts) / seconds)
     error = np.median(np.abs((columns @ found + merge * parts) / seconds - 1))
     names = ("round", "task", "work", "point")
-    # Four digits: more would change with every run.
+    # Four digits, because further digits change with every run.
     numbers = dict(zip(names, (float(f"{one:.4g}") for one in found), strict=True))
     return PassModel(**numbers, merge=merge, error=float(f"{error:.4g}"))
 
 
 def yardstick() -> float:
-    """S(2) of work that shares nothing: below 2 where cores or their clock are shared."""
+    """S(2) of work that shares nothing. It is below 2 if the cores or their clock are shared."""
     with ProcessPoolExecutor(2) as processes:
         list(processes.map(spin, [1, 1]))  # starts them
         times: dict[int, list[float]] = {1: [], 2: []}
@@ -213,12 +214,12 @@ def yardstick() -> float:
 
 
 def spin(parts: int) -> int:
-    """Count."""
+    """Do work that only counts."""
     return sum(range(parts * 3 * 10**7))
 
 
 def write(folder: Path, records: int, parts: int) -> Stored:
-    """Clusters of Gaussian records in Parquet files."""
+    """Write clusters of Gaussian records as Parquet files."""
     folder.mkdir()
     middles = np.random.default_rng(0).uniform(0.2, 0.8, (CLUSTERS, COLUMNS))
     with ProcessPoolExecutor(2) as processes:
@@ -228,7 +229,6 @@ def write(folder: Path, records: int, parts: int) -> Stored:
 
 
 def write_part(folder: Path, middles: np.ndarray, records: int, part: int) -> None:
-    """Write one file."""
     rng = np.random.default_rng([1, part])
     some = middles[rng.integers(CLUSTERS, size=records)]
     some += rng.normal(0, 0.08, some.shape)
@@ -238,7 +238,7 @@ def write_part(folder: Path, middles: np.ndarray, records: int, part: int) -> No
 
 @contextmanager
 def cluster(workers: int) -> Iterator[Cluster]:
-    """Workers of one thread each, started beforehand, as the README starts them."""
+    """Workers of one thread each, started in advance as the README describes."""
     import dask
     from distributed import LocalCluster
 
@@ -255,18 +255,18 @@ def cluster(workers: int) -> Iterator[Cluster]:
 
 @dataclass
 class Watched:
-    """An engine that keeps the work of its passes."""
+    """An engine that records the work of its passes."""
 
     engine: Engine
     works: list[PartWork] = field(default_factory=list)
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part."""
+        """Return the tables of all parts."""
         self.works.append(work)
         return self.engine.tables(parts, work)
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts added up."""
+        """Return the sum of the tables of all parts."""
         self.works.append(work)
         return self.engine.total(parts, work)
 
@@ -276,11 +276,11 @@ class Alone:
     """An engine that reads parts one after the other."""
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part."""
+        """Return the tables of all parts."""
         return [read(work, part) for part in parts]
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts added up."""
+        """Return the sum of the tables of all parts."""
         return summed(joined([read_alone(work, part) for part in parts]))
 
 
@@ -294,7 +294,7 @@ def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> No
 def timing(
     method: str, epsilon: float, source: Stored, records: int, engine: Engine, workers: int
 ) -> Timing:
-    """Time a run: the least after a first one, which warms up; of a long run the first alone."""
+    """Time a run: the minimum after a warm-up run. A long run is measured once, without warm-up."""
     times: list[float] = []
     taken: list[float] = []
     watched = Watched(engine)
@@ -321,7 +321,7 @@ def timing(
 
 
 def others() -> float:
-    """Seconds of processors that other programs have used so far."""
+    """CPU seconds that other programs have used so far."""
     import psutil
 
     ours = 0.0
@@ -334,7 +334,7 @@ def others() -> float:
 
 
 def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> list[Timing]:
-    """Time runs at other budgets than that of the runs over records."""
+    """Time runs at all budgets except that of the runs over records."""
     found = []
     for epsilon in EPSILONS:
         if epsilon != EPSILON:
@@ -344,7 +344,7 @@ def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> l
 
 
 def merging(source: Stored) -> float:
-    """Seconds of a table on its way: packed and joined in a tree, and added on the driver."""
+    """Seconds to transport a table: it is packed and joined in a tree, and added on the driver."""
     watched = Watched(Alone())
     clustered(METHODS[0], EPSILON, source, watched)
     tables = [read_alone(watched.works[-1], part) for part in source.parts]
@@ -362,7 +362,7 @@ def merging(source: Stored) -> float:
 
 
 def median_seconds(work: Callable[[], object]) -> float:
-    """Median time after a first one, which warms up."""
+    """Median time after a warm-up run."""
     work()
     times = []
     for _ in range(9):
@@ -373,12 +373,12 @@ def median_seconds(work: Callable[[], object]) -> float:
 
 
 def say(one: Timing) -> None:
-    """Tell on standard error what was measured."""
+    """Print a measured run on standard error."""
     print(one, file=sys.stderr, flush=True)
 
 
 def report(found: WorkerTimes) -> None:
-    """Print times, ratios, and what the models say."""
+    """Print times, ratios, and the predictions of the models."""
     print(f"{found.machine['cores']} cores; other programs took {found.others:.2f} meanwhile")
     print(f"two plain loops side by side: S(2) = {found.ceiling:.2f}, what the machine can give")
     for method in found.methods:

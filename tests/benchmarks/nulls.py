@@ -1,9 +1,9 @@
-"""How many releases of data without clusters have a cluster that passes for real.
+"""How many releases of data without clusters contain a cluster that looks real.
 
-``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about an
-hour, and writes ``nulls.json`` beside this file; names of methods as arguments measure these alone.
-Where so few releases leave it open whether a sentence is true, ``python -m tests.benchmarks.nulls
-again`` measures ten times as many others: with 99% confidence the rate is below ``limit``.
+``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about an hour,
+and writes ``nulls.json`` beside this file. Names of methods as arguments measure these alone. If
+these releases are too few to decide whether a sentence is true, ``python -m tests.benchmarks.nulls
+again`` measures ten times as many new ones: with 99% confidence the rate is below ``limit``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from dpviz.release.seeded import seeded_run
 TABLE = Path(__file__).with_name("nulls.json")
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
-#: Releases of a kind that a sentence is about, and of another.
+#: Number of releases of a kind that a sentence is about, of another kind, and of a second try.
 CLAIMED, OTHERS, AGAIN = 200, 40, 2_000
 
-#: A sentence is refused where its rate would lead to so many with a chance of less than this.
+#: A sentence is refused if, at its rate, this many hits have a probability below this.
 REFUSED = 0.01
 
 Points = NDArray[np.float64]
@@ -47,7 +47,7 @@ def _walk(rng: np.random.Generator, n: int) -> Points:
 
 Axis = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
-#: Values of the two columns that are drawn independently.
+#: Values of the two columns, which are sampled independently.
 AXES: dict[str, tuple[Axis, Axis]] = {
     "exponential by exponential": (lambda rng, n: np.minimum(rng.exponential(0.1, n), 1),) * 2,
     "normal by normal": (lambda rng, n: rng.normal(0.5, 0.05, n).clip(0, 1),) * 2,
@@ -63,14 +63,14 @@ SIZES = (200, 500, 1000, 2000, 5000)
 
 
 def _product(name: str, size: int) -> Make:
-    """So many records, whatever number is asked for, of two independent columns."""
+    """Two independent columns of ``size`` records; the requested number is ignored."""
     return lambda rng, n: np.column_stack([axis(rng, size) for axis in AXES[name]])
 
 
-#: Products of a row's and a column's share, for methods that count in cells.
+#: Products of a share per row and a share per column, for methods that count in cells.
 PRODUCTS = {f"{name}, {size} records": _product(name, size) for name in AXES for size in SIZES}
 
-#: Data without clusters: points in the unit square from a generator and their number.
+#: Data without clusters in the unit square, from a generator and the number of points.
 KINDS: dict[str, Make] = {
     "no record": lambda rng, n: np.empty((0, 2)),
     "evenly spread": lambda rng, n: rng.random((n, 2)),
@@ -96,11 +96,11 @@ KINDS: dict[str, Make] = {
     ),
 }
 
-#: Kinds that sentences are about.
+#: Kinds of data that sentences are about.
 EVEN = ("no record", "evenly spread", "two at each place", "five at each place")
 BY_ROWS = tuple(KINDS)[: tuple(KINDS).index("half of the domain empty")]
 
-#: Methods that publish numbers of records to judge by.
+#: Methods that publish numbers of records, by which a cluster can be judged.
 METHODS = tuple(
     name
     for name, card in CARDS.items()
@@ -108,7 +108,7 @@ METHODS = tuple(
     and any(one.name == "sound" and one.private for one in card.variants)
 )
 
-#: Settings of cells and of centres, in turn.
+#: Settings of the methods with cells; below, of those with centres. Each is used in turn.
 CELLS: tuple[dict[str, Any], ...] = (
     {"grid": 32, "epsilon": 1.0},
     {"grid": 64, "epsilon": 5.0},
@@ -123,13 +123,13 @@ RECORDS = 2_000
 
 
 def kinds_of(method: str) -> tuple[str, ...]:
-    """Kinds that a method is measured on."""
+    """Kinds of data on which a method is measured."""
     is_of_cells = CARDS[method].family == "wavecluster"
     return tuple(kind for kind in KINDS if is_of_cells or kind not in PRODUCTS)
 
 
 def claimed(method: str) -> tuple[str, ...]:
-    """Kinds that the sentence of a method is about."""
+    """Kinds of data that the sentence of a method is about."""
     if CARDS[method].family == "kmeans":
         return (*EVEN, "rounded to 0.1")
     return tuple(kind for kind in BY_ROWS if (method, kind) != ("baseline", "rounded to 0.2"))
@@ -138,7 +138,7 @@ def claimed(method: str) -> tuple[str, ...]:
 def released(
     points: Points, seed: int, family: str = "wavecluster", cap: int = 1, **given: Any
 ) -> dict[str, Any]:
-    """Document of a release whose noise a seed repeats."""
+    """Document of a release; its noise is repeatable by a seed."""
     own = FAMILIES[family]
     config = own.config(neighbours=Neighbours(cap=cap), **given)
     data = Dataset(name="points", points=points)
@@ -164,7 +164,7 @@ def released(
 
 
 def passed(method: str, kind: str, runs: int, first: int = 0) -> int:
-    """Releases of a kind of data with a cluster that passes for real, from the first seed on."""
+    """Number of releases, from seed ``first`` on, with a cluster that looks real."""
     found, family = 0, CARDS[method].family
     settings = CELLS if family == "wavecluster" else CENTERS
     for seed in range(first, first + runs):
@@ -178,17 +178,17 @@ def passed(method: str, kind: str, runs: int, first: int = 0) -> int:
 
 
 def holds(found: int, runs: int) -> bool:
-    """Whether so many passing releases go with the sentence."""
+    """Whether this number of releases agrees with the sentence."""
     return bool(stats.binomtest(found, runs, LEVEL, "greater").pvalue > REFUSED)
 
 
 def limit(found: int, runs: int) -> float:
-    """Rate that the true one is below, with 99% confidence."""
+    """Upper limit of the true rate, with 99% confidence."""
     return float(stats.binomtest(found, runs, alternative="less").proportion_ci(0.99).high)
 
 
 def again() -> None:
-    """Measure more releases where the first ones leave the sentence open; store them, too."""
+    """Measure and store more releases if the first ones do not decide about a sentence."""
     table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text())
     for method, row in table.items():
         for kind, one in row.items():

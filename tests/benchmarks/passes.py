@@ -1,10 +1,10 @@
-"""Passes over large data beside what they can't beat and what people would use instead.
+"""Passes over large data, compared with a lower limit and with the usual alternatives.
 
-``python -m tests.benchmarks passes`` prints the table of the README. All figures of a row are
-measured in one run, one after the other, on the same array. The floor is one thread that reads the
-array once. What one thread takes is told in seconds of the processor, which other work on the
-machine changes little; all else by the clock on the wall. Peers with packages of their own run in
-environments of their own, in ``artifacts``, which are made once.
+``python -m tests.benchmarks passes`` prints the table of the README. All numbers of a row are
+measured in one run, one after the other, on the same array. The floor is the time of one thread
+that reads the array once. Work on one thread is measured in CPU seconds, which other work on the
+machine changes little; everything else is measured in wall-clock seconds. Peers that need other
+packages run in their own environments in ``artifacts``, which are made once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 #: Cells per axis.
 GRID = 256
 
-#: Where environments of peers are: those of ``make bench-utility``.
+#: Folder of the peers' environments; ``make bench-utility`` has the same.
 PLACE = ROOT / "artifacts" / "benchmark"
 
 FAST_HISTOGRAM = ("numpy==2.4.6", "fast-histogram==0.14")
@@ -57,7 +57,7 @@ PATIENCE = 300.0
 
 
 class Floor(NamedTuple):
-    """Seconds of one thread that reads the array, of the processor and on the wall."""
+    """CPU and wall-clock seconds of one thread that reads the array."""
 
     processor: float
     wall: float
@@ -65,7 +65,7 @@ class Floor(NamedTuple):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """All passes on one thread."""
+    """Run all passes on one thread."""
     with (
         ThreadPoolExecutor(1) as alone,
         mock.patch("dpviz.base.threads.processors", return_value=1),
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _row(what: str, n: int, floor: Floor, work: Callable[[], object], *beside: str) -> None:
-    """Print a row in multiples of the floor."""
+    """Print a row; times are multiples of the floor."""
     with one_thread():
         one = seconds(work, clock=time.process_time)
     every = seconds(work)
@@ -101,7 +101,7 @@ def _row(what: str, n: int, floor: Floor, work: Callable[[], object], *beside: s
 
 
 def _quantize(points: NDArray[np.float64], floor: Floor) -> None:
-    """Points to counts, beside NumPy."""
+    """Points to counts, compared with NumPy."""
     beside = []
     if len(points) <= 6_400_000:
         beside.append(_fast_histogram(len(points)))
@@ -117,7 +117,7 @@ def _quantize(points: NDArray[np.float64], floor: Floor) -> None:
 
 
 def _fast_histogram(n: int) -> str:
-    """What fast-histogram takes for the same points; it has a floor of its own."""
+    """Time of fast-histogram for the same points, in multiples of its own floor."""
     try:
         python = environment(PLACE, FAST_HISTOGRAM)
     except MissingError as missing:
@@ -131,7 +131,7 @@ def _fast_histogram(n: int) -> str:
 
 
 def _label(points: NDArray[np.float64], floor: Floor) -> None:
-    """Clusters of the points, given those of the cells."""
+    """Labels of the points from the labels of the cells."""
     cells = np.random.default_rng(1).integers(0, 9, (GRID // 2, GRID // 2)).astype(np.int32)
     _row("label", len(points), floor,
          lambda: label_points(points, SQUARE, (GRID, GRID), cells, 1, "clip"))  # fmt: skip
@@ -144,7 +144,7 @@ def _sums(points: NDArray[np.float64], floor: Floor) -> None:
 
 
 def _clusters() -> None:
-    """WaveCluster end to end beside clusterings of scikit-learn, on blobs."""
+    """WaveCluster from points to labels, compared with clusterings of scikit-learn, on blobs."""
     rng = np.random.default_rng(0)
     for n in (30_000, 1_000_000):
         blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), n)
@@ -165,7 +165,7 @@ def _clusters() -> None:
             peers["HDBSCAN"] = HDBSCAN(min_cluster_size=100, copy=False)
         beside = []
         for name, model in peers.items():
-            # Once: DBSCAN takes seconds, and 1.4 GB. Few points warm up for the many.
+            # Only once: DBSCAN takes seconds and 1.4 GB. Before, few points as a warm-up.
             start = time.perf_counter()
             model.fit(points)
             taken = time.perf_counter() - start
@@ -179,7 +179,7 @@ def _clusters() -> None:
 
 
 def _private_kmeans(data: Dataset) -> None:
-    """DPLloyd beside k-means of diffprivlib, both in seconds of a processor."""
+    """DPLloyd compared with k-means of diffprivlib, both in CPU seconds."""
     config, noise = KMeansConfig(clusters=15), SeededNoise(0)
     times = []
     for _ in range(5):

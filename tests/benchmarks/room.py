@@ -1,6 +1,6 @@
 """A class in a room of the game: sixty players on one server, and the teacher's screen.
 
-Players speak the app's own protocol, as their browsers do; the teacher has a real one.
+Players speak the app's own protocol, as their browsers do; the teacher has a real browser.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from tests.benchmarks.screen import server
 from tests.browser.conftest import FLAGS, system_browser
 
-#: Players, seconds between two guesses of one, and how long they play.
+#: Number of players, seconds between two guesses of a player, and seconds of the whole game.
 PLAYERS, EVERY, SECONDS = 60, 5.0, 120.0
 
 #: Seconds that a player waits for an answer.
 _PATIENCE = 60.0
 
-#: Keeps when the teacher's screen shows which number of guesses for the first time.
+#: Records when the teacher's screen first shows each number of guesses.
 _WATCH = """() => { window.seen = []; let last = 0; setInterval(() => {
   const found = document.body.innerText.match(/Class: [\\d,]+ of ([\\d,]+) right/);
   const guesses = found ? +found[1].replace(',', '') : 0;
@@ -36,7 +36,7 @@ _WATCH = """() => { window.seen = []; let last = 0; setInterval(() => {
 
 @dataclass
 class Player:
-    """One of the class, who always says that the person is in."""
+    """A player, who always guesses that the person is in."""
 
     url: str
     room: str
@@ -47,7 +47,7 @@ class Player:
     sent: list[float] = field(default_factory=list)
 
     async def play(self, place: float, entered: asyncio.Semaphore, start: asyncio.Event) -> None:
-        """Enter, wait for the start, and guess; ``place`` spreads the class over the seconds."""
+        """Enter, wait for the start, and guess; ``place`` spreads the players over the interval."""
         host = urlsplit(self.url).netloc
         address = f"ws://{host}/_stcore/stream"
         async with connect(address, subprotocols=["streamlit"], origin=self.url) as socket:
@@ -76,7 +76,7 @@ class Player:
         return message
 
     async def _read(self, socket: ClientConnection, until: object) -> None:
-        """Read what the server sends until a run has ended and the condition holds."""
+        """Read the server's messages until a run has ended and the condition is true."""
         assert callable(until)
         while True:
             message = ForwardMsg()
@@ -95,7 +95,7 @@ class Player:
 
 
 async def play(url: str) -> tuple[list[float], list[tuple[float, int]], int]:
-    """Let a class play; returns when guesses were sent, what the teacher saw, all own scores."""
+    """Let a class play; returns times of guesses, the teacher's screen, the players' own total."""
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         page = await browser.new_page(viewport={"width": 1280, "height": 720})
@@ -121,7 +121,7 @@ async def play(url: str) -> tuple[list[float], list[tuple[float, int]], int]:
 
 
 def main() -> None:
-    """Print how soon the teacher's screen shows a guess, and that none is lost."""
+    """Print how soon the teacher's screen shows a guess, and check that no guess is lost."""
     with server() as url:
         sent, seen, scored = asyncio.run(play(url))
     shown = [

@@ -1,7 +1,7 @@
-"""The screen with 6.4 million records beside 30,000: load, key press to paint, eight sessions.
+"""The screen with 6.4 million records and with 30,000: load, key press to paint, eight sessions.
 
-``python -m tests.benchmarks.scale eugkm sessions`` measures this method of k-means and the eight
-sessions alone.
+``python -m tests.benchmarks.scale eugkm sessions`` measures only this method of k-means and the
+eight sessions.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ FIRST = "?method=privthr&g=64"
 LINKS = (FIRST, *(f"kmeans?method={name}&k=15" for name in KMEANS if KMEANS[name].card.spends))
 SESSIONS, SECONDS, SESSION_ROUNDS = 8, 20, 2
 
-#: Keys on each page, in turn.
+#: Rounds, and key presses on each page in a round.
 ROUNDS, PRESSES = 3, 10
 
-#: Milliseconds after which a page rests.
+#: Milliseconds of rest for a page.
 PAUSE = 2_000
 
 
 def main(*only: str) -> None:
-    """Print all figures, or those of some methods of k-means, or of the sessions."""
+    """Print all times, or those of some k-means methods, or those of the sessions."""
     links = [link for link in LINKS if not only or any(f"={name}&" in link for name in only)]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -53,11 +53,11 @@ def main(*only: str) -> None:
             for n, file in files.items():
                 pages[n], seconds = _opened(browser, url, link, file)
                 print(f"{n:,} records, {link}: first picture {seconds:.1f} s", flush=True)
-                # Else an exact run of the one page would slow the keys of the other.
+                # Otherwise an exact run of one page would slow down the keys of the other.
                 _await_exact(pages[n])
                 pages[n].evaluate(WATCH)
             found: dict[int, list[float]] = {n: [] for n in files}
-            # In turn: a machine is quicker in one minute than in the next.
+            # In turn, because the speed of a machine changes from minute to minute.
             for _ in range(ROUNDS):
                 for n, page in pages.items():
                     page.bring_to_front()
@@ -74,7 +74,7 @@ def main(*only: str) -> None:
 
 
 def _await_exact(page: Page) -> None:
-    """Wait for the exact run of k-means, which follows the sketch while nobody moves anything."""
+    """Wait for the exact run of k-means, which replaces the sketch when no slider moves."""
     page.wait_for_timeout(PAUSE)
     page.wait_for_function(
         "() => !document.querySelector('.gtitle').textContent.includes('sketch')", timeout=120_000
@@ -92,7 +92,7 @@ def _file(folder: Path, n: int) -> Path:
 
 
 def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, float]:
-    """Open own data by its path; return the page and the seconds from the path to the picture."""
+    """Open own data by a path; return the page and the seconds until the picture is shown."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.goto(f"{url}/{link}&data=own&domain=0,1000;0,1000&epsilon=0.1")
     box = page.get_by_role("textbox", name="Or the path of a file on this computer")
@@ -122,7 +122,7 @@ def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> Non
     sizes: dict[int, list[float]] = {n: [] for n in files}
     for _ in range(SESSION_ROUNDS):
         for n, file in files.items():
-            # One session before: the data, which all sessions share, is there.
+            # Before measuring, one session loads the data, which all sessions share.
             first, before = _opened(browser, url, FIRST, file)[0], _memory()
             with _sessions(browser, url, file) as many:
                 found[n] += _together(many)
@@ -134,7 +134,7 @@ def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> Non
 
 
 def _together(pages: list[Page]) -> list[float]:
-    """Each session presses a key a second, one after the other; milliseconds to the picture."""
+    """Each session presses a key every second, in turn; returns milliseconds to the picture."""
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         for page in pages:
@@ -146,7 +146,7 @@ def _together(pages: list[Page]) -> list[float]:
 
 
 def _memory() -> float:
-    """Memory of the server, which runs as a child of this process, in MB."""
+    """Memory of the server, a child of this process, in MB."""
     children = psutil.Process().children(recursive=True)
     sizes = [one.memory_info().rss for one in children if "streamlit" in " ".join(one.cmdline())]
     return max(sizes, default=0) / 2**20

@@ -1,4 +1,4 @@
-"""The screen in a real Chromium: first plot, key press to paint, repaints of a held drag."""
+"""The screen in a real Chromium: first plot, key press to paint, repaints during a drag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import FLAGS, system_browser
 from tests.support import ROOT
 
-#: Most methods of the family cost what DPLloyd costs.
+#: Most other methods of the family take as long as DPLloyd.
 KMEANS_SHOWN = ("dplloyd", "mcmc", "eugkm", "gupt")
 
 WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = [];
@@ -57,7 +57,7 @@ def server() -> Iterator[str]:
 
 
 def main() -> None:
-    """Print all figures."""
+    """Print all times."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         with server() as url:
@@ -86,12 +86,12 @@ def main() -> None:
 
 
 def keys(page: Page, presses: int = 30) -> str:
-    """Arrow keys on epsilon, one after the other has been painted."""
+    """Press arrow keys on epsilon, each after the previous one was painted."""
     return said(pressed(page, presses))
 
 
 def pressed(page: Page, presses: int) -> list[float]:
-    """Milliseconds from each of some arrow keys on epsilon to what it paints."""
+    """Milliseconds from each arrow key on epsilon to its paint."""
     page.get_by_role("slider", name="Privacy budget").focus()
     page.evaluate("window.latencies = []")
     for _ in range(presses):
@@ -103,7 +103,7 @@ def pressed(page: Page, presses: int) -> list[float]:
 
 
 def said(latencies: list[float]) -> str:
-    """Sentence about them."""
+    """Sentence about these times."""
     high = quantiles(latencies, n=20)[-1]
     return f"key to paint median {median(latencies):.0f} ms, 95% {high:.0f} ms (n {len(latencies)})"
 

@@ -1,43 +1,43 @@
 """The sets of ``make bench-utility``: named before any constant of a new method is fixed.
 
-``sets.toml`` beside this file lists them: a row has the fields of :class:`BenchSet`, but a title
-that is its name, and those of its source; one row stands for all samples of the app.
+``sets.toml`` beside this file lists them. A row has the fields of :class:`BenchSet` and of its
+source; if it has no title, the title is the name. One row means all samples of the app.
 
-Sets with ``seen`` may have been looked at while constants were chosen, of others those with
-``known`` by the families in it. Grid, density and number of clusters are public choices, made
-without noise and the same for all methods:
+Sets with ``seen`` may have been looked at while constants of any method were chosen; sets with
+``known`` only by the families that it names. Grid, density and number of clusters are public
+choices, made without noise and the same for all methods:
 
-* a grid has about four records a cell, from 32 to 128 cells a side, in steps of 8;
-* the density is, of .05, .1, ..., .9, the one with which WaveCluster without noise agrees best with
-  the known classes (ARI); without classes the one with the most clusters of at least 1% of the
-  records; the smaller one where two are equal;
-* the number of clusters is that of the known classes; without classes 15, and 25 above 100,000
-  records.
+* A grid has about four records per cell, and from 32 to 128 cells per side, in steps of 8.
+* The density is one of .05, .1, ..., .9: the one with which WaveCluster without noise agrees best
+  with the known classes (ARI). Without classes it is the one that gives the most clusters of at
+  least 1% of the records. Of two equal ones the smaller one is taken.
+* The number of clusters is that of the known classes. Without classes it is 15, or 25 above
+  100,000 records.
 
-All sets but the last twenty were ``known`` to WaveCluster at Two-stage's last change. Each time
-that all its constants were fixed, twenty sets of at least 1,000 records, five each of thin, sparse,
-dense and geographic, were named before any method ran on them, and looked at once. Of the first
-twenty, 103 of 120 cells were won, and Two-stage was changed again, on sets with ``seen`` alone; of
-the second, 109, and it was changed again, on all sets so far; of the third, 113, and one was even,
-and it was changed again, on all sets so far. One of the second, birch-rg1, turned out to be birch1
-in other units, and one of the third, strong, was earthquakes once more: it is no longer in the
-list, and of the other 19 107 of 114 cells were won.
+All sets except the last twenty were ``known`` to WaveCluster when Two-stage was last changed. Each
+time that all constants of Two-stage were fixed, twenty sets of at least 1,000 records (five each of
+thin, sparse, dense and geographic) were named before any method ran on them, and were looked at
+once. A cell is a set at one epsilon:
 
-Of the fourth, 115 were won. But four of them share records with known ones (spiral with
-spiralsquare, 2d-4c with 2d-10c, smile1 and donut1 with dartboard1): of the other 16, 91 of 96 were
-won. Then pools turned out to be biased where some counts are low, on generated data, and are used
-no longer there: again 91 of 96. Four sets that were named in the place of those four are won in 15
-of 24 cells: long1 in all, cassini in all but one, fourty (25 records in each of 40 clusters) from
-epsilon 0.5 on, circle in one, since its records are spread evenly. None of these twenty shares a
-fifth of its records with another set. Two-stage was changed again, on all sets so far.
+* First twenty sets: 103 of 120 cells were won. Two-stage was changed, on sets with ``seen`` alone.
+* Second: 109 were won. Two-stage was changed, on all sets so far. One set, birch-rg1, turned out to
+  be birch1 in other units.
+* Third: 113 were won, one was even. Two-stage was changed, on all sets so far. One set, strong, had
+  the records of earthquakes again and was removed; of the other 19 sets 107 of 114 were won.
+* Fourth: 115 were won. But four sets share records with known sets (spiral with spiralsquare, 2d-4c
+  with 2d-10c, smile1 and donut1 with dartboard1); of the other 16 sets 91 of 96 were won. Then
+  generated data showed that pools are biased where some counts are low. They are no longer used
+  there, and again 91 of 96 were won. Four sets that replaced those four won 15 of 24 cells: long1
+  all, cassini all but one, fourty (25 records in each of 40 clusters) from epsilon 0.5 on, circle
+  one, because its records are evenly spread. None of these twenty shares a fifth of its records
+  with another set. Two-stage was changed, on all sets so far.
+* Fifth: only real records, from repositories that were not used before. No set shares a fifth of
+  its records with another set, as ``tests/experiments/test_bench_utility.py`` checks. 118 of 120
+  cells are won; stains at epsilon 0.05 and polls at 0.1 are lost.
 
-The fifth twenty are real records alone, from repositories of which no set was before. None of them
-shares a fifth of its records with another set, as ``tests/experiments/test_bench_utility.py``
-checks. 118 of 120 cells are won; lost are stains at epsilon 0.05 and polls at 0.1.
-
-The reference sets and the samples keep those of the papers and of the samples. The box of all sets
-is the range of the records, taken as public for all methods alike; samples have a declared one.
-``python -m tests.benchmarks.sets`` prints, for each set that is here, what these rules give.
+The reference sets and the samples keep the choices of the papers and of the samples. The box of a
+set is the range of its records, which all methods take as public; samples have a declared box.
+``python -m tests.benchmarks.sets`` prints the results of these rules for each available set.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source as Grid
 from dpviz.wavecluster.truth import Truth
 
-#: Folder with checkouts of the repositories that sets and peers come from.
+#: Environment variable: folder with checkouts of the repositories of sets and peers.
 VARIABLE = "DPVIZ_CHECKOUTS"
 
 REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 class MissingError(Exception):
-    """A set or a peer is not on this machine; the message says why."""
+    """A set or a peer is not on this machine; the message gives the reason."""
 
 
 class Source(Protocol):
-    """Where the records of a set come from."""
+    """Source of the records of a set."""
 
     def read(self, checkouts: Path | None) -> Dataset:
         """Read the records, or raise MissingError."""
@@ -89,7 +89,7 @@ class Source(Protocol):
         ...
 
     def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
-        """Known classes in the order of ``read``, whole numbers from 0 on, or MissingError."""
+        """Known classes in the order of ``read``, whole numbers from 0 on."""
         ...
 
 
@@ -100,24 +100,24 @@ class BenchSet:
     Parameters
     ----------
     name, title
-        Key in tables; name for people.
+        Key in tables; name for readers.
     kind
         Thin, sparse, dense, geographic, mixture or measured.
     seen
         Whether constants of both families may have been chosen on it.
     n, ndim
-        Records and columns; checked on reading.
+        Records and columns; checked when the set is read.
     source
-        Where the records come from.
+        Source of the records.
     credit
-        Whose data it is, with its licence where one is stated.
+        Authors of the data, with the licence if it is stated.
     grid, density
-        Cells per axis and p for WaveCluster; None where that family leaves it out.
+        Cells per axis and p for WaveCluster; None if that family does not run on the set.
     clusters
-        K for k-means; None where that family leaves it out.
+        K for k-means; None if that family does not run on the set.
     known
-        Further families whose results on it were known when one of their methods was last changed:
-        its constants may have been chosen on it, too.
+        Further families whose results on the set were known when one of their methods was last
+        changed, so that their constants may have been chosen on it, too.
     """
 
     name: str
@@ -159,7 +159,7 @@ class BenchSet:
 
 
 def _range(points: np.ndarray[Any, Any]) -> Domain:
-    """Range of the records; a column with one value gets room around it."""
+    """Range of the records; if a column has only one value, its range is widened."""
     lows, highs = points.min(axis=0), points.max(axis=0)
     flat = highs <= lows
     return Domain(tuple(zip((lows - flat).tolist(), (highs + flat).tolist(), strict=True)))
@@ -174,7 +174,7 @@ class Reference:
 
     def read(self, checkouts: Path | None) -> Dataset:
         points = self._table().drop(columns=[self.column] if self.column else [])
-        # Some files list class by class: a method that cuts the list would see the answer.
+        # Some files list class by class, so their order would reveal the answer.
         return _shuffled(points.to_numpy(dtype=float))
 
     @property
@@ -186,7 +186,6 @@ class Reference:
         return codes[_order(len(codes))]
 
     def _table(self) -> pd.DataFrame:
-        """The file, or MissingError."""
         path = REFERENCE / self.file
         if not path.exists():
             raise MissingError(f"reference data {self.file} is not here.")
@@ -216,11 +215,11 @@ class OfSamples:
 class OfRepository:
     """A file of a public repository, read from a checkout (bare or not).
 
-    ``columns`` are names, or positions in a list or in a table without names, whose columns
-    ``separator`` parts; ``repeat`` is the column with the number of
-    records that a line stands for; ``places`` is the column with a place, or a list of places, the
-    first two numbers of which are a record; ``unclassed`` says of a format with classes that this
-    file has none.
+    ``columns`` are names, or positions in a list or in a table without names; ``separator``
+    separates the columns of a table. ``repeat`` is the column with the number of records that a
+    line means. ``places`` is the column with a place, or with a list of places; a record is the
+    first two numbers of a place. ``unclassed`` says that this file has no classes although its
+    format can have classes.
     """
 
     repository: str
@@ -258,7 +257,6 @@ class OfRepository:
         return _shuffled(points)
 
     def _chosen(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
-        """Chosen columns of the complete lines."""
         wanted = [*self.columns, *(() if self.repeat is None else (self.repeat,))]
         found = table[wanted].apply(pd.to_numeric, errors="coerce").dropna().to_numpy(dtype=float)
         if self.repeat is None:
@@ -289,7 +287,7 @@ def _attributes(content: bytes) -> pd.DataFrame:
 
 
 def _listed(places: pd.Series[Any]) -> pd.DataFrame:
-    """A line for each place of a column with places or lists of places."""
+    """One line for each place in a column of places or lists of places."""
     first = places.dropna()
     if isinstance(first.iloc[0][0], list):
         first = first.explode()
@@ -319,7 +317,7 @@ class Mixture:
 
     @cached_property
     def _drawn(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Records and the Gaussian that each is of."""
+        """Records, and the number of the Gaussian of each record."""
         rng = np.random.default_rng(self.seed)
         centres = rng.uniform(0.15, 0.85, (self.clusters, self.ndim))
         shares = rng.dirichlet(np.full(self.clusters, 3.0))
@@ -334,19 +332,19 @@ def _order(n: int) -> np.ndarray[Any, Any]:
 
 
 def _shuffled(points: np.ndarray[Any, Any]) -> Dataset:
-    """Records in an order that tells nothing."""
+    """Records in random order."""
     return Dataset(name="", points=np.ascontiguousarray(points[_order(len(points))]))
 
 
 def checkout(checkouts: Path | None, repository: str) -> Path:
-    """Path of a checkout of a repository ("owner/name") in a folder of them.
+    """Path of a checkout of a repository ("owner/name") in a folder of checkouts.
 
-    It may be called ``owner+name/repo``, ``owner+name``, ``owner/name`` or ``name``.
+    The checkout may be called ``owner+name/repo``, ``owner+name``, ``owner/name`` or ``name``.
 
     Raises
     ------
     MissingError
-        If there is none.
+        If there is no such checkout.
     """
     if checkouts is None:
         raise MissingError(f"{repository} needs a folder of checkouts: give --checkouts FOLDER.")
@@ -358,7 +356,7 @@ def checkout(checkouts: Path | None, repository: str) -> Path:
 
 
 def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
-    """Content of a file of a checkout, bare or not, or MissingError."""
+    """Content of a file in a checkout (bare or not), or MissingError."""
     place = checkout(checkouts, repository)
     if (place / file).is_file():
         return (place / file).read_bytes()
@@ -371,7 +369,7 @@ def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
 
 
 def folder(given: str | None) -> Path | None:
-    """Folder of checkouts: from the option, or from the environment."""
+    """Folder of checkouts, from the option or from the environment."""
     found = given or os.environ.get(VARIABLE)
     return Path(found) if found else None
 
@@ -380,7 +378,6 @@ def folder(given: str | None) -> Path | None:
 
 
 def _read(path: Path) -> Iterator[BenchSet]:
-    """Sets of a file, in its order."""
     for row in tomllib.loads(path.read_text(encoding="utf-8"))["sets"]:
         if row.get("samples"):
             yield from map(_of_sample, sample_names())
@@ -400,7 +397,7 @@ def _of_sample(name: str) -> BenchSet:
 
 
 def _source(given: dict[str, Any]) -> Source:
-    """Source with these fields, known by one that it alone has."""
+    """Source with these fields. Its class is known by a field that only this class has."""
     if "repository" in given:
         return OfRepository(**given | {"columns": tuple(given.get("columns", ()))})
     return Mixture(**given) if "seed" in given else Reference(**given)
@@ -417,12 +414,12 @@ DENSITIES = tuple(round(0.05 * step, 2) for step in range(1, 19))
 
 
 def grid_of(n: int) -> int:
-    """Cells per axis of the rule."""
+    """Cells per axis by the rule above."""
     return int(np.clip(8 * round((n / 4) ** 0.5 / 8), 32, 128))
 
 
 def density_of(data: Dataset, classes: np.ndarray[Any, Any] | None, grid: int) -> float:
-    """Density of the rule."""
+    """Density by the rule above."""
     source = Grid.build(data, grid)
     found = []
     for density in DENSITIES:
@@ -436,7 +433,7 @@ def density_of(data: Dataset, classes: np.ndarray[Any, Any] | None, grid: int) -
 
 
 def main(given: str | None = None) -> None:
-    """Print shape, grid and density of the rules, and class number, of each set that is here."""
+    """Print shape, grid, density and number of clusters by the rules, of each available set."""
     checkouts = folder(given)
     for one in SETS:
         try:

@@ -1,7 +1,7 @@
 """A class on one server: thirty sessions for two minutes, uploads, heavy jobs, and killed sessions.
 
-Sessions speak the app's own protocol, as their browsers do. The server listens on this computer
-alone, and nothing but the processes that are started here is ended.
+Sessions speak the app's own protocol, as their browsers do. Only this computer can connect to the
+server, and only processes that are started here are ended.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tests.browser.conftest import await_health, faults
 from tests.support import ROOT
 from tests.support.memory import marks
 
-#: Sessions, seconds between two changes of one, and seconds without and with heavy jobs.
+#: Sessions, seconds between two changes in a session, seconds without and with heavy jobs.
 SESSIONS, EVERY, SECONDS = 30, 1.0, 60.0
 
 #: Sessions that upload a file, heavy jobs, and seconds between two killed sessions.
 UPLOADS, JOBS, KILLS = 6, 4, 10.0
 
-#: Rows of an upload, and seconds until memory is measured after the last session has left.
+#: Rows of an upload, and seconds from the end of the last session until memory is measured.
 ROWS, AFTER = 20_000, 60.0
 
 #: Seconds that a session waits for an answer.
@@ -70,11 +70,11 @@ class Session:
     widgets: dict[str, str] = field(default_factory=dict)
     epoch: int = 0
     fragment: str = ""
-    #: What the widgets hold, which a browser sends with every message.
+    #: State of the widgets, which a browser sends with every message.
     states: dict[str, WidgetState] = field(default_factory=dict)
     moves: int = 0
-    #: Moves before this phase, and which fifty values of epsilon it moves through: no phase finds
-    #: runs of another one.
+    #: Number of moves before this phase, and which fifty values of epsilon the phase uses. No phase
+    #: reuses cached runs of another phase.
     before: int = 0
     values: int = 0
     urls: dict[str, str] | None = None
@@ -99,7 +99,7 @@ class Session:
         first = self._message()
         first.rerun_script.page_name = self.page
         await self.run(first)
-        # A new server runs a page that is asked for by its name twice.
+        # A new server runs a page twice if it is requested by its name.
         await self.until(lambda: self.widgets)
         return self
 
@@ -110,12 +110,11 @@ class Session:
         await self.until(lambda: self.finished > before)
 
     async def send(self, message: BackMsg) -> None:
-        """Send a message."""
         assert self.socket
         await self.socket.send(message.SerializeToString())
 
     async def until(self, condition: object) -> None:
-        """Wait until a condition holds after some message."""
+        """Wait until a condition is true after some message."""
         assert callable(condition)
         end = time.monotonic() + PATIENCE
         while not condition():
@@ -134,12 +133,12 @@ class Session:
         return message
 
     def _state(self, widget: str) -> WidgetState:
-        """What a widget holds, to be changed."""
+        """State of a widget, which the caller may change."""
         identifier = self.widgets[widget]
         return self.states.setdefault(identifier, WidgetState(id=identifier))
 
     async def move(self) -> float:
-        """Move epsilon; return the seconds until the picture of the new value is there."""
+        """Move epsilon; return the seconds until the picture of the new value arrives."""
         self.moves += 1
         power = 0.02 * (1 + (self.moves - self.before) % 50) + 0.005 * self.values
         value = float(f"{0.05 * 10**power:.3g}")
@@ -183,7 +182,7 @@ class Session:
         return time.perf_counter() - start
 
     async def _read(self) -> None:
-        """Take in what the server sends until the connection ends."""
+        """Process the server's messages until the connection ends."""
         assert self.socket
         with suppress(ConnectionClosed):
             async for raw in self.socket:
@@ -196,7 +195,7 @@ class Session:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self.session = message.new_session.initialize.session_id or self.session
-            if not message.metadata.run.fragment_ids:  # the whole page is drawn anew
+            if not message.metadata.run.fragment_ids:  # the whole page is redrawn
                 for poll in self.polls.values():
                     poll.cancel()
                 self.polls.clear()
@@ -223,7 +222,7 @@ class Session:
             self._see(message)
 
     def _see(self, message: ForwardMsg) -> None:
-        """Remember what a session needs of the page."""
+        """Remember the elements of the page that a session needs."""
         element = message.delta.new_element
         kind = element.WhichOneof("type")
         if kind == "bidi_component":
@@ -243,7 +242,7 @@ class Session:
             self.said.append(f"{kind}: {text}")
 
     async def _poll(self, fragment: str, every: float) -> None:
-        """Redraw a part of the page again and again, as a browser does when it is told to."""
+        """Rerun a fragment of the page regularly, as a browser does when the server requests it."""
         with suppress(ConnectionClosed):
             while True:
                 await asyncio.sleep(every)
@@ -253,7 +252,7 @@ class Session:
                 await self.send(message)
 
     async def leave(self, *, abruptly: bool = False) -> None:
-        """Close the page, or lose the connection in mid-run."""
+        """Close the page, or lose the connection in the middle of a run."""
         self.gone = True
         self.news.set()
         for poll in self.polls.values():
@@ -268,7 +267,6 @@ class Session:
 
 
 def _put(url: str, path: str, name: str, data: bytes) -> None:
-    """Upload the bytes of a file."""
     with urllib.request.urlopen(f"{url}/_stcore/health") as answer:
         cookie = answer.headers.get("Set-Cookie", "").split(";")[0]
     edge = secrets.token_hex(8)
@@ -288,7 +286,7 @@ def _put(url: str, path: str, name: str, data: bytes) -> None:
 
 @dataclass
 class Seen:
-    """What a soak has measured."""
+    """Measurements of a soak."""
 
     latencies: list[float] = field(default_factory=list)
     uploads: list[float] = field(default_factory=list)
@@ -304,7 +302,7 @@ async def explore(session: Session, end: float, seen: Seen, place: float) -> Non
         try:
             seen.latencies.append(await session.move())
         except (ConnectionClosed, LeftError):
-            return  # killed: another one has come
+            return  # killed: another session replaces this one
         except TimeoutError:
             seen.errors.append(f"no picture within {PATIENCE:g} s: {session.said[-2:]}")
             return
@@ -313,7 +311,7 @@ async def explore(session: Session, end: float, seen: Seen, place: float) -> Non
 
 
 async def phase(sessions: list[Session], seen: Seen, seconds: float, values: int) -> None:
-    """Let all explore; kill one every few seconds, and let another one come in its place."""
+    """Let all sessions explore; every few seconds kill one session and open another."""
     end = time.monotonic() + seconds
     for one in sessions:
         one.before, one.values = one.moves, values
@@ -335,7 +333,7 @@ async def phase(sessions: list[Session], seen: Seen, seconds: float, values: int
 
 
 async def visit(url: str, sessions: int, uploads: int, data: bytes, seen: Seen) -> list[Session]:
-    """Open sessions one after the other; the last ones upload a file."""
+    """Open sessions one after the other; the last sessions upload a file."""
     opened = []
     for number in range(sessions):
         own = number >= sessions - uploads
@@ -348,7 +346,7 @@ async def visit(url: str, sessions: int, uploads: int, data: bytes, seen: Seen) 
 
 
 async def heavy(url: str, jobs: int) -> list[Session]:
-    """Start audits, each in a session of its own."""
+    """Start audits, each in its own session."""
     found = []
     for number in range(jobs):
         query = f"runs=100000&auditseed={number}"
@@ -360,7 +358,7 @@ async def heavy(url: str, jobs: int) -> list[Session]:
 
 
 async def soak(url: str, server: psutil.Process, mark: str) -> None:
-    """Run all phases and print what they measured."""
+    """Run all phases and print the measurements."""
     rows = np.random.default_rng(1).normal(size=(ROWS, 2))
     lines = "\n".join(f"{x:.6f},{y:.6f},{mark}" for x, y in rows)
     data = f"x,y,note\n{lines}\n".encode()
@@ -380,7 +378,7 @@ async def soak(url: str, server: psutil.Process, mark: str) -> None:
     _say("without jobs", quiet)
     working = await heavy(url, JOBS)
     readers = [one for one in server.children() if "reading.reader" in " ".join(one.cmdline())]
-    for one in readers:  # of this server alone
+    for one in readers:  # only readers of this server
         os.kill(one.pid, signal.SIGKILL)
     await phase(sessions, loaded, SECONDS, 2)
     _say(f"with {JOBS} heavy jobs", loaded)
@@ -422,7 +420,7 @@ def memory(server: psutil.Process) -> float:
 
 @contextmanager
 def server(folder: Path, port: int = 8719) -> Iterator[tuple[str, psutil.Process]]:
-    """Run the server for others on this computer alone."""
+    """Run the server for others, reachable only from this computer."""
     command = [sys.executable, "-m", "dpviz.server", "--address", "127.0.0.1"]
     command += ["--port", str(port), "--headless"]
     environment = {**os.environ, "DPVIZ_HOME": str(folder / "home")}
@@ -440,7 +438,7 @@ def server(folder: Path, port: int = 8719) -> Iterator[tuple[str, psutil.Process
 
 
 def main() -> None:
-    """Print all figures."""
+    """Print all measurements."""
     print(f"soak: {SESSIONS} sessions, a change a second each, 2 x {SECONDS:g} s")
     with tempfile.TemporaryDirectory() as folder:
         with server(Path(folder)) as (url, process):

@@ -1,6 +1,6 @@
-"""100 million records in 20 Parquet files: counting them beside decoding them.
+"""100 million records in 20 Parquet files: counting them compared with decoding them.
 
-Each figure comes from a process of its own, so that its memory is its own.
+Each measurement is made in a separate process, so that it has its own memory.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.support import ROOT
 RECORDS, FILES, GRID, REPEATS = 10**8, 20, 256, 3
 COLUMNS = ["x", "y"]
 
-#: It chooses how pyarrow takes memory, which is loaded later: for decoding and counting alike.
+#: dpviz sets how pyarrow, which is loaded later, allocates memory, also for decoding.
 assert dpviz
 
 
 def main() -> None:
-    """Write the files, then print what reading them takes."""
-    # Only here: what is measured loads no test tools.
+    """Write the files, then print the time and memory of reading them."""
+    # Imported only here, so that the measured processes load no test tools.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -41,7 +41,7 @@ def main() -> None:
         for number in range(FILES):
             x, y = rng.normal(0.5, 0.15, (2, RECORDS // FILES))
             pq.write_table(pa.table({"x": x, "y": y}), Path(name) / f"{number:02}.parquet")
-        _measured("nothing", name)  # compiles what is not in the cache
+        _measured("nothing", name)  # compiles everything that is not in the cache
         program = _measured("nothing", name)["memory"]
         decoding, counting = (
             [_measured(work, name) for _ in range(REPEATS)] for work in ("decode", "count")
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _measured(work: str, folder: str, *more: str) -> dict[str, float]:
-    """Figures of a piece of work in a process of its own."""
+    """Time and memory of a piece of work in a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.stored", work, folder, *more],
         cwd=ROOT, stdout=subprocess.PIPE, check=True,
@@ -72,7 +72,7 @@ def _measured(work: str, folder: str, *more: str) -> dict[str, float]:
 
 
 def _nothing(folder: Path) -> int:
-    """Load the program and count a few points, so that all is compiled."""
+    """Load the program and count a few points, so that everything is compiled."""
     from dpviz.data.counted import count_cells
     from dpviz.data.engine.local import Local
     from dpviz.grid.counts import quantize
@@ -97,7 +97,7 @@ def _decode(folder: Path) -> int:
 
 
 def _count(folder: Path, scheduler: str | None = None) -> int:
-    """Count all records by an engine; returns a number that tells tables apart."""
+    """Count all records by an engine; returns a number that differs between different tables."""
     from dpviz.data.counted import count_cells
     from dpviz.data.engine.dask import Cluster
     from dpviz.data.engine.local import Local
@@ -112,11 +112,11 @@ def _count(folder: Path, scheduler: str | None = None) -> int:
 
 
 def report(work: Callable[[], int]) -> None:
-    """Print what a piece of work took, as JSON."""
+    """Print the time and memory of a piece of work, as JSON."""
     cpu, wall = time.process_time(), time.perf_counter()
     table = work()
     taken = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    # Not that of getrusage, which begins with the memory of who started the process.
+    # Not the peak of getrusage, which starts with the memory of the parent process.
     peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
     memory = int(peak[1]) / 1024 if peak else float("nan")
     print(json.dumps({**taken, "memory": memory, "table": table}))

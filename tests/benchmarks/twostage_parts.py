@@ -1,4 +1,4 @@
-"""Two-stage without one of its parts: something simpler in the place of a function or constant."""
+"""Two-stage without one of its parts: something simpler replaces a function or constant."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from dpviz.wavecluster.smoothing import Smoothed, smoothed
 from dpviz.wavecluster.truth import Truth, run
 from tests.conftest import reference_file
 
-# -- what is scored --------------------------------------------------------------------------
+# -- data and score ----------------------------------------------------------------------------
 
 
 def _core(name: str, grid: int, density: float) -> Truth:
-    """True run on a set of the papers, in the range of its data."""
+    """True run on a set of the papers; the domain is the range of its data."""
     points = np.loadtxt(reference_file(f"{name}.csv"), delimiter=",")
     data = Dataset(name="", points=points)
     return Truth(Source.build(data, grid, data.bounds(from_data=True)), _config(grid, density))
@@ -83,11 +83,11 @@ DATA: Mapping[str, Callable[[], Truth]] = {
 }
 
 
-# -- what takes the place of a part ------------------------------------------------------------
+# -- replacements of a part --------------------------------------------------------------------
 
 
 def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
-    """All counts with the whole budget; the number of zeros is known by their noise alone."""
+    """All counts with the whole budget; the number of zeros is not released."""
     gradual = accountant.gradual(counts, [Level(ROUGH, config.epsilon)], sensitivity=1)
     rate = 1 / gradual.scales[0]
     released = Released(
@@ -99,7 +99,7 @@ def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
 
 
 def _independent(counts: Any, config: Config, accountant: Accountant) -> Any:
-    """Rough counts with the smallest share; others have noise of their own, for the rest."""
+    """Rough counts with the smallest share; finer counts have independent noise for the rest."""
     share = SHARES[0]
     parts = (share * config.epsilon, (1 - share) * config.epsilon)
     rough, finer = (
@@ -120,12 +120,11 @@ def _independent(counts: Any, config: Config, accountant: Accountant) -> Any:
 
 
 def _limit(cells: int, rest: float) -> float:
-    """Limit of low counts, in noise scales."""
     return min(max(math.log(max(cells * rest**2, 1e-9)), 2.0), 4.0)
 
 
 def _fixed(noisy: Any, rate: float, density: float) -> Choice:
-    """The same share whatever the counts are."""
+    """The share is fixed, whatever the counts are."""
     number = SHARES.index(0.65)
     return Choice(number, _limit(noisy.size, 0.35 * rate) / (0.65 * rate))
 
@@ -137,17 +136,17 @@ def _alone(shape: tuple[int, ...]) -> Any:
 
 
 def _likely_alone(chance: Any, expected: float, *coarse: Any) -> Any:
-    """As many cells as are likely, whatever number is to be expected."""
+    """The cells that are likely by their own chance, whatever number is expected."""
     return likely_cells(chance, float((chance >= LIKELY).sum()), *coarse)
 
 
 def _untrusted(released: Released) -> Smoothed:
-    """Smoothed counts in which there is no trust."""
+    """Smoothed counts with zero trust."""
     return smoothed(released)._replace(risk=1e30)
 
 
 def _all_joined(order: Any, weak: Any, *_: Any) -> Any:
-    """All cells, whatever they join."""
+    """All cells, even if they join clusters."""
     found = np.zeros(weak.shape, dtype=bool)
     found[order] = True
     return found
@@ -157,7 +156,7 @@ _CELLS = "dpviz.wavecluster.likely_cells"
 _FIELD, _METHOD = "dpviz.wavecluster.random_field", "dpviz.wavecluster.methods.twostage"
 _ESTIMATE = "dpviz.wavecluster.significant"
 
-#: What each part is, what stands in its place, and where.
+#: Name of each part, name of its replacement, and the replaced attributes.
 PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     (
         "Number of empty cells",

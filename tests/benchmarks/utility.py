@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.utility [METHOD ...]
 
-Without a name all methods are measured; with names only these, and the other figures stay. What
-is compared: see :mod:`dpviz.experiments.utility`.
+Without a name all methods are measured. With names only these are measured, and the numbers of
+other methods stay. :mod:`dpviz.experiments.utility` says what is compared.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)
 
-#: Scores and number of draws (seeds 0, 1, ...) of a family.
+#: Scores and number of draws (seeds 0, 1, ...) for each family.
 SCORES = {"wavecluster": ("dsg_c", "f_measure"), "kmeans": ("nicv_ratio", "f_measure")}
 DRAWS = {"wavecluster": 50, "kmeans": 20}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Cells per axis on the range of the data and on the declared domain; density p."""
+    """Cells per axis on the range of the data and on the declared domain, and density p."""
 
     published: int
     sound: int
@@ -52,7 +52,7 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A reference set: its file, K, the domain declared for it, its grid where it has one."""
+    """A reference set: its file, K, the declared domain, and its grid if it has one."""
 
     title: str
     file: str
@@ -63,10 +63,10 @@ class Setup:
 
 MILLION = Domain(((0, 1e6), (0, 1e6)))
 
-#: Declared is the million that the sets were drawn in, or a round box around what sticks out.
-#: Grids are the paper's on both domains, but for DS2: its 40 cells a side laid over the million
-#: join the three spirals into one, which says nothing any more about clusters found. With 46,
-#: cells are as large as the paper's, and there are three again.
+#: The declared domain is the square of a million in which the sets were made, or a round box if
+#: records lie outside. Grids are the paper's on both domains, except for DS2. With 40 cells per
+#: side over the million its three spirals join into one cluster, which is useless for comparing
+#: clusters. With 46, a cell is as large as the paper's, and there are three clusters again.
 SETUPS = {
     "ds1": Setup(
         title="DS1", file="ds1.csv", clusters=15, domain=MILLION,
@@ -86,7 +86,7 @@ SETUPS = {
 
 
 def main(names: list[str]) -> None:
-    """Measure the methods of these names, or all, and write the figures."""
+    """Measure the methods of these names, or all methods, and write the results."""
     chosen = names or [name for name, card in CARDS.items() if compares(card)]
     rows = [row for row in costs() if row.method not in chosen] if FILE.exists() else []
     for method, data, epsilon in cells(chosen):
@@ -107,7 +107,7 @@ def cells(methods: Iterable[str]) -> Iterator[tuple[str, str, float]]:
 
 
 def measure(method: str, data: str, epsilon: float) -> list[Cost]:
-    """Figures of a method on one set at one budget, one for each score of its family."""
+    """Results of a method on one set at one budget, one for each score of its family."""
     setup, family = SETUPS[data], CARDS[method].family
     own = settings(method, data)
     sound, on_range, published = (
@@ -139,7 +139,7 @@ def measure(method: str, data: str, epsilon: float) -> list[Cost]:
 def scores(
     method: str, data: str, epsilon: float, variant: VariantName, place: VariantName
 ) -> dict[str, list[float]]:
-    """Each score of a variant in every draw, on the domain and grid of this or the other."""
+    """Each score of a variant in every draw, on the domain and grid of the variant ``place``."""
     setup, family = SETUPS[data], CARDS[method].family
     found = []
     for seed in range(DRAWS[family]):
@@ -161,19 +161,19 @@ def scores(
 
 
 def spread(values: list[float]) -> Spread:
-    """Median and quantiles, to four digits: more would say nothing, and last bits differ."""
+    """Median and quantiles to four digits, because the last bits differ between machines."""
     found = band(values)
     median, low, high = (float(f"{one:.4g}") for one in (found.median, found.low, found.high))
     return Spread(median=median, low=low, high=high)
 
 
 def compares(card: Card) -> bool:
-    """Whether a method has two variants that spend: one of our own has the sound one alone."""
+    """Whether a method has two variants that spend budget; our own methods have only one."""
     return card.spends and len(card.variants) > 1
 
 
 def settings(method: str, data: str) -> dict[str, Any]:
-    """What was chosen beside method, data and budget."""
+    """Settings besides method, data and budget."""
     setup, card = SETUPS[data], CARDS[method]
     declared_as = ";".join(f"{lo:.0f},{hi:.0f}" for lo, hi in setup.domain.bounds)
     domains: dict[VariantName, str] = {"sound": declared_as, "published": "data"}
@@ -196,7 +196,7 @@ def settings(method: str, data: str) -> dict[str, Any]:
 
 @cache
 def load(data: str) -> Dataset:
-    """Points of a reference set, without its labels, and the domain declared for it."""
+    """Points of a reference set without its labels, and its declared domain."""
     file = SETUPS[data].file
     headers = int(file.endswith(".csv.gz"))
     points = np.loadtxt(reference_file(file), delimiter=",", skiprows=headers, usecols=(0, 1))
@@ -205,7 +205,7 @@ def load(data: str) -> Dataset:
 
 @cache
 def wavecluster_truth(data: str, variant: VariantName) -> comparison.Truth:
-    """WaveCluster without noise on a variant's grid."""
+    """WaveCluster without noise on the grid of a variant."""
     setup, points = SETUPS[data], load(data)
     source = Source.build(points, getattr(setup.grid, variant), run_domain(points, variant))
     return comparison.Truth(source, Config(density=setup.grid.density))
@@ -213,16 +213,16 @@ def wavecluster_truth(data: str, variant: VariantName) -> comparison.Truth:
 
 @cache
 def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
-    """k-means without noise under a variant's domain."""
+    """k-means without noise under the domain of a variant."""
     records = Records.build(load(data), run_domain(load(data), variant))
     return KMeansTruth(records, SETUPS[data].clusters)
 
 
 @lru_cache(maxsize=2 * DRAWS["kmeans"])
 def shuffled(data: str, variant: VariantName, seed: int) -> Records:
-    """Records in an order of this draw's own.
+    """Records in an order that belongs to this draw.
 
-    The files list cluster by cluster. A published variant that cuts the list in pieces (the
+    The files list cluster by cluster. A published variant that cuts the list into pieces (the
     starting sets of a partition, the blocks of GUPT) would get the answer from the order.
     """
     order = np.random.default_rng(seed).permutation(load(data).points)
@@ -230,7 +230,7 @@ def shuffled(data: str, variant: VariantName, seed: int) -> Records:
 
 
 def report(rows: list[Cost]) -> None:
-    """Tell on standard error what was measured: sound / sound on the range / published."""
+    """Print the results on standard error: sound / sound on the range / published."""
     told = ", ".join(
         f"{row.score} {row.sound.median} / {row.sound_on_range.median} / {row.published.median}"
         for row in rows

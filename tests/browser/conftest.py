@@ -33,7 +33,7 @@ from tests.support import ROOT
 
 FLAGS = [
     "--headless",
-    # Letters are as wide as in a window.
+    # Letters get the same widths as in a browser with a window.
     "--font-render-hinting=none",
     "--no-sandbox",
     "--disable-gpu",
@@ -43,10 +43,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# A browser that opens a page by its link asks beside that page before it asks at the root.
+# For a page that is opened by its link, Streamlit's client first asks below the page's path.
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
-# Nothing has moved, and no run has gone on, for half a second: a click takes a while to start one.
+# For half a second nothing moved and no run was active, because a click starts a run late.
 CALM = """async () => {
   const moving = () => document.querySelector(
       '[data-stale="true"], [data-testid=stApp]:not([data-test-script-state=notRunning])')
@@ -61,7 +61,7 @@ CALM = """async () => {
 TOLD = """() => [document.body.innerText.replace(/\\s*\\n\\s*/g, " | ").slice(0, 4000),
   document.querySelector("[data-testid=stApp]")?.dataset.testScriptState]"""
 
-#: Long: a busy machine is slow, and what is waited for says nothing of speed. In milliseconds.
+#: In milliseconds. Long, because a busy machine is slow and these tests don't measure speed.
 PATIENCE = 90_000
 
 #: The pages that a test has opened.
@@ -71,8 +71,8 @@ OPENED = pytest.StashKey[list["Watched"]]()
 def faults(log: Path) -> list[str]:
     """Entries of a server's log with a traceback.
 
-    Without those that Streamlit writes where a page is left while its socket is being opened or
-    closed: which of the two comes first depends on the machine.
+    Entries that Streamlit writes when a page is left while its socket opens or closes are not
+    counted, because whether they occur depends on the machine.
     """
     entries = re.split(
         r"^(?=\d{4}-\d\d-\d\d )", log.read_text(encoding="utf-8"), flags=re.MULTILINE
@@ -86,12 +86,12 @@ def faults(log: Path) -> list[str]:
 
 
 class Watched:
-    """A page together with everything that it complained about and every host it asked.
+    """A page with all of its complaints and all hosts that it asked.
 
     Parameters
     ----------
     page : Page
-        The page to listen to.
+        The page to observe.
     """
 
     def __init__(self, page: Page) -> None:
@@ -104,27 +104,27 @@ class Watched:
         page.on("websocket", lambda websocket: self._note(websocket.url))
 
     def wait_idle(self) -> None:
-        """Wait until no script run is going on; a new checkout compiles its loops in the first."""
+        """Wait until no script runs; the first run of a new checkout compiles its loops."""
         idle = "[data-testid=stApp][data-test-script-state=notRunning]"
         self.page.wait_for_selector(idle)
 
     def wait_calm(self) -> None:
-        """Wait until nothing moves: panels open slowly, what a run replaces is pale."""
+        """Wait until nothing moves: panels open slowly, and replaced elements are pale."""
         self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
-        """Choose an option of a select box by their names."""
+        """Choose an option in a select box; both are given by name."""
         found = self.page.get_by_role("combobox", name=box, exact=True)
         found.scroll_into_view_if_needed()
-        # An open list closes when the page is scrolled: let that be over.
+        # An open list closes when the page scrolls, so wait for the end of scrolling.
         self.page.wait_for_timeout(150)
         found.click()
-        # A long list scrolls under the pointer: what is typed makes it short.
+        # A long list scrolls under the pointer; typing the option makes the list short.
         self.page.keyboard.type(option)
         self.page.get_by_role("option", name=option, exact=exact).click()
 
     def told(self) -> str:
-        """What stands on the page, whether a script is running, and what was complained of."""
+        """Text on the page, whether a script runs, and the complaints."""
         try:
             text, script = self.page.evaluate(TOLD)
         except Error as error:
@@ -164,10 +164,10 @@ def await_health(url: str, server: subprocess.Popen[bytes]) -> None:
 def serve(
     script: str, folder: Path, root: Path = ROOT, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app of a checkout, its log in a folder; returns its address and its process.
+    """Start an app of a checkout with its log in a folder; returns its address and its process.
 
-    It answers to the given hosts, or to those of the checkout's settings, at a free port or the
-    given one.
+    It accepts the given hosts, or those of the checkout's settings, at a free port or the given
+    port.
     """
     options["cwd"] = root
     command = ["streamlit", "run", str(root / script), "--server.headless", "true"]
@@ -178,7 +178,7 @@ def serve(
 def serve_others(
     folder: Path, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start the server for others, which also answers to the given hosts; as :func:`serve`."""
+    """Start the server for others, which also accepts the given hosts; see :func:`serve`."""
     command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
     return _started(command, "--", folder, **options)
 
@@ -213,7 +213,7 @@ def end(server: subprocess.Popen[bytes]) -> None:
 def started_server(
     folder: Path, hosts: Sequence[str] = (), *, streamlit: bool = False
 ) -> Iterator[str]:
-    """Start a server by itself, its log in a folder, in which nothing may have gone wrong.
+    """Start a separate server with its log in a folder; its log may not contain any fault.
 
     ``streamlit`` starts it as ``streamlit run app.py`` does.
     """
@@ -231,7 +231,7 @@ def started_server(
 
 @pytest.fixture(scope="session")
 def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the folder of an app, which holds its log."""
+    """Folder of an app with its log."""
     return cache(lambda script: tmp_path_factory.mktemp("app"))
 
 
@@ -253,7 +253,7 @@ def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[str]:
-    """Start the product for one test alone: nobody has asked it for a page before."""
+    """Start the product for one test alone, so that no page was requested before."""
     url, server = serve("app.py", tmp_path)
     try:
         await_health(url, server)
@@ -270,14 +270,14 @@ def playwright_driver() -> Iterator[Playwright]:
 
 
 def system_browser() -> str | None:
-    """Path of the system's Chromium, at best the one without windows; None: playwright's own."""
+    """Path of the system's Chromium, if possible the headless one; None: playwright's own."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
 
 
 @pytest.fixture(scope="session")
 def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
-    """Start the system's Chromium, or else playwright's, or skip."""
+    """Start the system's Chromium, or playwright's if there is none, or skip."""
     with _or_skip():
         browser = playwright_driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
     yield browser
@@ -294,10 +294,10 @@ def _or_skip() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give a test in a real browser a second try, of which the summary tells.
+    """Give each test in a real browser a second try, which the summary mentions.
 
-    A hand that comes between two runs of a page is at times too early on a machine that is busy
-    with other tests. What fails twice in a row fails.
+    On a machine that is busy with other tests, an action between two runs of a page is sometimes
+    too early. A test that fails twice in a row fails.
     """
     for item in items:
         if item.path.parent == Path(__file__).parent:
@@ -308,7 +308,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[pytest.TestReport]:
-    """Say what stood on the pages of a test that failed: the fault may not come again."""
+    """Report the text on the pages of a failed test, because the fault may not occur again."""
     report: pytest.TestReport = yield
     if report.when == "call" and report.failed:
         for watched in item.stash.get(OPENED, []):
@@ -320,7 +320,7 @@ def pytest_runtest_makereport(
 def profile(
     playwright_driver: Playwright, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrowserContext]:
-    """One profile on disk for all pages: to fetch and compile scripts takes half a page's time."""
+    """One profile on disk for all pages, because loading scripts takes half of a page's time."""
     with _or_skip():
         context = playwright_driver.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"), executable_path=system_browser(), args=FLAGS
@@ -335,7 +335,7 @@ def profile(
 def open_page(
     profile: BrowserContext, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Watched]]:
-    """Open an address as somebody who was never here, and wait until it is drawn."""
+    """Open an address as a new visitor, and wait until the page is drawn."""
     opened = request.node.stash[OPENED] = []
 
     def open_(
@@ -349,7 +349,7 @@ def open_page(
         page, at = watched.page, urlsplit(url)
         page.set_viewport_size({"width": 1280, "height": height})
         page.emulate_media(color_scheme=scheme)
-        # All that a page remembers of its visitors.
+        # Everything that a page stores about its visitors.
         known = {"origin": f"{at.scheme}://{at.netloc}", "storageTypes": "cookies,local_storage"}
         profile.new_cdp_session(page).send("Storage.clearDataForOrigin", known)
         if before is not None:
@@ -358,7 +358,7 @@ def open_page(
         watched.wait_idle()
         return watched
 
-    # The first one stays: with its last page a browser of this kind ends.
+    # The first page stays open, because this kind of browser ends with its last page.
     yield open_
     for page in profile.pages[1:]:
         page.close()
@@ -366,7 +366,7 @@ def open_page(
 
 @pytest.fixture
 def faultless(open_page: object) -> Iterator[Callable[[Watched], Watched]]:
-    """Take a page of which nothing may go wrong until the end of the test; return it."""
+    """Check at the end of the test that nothing went wrong on a page; return the page."""
     opened: list[Watched] = []
 
     def take(watched: Watched) -> Watched:

@@ -1,7 +1,7 @@
 """A small app like the product: live sliders, readouts and two linked noisy heatmaps.
 
-Query parameters: ``g`` (cells a side), ``readouts`` (``html``, ``metric`` or ``none``),
-``slow`` (seconds of extra work a run) and ``play`` (last stage of a slider with a player).
+Query parameters: ``g`` (cells per side), ``readouts`` (``html``, ``metric`` or ``none``), ``slow``
+(seconds of extra work per run) and ``play`` (last stage of a slider with a player).
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ HOVER = (
 
 
 def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, Any]:
-    """Return true and private counts beside each other, one colour scale, linked axes.
+    """True and private counts beside each other, with one colour scale and linked axes.
 
-    Plain dictionaries: building the same with ``make_subplots`` takes ten times as long as
-    all the rest of a run.
+    Plain dictionaries, because ``make_subplots`` takes ten times as long as the rest of a run.
     """
     traces = []
     for axis, z, own, other in [("", counts, "true", "private"), ("2", noisy, "private", "true")]:
@@ -57,7 +56,7 @@ def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, 
 
 
 def readouts(kind: str, values: dict[str, float]) -> None:
-    """Show eight numbers the way asked for."""
+    """Show eight numbers in the requested way."""
     if kind == "metric":
         for column, (name, value) in zip(st.columns(8), values.items(), strict=True):
             column.metric(name, f"{value:.3g}")
@@ -81,7 +80,7 @@ def sample(g: int) -> np.ndarray:
 
 
 def reset() -> None:
-    """Bring the sliders back, and the native number."""
+    """Reset the sliders and the native number."""
     st.session_state["epsilon"] = 1.0
     if "play" in st.query_params:
         st.session_state["stage"] = int(st.query_params["play"])
@@ -89,7 +88,7 @@ def reset() -> None:
 
 
 def staged() -> None:
-    """Show a slider with a player, and what came of it so far."""
+    """Show a slider with a player, and its values so far."""
     last = int(st.query_params["play"])
     stage, settled = live_slider(
         "stage", key="stage", value=last, low=0, high=last, integer=True, play=True
@@ -170,12 +169,12 @@ def main() -> None:
     st.set_page_config(layout="wide")
     st.button("Reset", on_click=reset)
     if "play" in st.query_params:
-        # Until this widget is drawn anew, the browser takes the old value for its own.
+        # Until this widget is redrawn, the browser keeps showing the old value.
         time.sleep(float(st.query_params.get("slow", 0)))
         st.number_input("native", 0, 9, 0, key="native")
     if st.checkbox("Show the explorer", value=True):
         explorer()
 
 
-if __name__ == "__main__":  # pytest imports this file to look for examples in docstrings
+if __name__ == "__main__":  # pytest imports this file to look for doctest examples
     main()

@@ -1,4 +1,4 @@
-"""A page of hostile text in every kind of place that has Markdown."""
+"""A page with hostile text in every kind of element that shows Markdown."""
 
 import streamlit as st
 

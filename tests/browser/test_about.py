@@ -1,4 +1,4 @@
-"""The about page in a real Chromium: found in the navigation, and its BibTeX saved."""
+"""The about page in a real Chromium: it is reached by the navigation, and its BibTeX is saved."""
 
 from pathlib import Path
 
@@ -20,6 +20,6 @@ def test_a_hand_finds_what_to_cite_and_saves_it(app_url, open_page, faultless):
         page.get_by_role("button", name="All of these (BibTeX)").click()
     saved = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert saved.count("\n@") == len(REFERENCES)
-    # Back leads to where the hand came from.
+    # The browser's Back button leads to the previous page.
     page.go_back()
     page.locator(".gtitle").first.wait_for(state="attached")

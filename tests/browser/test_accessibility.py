@@ -1,4 +1,4 @@
-"""No page has a serious fault that axe-core finds; a keyboard comes to epsilon at once."""
+"""axe-core finds no serious fault on any page; a keyboard reaches epsilon immediately."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.browser.conftest import Watched
 from tests.support import APP, ROOT
 from tests.support.tiers import daily
 
-#: axe-core, without asking a host for it.
+#: axe-core from a file, so no host is asked for it.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PAGES = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py"', APP.read_text(encoding="utf-8"))
-#: Where a page's name is not all of its address; few runs are drawn as many are.
+#: Addresses that are not only the page's name. Few runs look the same as many.
 PATHS = {"wavecluster": "", "compare": "compare?draws=1&points=2"}
 FOCUSED = """() => { let at = document.activeElement;
 while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
@@ -30,14 +30,14 @@ FAULTS = """async ([part, rules]) => (await axe.run(
   + node.any.map((why) => why.message).join(" ")))"""
 
 
-#: What depends on the colours of a page.
+#: Rules that depend on the colours of a page.
 COLOURS = ["color-contrast", "link-in-text-block"]
 
 
 def serious(watched: Watched, rules: list[str] | None, part: Locator | None = None) -> list[str]:
-    """What axe-core finds on the page, or on a part that has been opened.
+    """Serious faults that axe-core finds on the page, or on a part that was opened.
 
-    Text that is half seen on its way has no contrast.
+    Text that is still fading in would have too little contrast.
     """
     watched.wait_calm()
     at = None if part is None else part.element_handle()
@@ -49,7 +49,7 @@ def test_every_page_is_looked_at() -> None:
     assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
-#: Looked at in the dark every day: an explorer, text beside a figure, and a table.
+#: Pages checked in the dark theme every day: an explorer, text beside a figure, a table.
 DARK = ("wavecluster", "learn", "papers")
 
 
@@ -71,7 +71,7 @@ def test_axe_finds_nothing_serious(
     watched.wait_idle()
     assert page.get_by_test_id("stException").count() == 0
     page.evaluate(AXE)
-    # Words, roles and order are the same in both.
+    # Words, roles and order are the same in both themes.
     rules = None if scheme == "light" else COLOURS
     assert serious(watched, rules) == []
     panels = page.locator("[data-testid=stMain] [data-testid=stExpander]")
@@ -83,7 +83,7 @@ def test_axe_finds_nothing_serious(
         assert serious(watched, rules, panel) == [], opener.inner_text()
         opener.click()
         watched.wait_idle()
-    # Those within a closed panel are looked at on the page that they are of.
+    # Buttons in a closed panel are checked on their own page.
     for button in page.get_by_test_id("stPopoverButton").filter(visible=True).all():
         button.scroll_into_view_if_needed()
         button.click()
@@ -146,7 +146,7 @@ def test_epsilon_stays_in_sight_on_a_phone(
     assert slider["width"] > 300
 
 
-# What prints dark, outside of figures.
+# Elements outside figures that print dark.
 INKED = """() => [...document.querySelectorAll('.stApp *:not(svg, svg *, .live-figure *, i)')]
 .filter((one) => one.checkVisibility() && one.clientWidth).map((one) => [one,
   getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number)])
@@ -165,7 +165,7 @@ def test_print_has_both_panels_on_white_paper(
     page.get_by_role("button", name="Share", exact=True).wait_for()
     if path != "papers":
         page.wait_for_selector(".live-figure .main-svg")
-    # Papers writes its choice into the address, which is a second run.
+    # The papers page writes its choice into the address, which starts a second run.
     watched.wait_calm()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme=scheme)

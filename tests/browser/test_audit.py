@@ -1,4 +1,4 @@
-"""What a person sees of the audit page, in a real Chromium."""
+"""The audit page in a real Chromium."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.support.tiers import daily
 # Titles of all figures on the page, in order.
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
 ALL = len(scenarios())
-# Text that does not fit its box, by box.
+# For each box, its text if it does not fit.
 CUT = """() => [...document.querySelectorAll(
     '[data-testid=stMain] [data-testid=stSelectbox] input, [data-testid=stMain] button')]
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
@@ -24,7 +24,7 @@ PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
 
 @pytest.fixture
 def auditor(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by the navigation, its story told; nothing may go wrong on the way."""
+    """Open the page by the navigation, with its story shown; nothing may go wrong."""
 
     def open_(scheme: str = "light"):
         watched = open_page(app_url("app.py"), scheme)
@@ -112,7 +112,7 @@ def test_a_running_audit_leaves_the_page_usable_and_is_cancelled(auditor):
     stop.wait_for()
     total = f"{2 * sum(one.runs for one in scenarios()):,}"
     watched.page.get_by_text(re.compile(rf"^[\d,]+ of {total} runs$")).wait_for()
-    # Other controls work, and so do other pages; meanwhile it goes on.
+    # Other controls and other pages work while the audit continues.
     watched.page.get_by_role("slider", name="Privacy budget").focus()
     watched.page.keyboard.press("ArrowRight")
     expect_title(watched, "PrivTHR sound · ε 1.05")
@@ -140,7 +140,7 @@ def test_a_link_brings_its_choices(auditor, app_url, open_page):
     assert page.get_by_role("combobox", name="Scenario").input_value() == "Stopping"
     assert page.get_by_role("spinbutton", name="Runs on each").input_value() == "700"
     assert page.get_by_role("slider", name="Claimed").get_attribute("aria-valuetext") == "1.5"
-    page.get_by_text("There is nobody; one person joins. With nobody").wait_for()
+    page.get_by_text("There is nobody; one person joins. Without a person").wait_for()
     assert opened.hosts == {"127.0.0.1"}
     assert page.url.endswith(link)
 

@@ -1,4 +1,4 @@
-"""The documentation as a browser gets it: served by the app, with a search, and no other host."""
+"""The documentation in a browser: served by the app, with a search, without another host."""
 
 from __future__ import annotations
 

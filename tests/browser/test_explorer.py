@@ -1,4 +1,4 @@
-"""What a person sees of the WaveCluster explorer, in a real Chromium."""
+"""The WaveCluster explorer in a real Chromium."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ CARDS = """() => Object.fromEntries([...document.querySelectorAll('.dpv-card')].
 ]))"""
 RANGES = """() => { const layout = document.querySelector('.js-plotly-plot')._fullLayout;
   return [layout.xaxis.range, layout.yaxis.range, layout.xaxis2.range, layout.yaxis2.range]; }"""
-# Counts every change of the figure's title, which names the run that is drawn.
+# Records every change of the figure's title, which names the run in the figure.
 WATCH = """() => { window.painted = [];
   window.Plotly && document.querySelector('.js-plotly-plot').on('plotly_afterplot', () =>
     window.painted.push([document.querySelector('.gtitle').textContent,
@@ -25,7 +25,7 @@ WATCH = """() => { window.painted = [];
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the explorer with a link, drawn and idle; nothing may go wrong on the way."""
+    """Open the explorer by a link, drawn and idle; nothing may go wrong."""
 
     def open_(link: str = "", scheme: str = "light"):
         watched = open_page(f"{app_url('app.py')}/?{link}", scheme)
@@ -52,7 +52,7 @@ def slider(watched, name: str):
 
 
 def zoom(watched) -> list:
-    """Zoom in by the mouse on the left panel."""
+    """Zoom in on the left panel with the mouse."""
     box = watched.page.locator(".js-plotly-plot .draglayer .nsewdrag").first.bounding_box()
     x, y, width, height = box["x"], box["y"], box["width"], box["height"]
     watched.page.mouse.move(x + 0.25 * width, y + 0.25 * height)
@@ -81,7 +81,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.evaluate(WATCH)
     box = slider(watched, "Privacy budget").bounding_box()
     middle = box["y"] + box["height"] / 2
-    # The track reaches from 0.01 to 10 in decades: begin at the thumb (0.05).
+    # The track has the range 0.01 to 10 in decades; begin at the thumb (0.05).
     watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
     watched.page.mouse.down()
     for step in range(40):
@@ -91,7 +91,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.mouse.up()
     titles = {one[0] for one in painted}
     cards = {one[1] for one in painted}
-    # How fast is the benchmark's; here it only has to be live at all.
+    # The benchmark measures the speed; this test only checks that the figure is live.
     assert len(titles) >= 5
     assert len(cards) >= 5
     assert watched.page.evaluate(RANGES) == before
@@ -233,7 +233,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(explorer, tmp_path: 
     watched.page.get_by_text("100.0MB or smaller").wait_for()
 
 
-# Numbers on the private panel, with their places and sizes.
+# Numbers on the private panel, with their positions and sizes.
 LABELS = """() => [...document.querySelectorAll('.subplot.x2y2 .textpoint text')].map((one) => {
   const { left, right, top, bottom } = one.getBoundingClientRect();
   return [one.textContent, parseFloat(getComputedStyle(one).fontSize), left, right, top, bottom];
@@ -242,7 +242,7 @@ LABELS = """() => [...document.querySelectorAll('.subplot.x2y2 .textpoint text')
 
 @pytest.mark.exhaustive(reason="tests/figures/test_wavecluster.py has the numbers daily")
 def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
-    """Hues are fewer than clusters: the number tells those of one hue apart."""
+    """There are fewer hues than clusters; numbers distinguish clusters of the same hue."""
     watched = explorer("method=privqt&epsilon=0.05")
     labels = watched.page.evaluate(LABELS)
     reported = int(watched.page.evaluate(CARDS)["Clusters"][0])
@@ -264,7 +264,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
-    # The answer to the slider comes when the focus has moved on: both in one go.
+    # The slider's answer arrives after the focus has moved, because both happen in one call.
     slider(watched, "Privacy budget").evaluate(
         "range => { range.stepUp(); range.dispatchEvent(new Event('input'));"
         " const named = (one) => one.textContent.includes('DSG_C');"
@@ -278,7 +278,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     watched.page.wait_for_function("() => !window.before.isConnected")
     assert tip.is_visible()
     assert card.evaluate("card => card === document.activeElement")
-    # A click beside everything takes it away for good.
+    # A click outside closes the help for good.
     watched.page.mouse.click(640, 4)
     assert watched.page.evaluate("() => document.activeElement === document.body")
     slider(watched, "Privacy budget").evaluate(
@@ -301,7 +301,7 @@ def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
     watched.wait_idle()
     watched.page.get_by_text("ε = 1.05: any result").wait_for()
     assert proof.evaluate("fold => fold.open")
-    # What opens over the picture is short.
+    # The help that opens over the picture is short.
     card = watched.page.locator('.dpv-card[data-name="Method"]')
     card.hover()
     assert card.locator(".dpv-help").bounding_box()["height"] < 120
@@ -331,7 +331,7 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     assert len(lines) == 1 + 20 * 20
 
 
-# Numbers in the cells of each panel, without blanks: text, pixels, whether it is seen.
+# Numbers in the cells of each panel, without blanks: text, pixels, and whether it is visible.
 IN_CELLS = """() => [...document.querySelectorAll('.js-plotly-plot .subplot')].map(panel =>
   [...panel.querySelectorAll('.heatmap-label text')].filter(one => one.textContent.trim()).map(
     one => [one.textContent, parseFloat(one.style.fontSize), one.style.visibility !== 'hidden']))"""

@@ -12,7 +12,7 @@ from tests.support.links import PAGES
 from tests.support.tiers import daily
 
 HEADLINE = ".dpv-headline"
-#: Everything below the sentence: where it stands, and what the sentence says there.
+#: Records the sentence, and the position of everything below it.
 WATCH = """() => { window.seen = [];
   const plot = document.querySelector('.js-plotly-plot');
   plot.on('plotly_afterplot', () => window.seen.push([
@@ -23,7 +23,7 @@ WATCH = """() => { window.seen = [];
 
 @pytest.fixture
 def first(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open a page as somebody does who was never there."""
+    """Open a page as a new visitor."""
 
     def open_(path: str = "", **looks):
         watched = open_page(f"{app_url('app.py')}/{path}", **looks)
@@ -40,7 +40,7 @@ def drawn(watched):
 
 
 def drag(watched, start: float, end: float, steps: int = 30) -> None:
-    """Hold the thumb of epsilon and move it; the shares are of the track."""
+    """Hold the thumb of epsilon and move it; start and end are shares of the track."""
     box = watched.page.get_by_role("slider", name="Privacy budget").bounding_box()
     y = box["y"] + box["height"] / 2
     watched.page.mouse.move(box["x"] + start * box["width"], y)
@@ -62,12 +62,12 @@ def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
     texts, titles, tops = zip(*seen, strict=True)
     assert len(set(texts)) >= 4
     assert len(set(tops)) == 1
-    # The sentence is of the run that the picture shows.
+    # The sentence describes the run that the picture shows.
     pairs = [
         (re.search(r"epsilon ([\d.]+)", text)[1], re.search(r"ε ([\d.]+)", title)[1])
         for text, title in zip(texts, titles, strict=True)
     ]
-    # Picture and sentence come in one answer of the server, the sentence first.
+    # Picture and sentence arrive in one answer of the server, the sentence first.
     assert sum(one == other for one, other in pairs) >= len(pairs) - 1
     watched.page.wait_for_function(
         "() => document.querySelector('.dpv-headline').textContent"
@@ -160,7 +160,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     card.hover()
     assert tip.is_visible()
     assert "Formula: Hu, Yang, Bai 2019" in tip.text_content()
-    # From there to the term, in a window of its own: own data stays here.
+    # The link to the term opens a new window, so that own data stays on this page.
     with watched.page.context.expect_page() as waiting:
         tip.get_by_role("link", name="All terms").click()
     glossary = waiting.value
@@ -172,7 +172,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
 @pytest.mark.parametrize("page", ["", "kmeans?method=mcmc"])
 def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
     watched = drawn(first(page, height=720))
-    # Not all computers draw letters equally wide: here 2% wider than in this browser.
+    # Widths of letters differ between computers, so here they are 2% wider.
     watched.page.add_style_tag(content=".dpv-cards *{letter-spacing:.1px}")
     watched.wait_calm()
     plot = watched.page.locator(".js-plotly-plot").bounding_box()
@@ -212,7 +212,7 @@ def test_the_sentence_keeps_its_place_on_a_phone(first):
     assert said.bounding_box()["height"] == height
 
 
-#: Collects what can be read below the controls while there is no picture yet.
+#: Collects the text below the controls while there is no picture yet.
 WAITING = """() => { window.waited = new Set();
   setInterval(() => {
     const place = document.querySelector('[data-testid=stMainBlockContainer]');
@@ -220,7 +220,7 @@ WAITING = """() => { window.waited = new Set();
     if (said?.visibility === 'visible') window.waited.add(said.content);
   }, 50);
 }"""
-#: A run of some seconds; that its link is corrected is no reason for silence.
+#: A run of some seconds. Its link is corrected, and the page still has to say that it waits.
 LONG = "kmeans?method=privgene&k=50&t=99"
 
 
@@ -249,7 +249,7 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
     watched.page.wait_for_function("() => document.querySelector('.live-figure').style.minHeight")
     assert "Drawing the picture" in figure.evaluate(shown)
     assert figure.bounding_box()["height"] > 200
-    # What is asked for from now on passes at once.
+    # From now on, all requests pass immediately.
     waiting, held = held, None
     for one in waiting:
         one.continue_()

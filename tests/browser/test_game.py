@@ -1,4 +1,4 @@
-"""The game in a real Chromium, played as a hand does: alone, and in a room with a teacher."""
+"""The game in a real Chromium, played by hand: alone, and in a room with a teacher."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def guess(page: Page, side: str) -> None:
 
 
 def score(page: Page, who: str, guesses: int) -> None:
-    """Wait until somebody's score has so many guesses."""
+    """Wait until the score of a player or of the class has this many guesses."""
     text = re.compile(rf"^{who}: \d+ of {guesses} right")
     page.locator(".dpv-score", has_text=text).wait_for()
 
@@ -45,12 +45,12 @@ def test_a_hand_plays_alone_and_with_a_class(
     expect(page.locator(".dpv-answer")).to_contain_text(re.compile("Right|Wrong"))
     page.get_by_role("button", name="Let the rule play").click()
     score(page, "Best rule", 103)
-    # A leaking method: by the eye, as the page tells.
+    # A leaking method is won by eye, as the page says.
     watched.choose("Play against", "Town map (PrivQT as published)")
     page.get_by_text("How can it be beaten?").click()
-    page.get_by_text("all others shrink into a corner").wait_for()
+    page.get_by_text("all others are in one corner").wait_for()
 
-    # A room: the teacher here, a player on a phone by the link of the code.
+    # A room: the teacher here, and a player who opens the link on a phone.
     watched.choose("Play against", "Four squares (PrivQT)")
     score(page, "You", 3)
     page.get_by_role("button", name="Open a room").click()
@@ -65,7 +65,7 @@ def test_a_hand_plays_alone_and_with_a_class(
         score(phone.page, "You", number)
     assert fits(phone.page)
     answer = phone.page.locator(".dpv-answer").bounding_box()
-    assert answer["y"] + answer["height"] <= 844  # draw, buttons and answer on one screen
+    assert answer["y"] + answer["height"] <= 844  # draw, buttons and answer fit on one screen
     page.get_by_text("1 player").wait_for()
     score(page, "Class", 3)
     page.get_by_role("radio", name="Easy: ε = 2", exact=True).click()

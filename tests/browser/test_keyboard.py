@@ -1,4 +1,4 @@
-"""An owner's way with the keyboard alone: load, method, epsilon, redraw, release, download."""
+"""A data owner with only a keyboard: load, method, epsilon, redraw, release, download."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.browser.test_release import bundle_of, settled, visits
 
 __all__ = ["visits"]
 
-#: What a screen reader would say of the focused element.
+#: Name and role of the focused element, as a screen reader would say them.
 FOCUSED = """() => { let at = document.activeElement;
 while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
 if (at === document.body) return "nothing";
 const words = at.matches("a, button, summary") ? at.innerText : at.localName;
 return (at.getAttribute("aria-label") || words).replace(/^[a-z_]+\\s+(?=[A-Z])/, "") }"""
 
-#: A page's controls are fewer; without an end a lost focus would go round and round.
+#: A page has fewer controls than this; without a limit the search for a lost focus would not end.
 MOST_TABS = 60
 
 
@@ -40,7 +40,7 @@ class Keyboard:
         return str(self.page.evaluate(FOCUSED))
 
     def go_to(self, name: str, key: str = "Tab", most: int = MOST_TABS) -> int:
-        """Move the focus to an element by a pattern of its name; return the number of tabs."""
+        """Move the focus to the element whose name matches a pattern; return the number of tabs."""
         passed = []
         for tabs in range(1, most + 1):
             self.page.keyboard.press(key)
@@ -50,11 +50,11 @@ class Keyboard:
         raise AssertionError(f"{name} can't be reached: {passed}")
 
     def choose_file(self, path: Path) -> None:
-        """Open the list of files from its button, and choose one."""
+        """Open the file dialog by its button, and choose a file."""
         chosen: list[FileChooser] = []
         self.page.on("filechooser", lambda one: chosen.append(one))
         for _ in range(3):
-            # A run that comes late draws the button again, and a key on the former one is lost.
+            # A late run redraws the button, and a key press on the old button is lost.
             self.watched.wait_calm()
             if "Upload" not in self.focused():
                 self.go_to("Upload")
@@ -79,7 +79,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     visits: Path,
     tmp_path: Path,
 ) -> None:
-    # The first page has no name in its address, but people type one.
+    # The address of the first page has no name, but people type it with a name.
     watched = faultless(open_page(f"{app_url('app.py')}/wavecluster?g=16&p=0.3&method=privqt"))
     page, keyboard = watched.page, Keyboard(watched)
     page.locator(".live-figure .main-svg").first.wait_for()
@@ -94,7 +94,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.choose_file(visits)
     expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv")
     settled(watched)
-    # Method, epsilon, another draw; each control keeps the focus.
+    # Method, epsilon, another draw: each control keeps the focus.
     keyboard.go_to("^Method$")
     page.keyboard.type("PrivTHR")
     keyboard.press("Enter")
@@ -113,7 +113,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     refused = page.get_by_role("alert").filter(has_text="press Domain on the left")
     expect(refused).to_be_in_viewport()
     assert keyboard.go_to("^Skip to epsilon$") == 1
-    # A panel takes the focus, keeps it, and gives it back.
+    # A panel receives the focus, keeps it, and returns it when it closes.
     keyboard.go_to("^Domain")
     keyboard.press("Enter")
     assert keyboard.focused() == "east: from, to"
@@ -123,7 +123,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Escape")
     assert keyboard.focused().startswith("Domain")
     expect(refused).not_to_be_attached()
-    # Budget, review, debit, download: what goes with a press leads to its heading.
+    # Budget, review, debit, download. If a press removes its button, its heading gets the focus.
     keyboard.go_to("^Name of the data source$")
     keyboard.type("visits by hand")
     assert keyboard.focused() == "Name of the data source"
@@ -136,7 +136,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Enter")
     expect(page.get_by_text("Released as entry")).to_be_visible()
     settled(watched)
-    # The focus follows the last run of several.
+    # After several runs the focus is that of the last one.
     watched.wait_calm()
     keyboard.go_to("^Bundle", most=6)
     assert "release.json" in bundle_of(page, tmp_path, lambda: page.keyboard.press("Enter"))

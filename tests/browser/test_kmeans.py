@@ -1,4 +1,4 @@
-"""What a person sees of the k-means explorer, in a real Chromium."""
+"""The k-means explorer in a real Chromium."""
 
 import re
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from tests.browser.test_explorer import CARDS, RANGES, WATCH, expect_title, slid
 from tests.support.tiers import daily
 
 HEADING = """() => document.querySelectorAll('.annotation-text')[1]?.textContent ?? ''"""
-# Every heading of the private panel that is drawn from now on.
+# Records every heading of the private panel from now on.
 RECORD = """() => {
   window.headings = [document.querySelectorAll('.annotation-text')[1].textContent];
   document.querySelector('.js-plotly-plot').on('plotly_afterplot', () => {
     const heading = document.querySelectorAll('.annotation-text')[1].textContent;
     if (heading !== window.headings.at(-1)) window.headings.push(heading); }); }"""
-# Text that does not fit its box, by box.
+# For each box, its text if it does not fit.
 CUT = """() => [...document.querySelectorAll(
     '[data-testid=stSidebar] [data-testid=stSelectbox] input, [data-testid=stSidebar] button, '
     + '.dpv-card > span:not(.dpv-help), [data-testid=stMain] [role=radio]')]
@@ -30,7 +30,7 @@ BOXES = """nodes => nodes.map(node => {
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page with a link, drawn and idle; nothing may go wrong on the way."""
+    """Open the page by a link, drawn and idle; nothing may go wrong."""
 
     def open_(link: str = "data=incomes", scheme: str = "light", *, height=900, address=None):
         address = address or f"{app_url('app.py')}/kmeans?{link}"
@@ -69,7 +69,7 @@ def overlap(one: list[float], other: list[float]) -> bool:
     return across > 0.5 and up > 0.5
 
 
-# ---- the way to the page
+# ---- navigation to the page
 
 
 @pytest.mark.exhaustive
@@ -77,7 +77,7 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     address = f"{new_server}/kmeans?data=incomes&method=mcmc&epsilon=0.5&k=3"
     watched = explorer(address=address)
     assert "Incomes and one person · MCMC post-processing · ε 0.5 · K 3" in title(watched)
-    # In the app's own frame: both pages, the logo, one sidebar, no dialog.
+    # In the app's frame: both pages, the logo, one sidebar, no dialog.
     for name in ("WaveCluster", "k-means"):
         watched.page.get_by_role("link", name=name, exact=True).wait_for()
     assert watched.page.get_by_role("img", name="Logo").count() == 1
@@ -111,7 +111,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.evaluate(WATCH)
     box = slider(watched, "Privacy budget").bounding_box()
     middle = box["y"] + box["height"] / 2
-    # The track reaches from 0.01 to 10 in decades: begin at the thumb (0.05).
+    # The track has the range 0.01 to 10 in decades; begin at the thumb (0.05).
     watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
     watched.page.mouse.down()
     for step in range(40):
@@ -119,7 +119,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
         watched.page.wait_for_timeout(60)
     painted = watched.page.evaluate("window.painted")
     watched.page.mouse.up()
-    # How fast is the benchmark's; here it only has to be live at all.
+    # The benchmark measures the speed; this test only checks that the figure is live.
     assert len({one[0] for one in painted}) >= 5
     assert len({one[1] for one in painted}) >= 5
     value = slider(watched, "Privacy budget").get_attribute("aria-valuetext")
@@ -217,7 +217,7 @@ def test_a_click_or_a_drag_while_playing_pauses(explorer):
     player(watched, playing=True).click()
     expect_stopped()
     watched.page.wait_for_url(re.compile("&i=[1-5]$"))
-    # It goes on from where it stands.
+    # The player continues from its current position.
     watched.page.evaluate(RECORD)
     player(watched).click()
     watched.page.wait_for_function("() => window.headings.length > 1")
@@ -274,14 +274,14 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     assert "y3" in watched.page.evaluate(traces)
     assert watched.page.evaluate(PAPER) == look["paper"]
 
-    # The view goes with the method.
+    # The view is removed together with the method.
     watched.choose("Method", "Hybrid")
     expect_title(watched, "Hybrid")
     expect_heading(watched, "Hybrid · result")
     assert radio(watched, "Before and after").count() == 0
 
 
-# ---- what fits where
+# ---- sizes and overlaps
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     main = boxes(watched.page.locator(apart))
     for number, one in enumerate(main):
         assert not any(overlap(one, other) for other in main[number + 1 :])
-    # Inside a slider: name, help, player and number side by side.
+    # In a slider: name, help, player and number are side by side.
     for head in watched.page.locator(".live-slider .head").all():
         parts = [box for box in boxes(head.locator("> *")) if box[1] > box[0]]
         for number, one in enumerate(parts):
@@ -333,7 +333,7 @@ def test_numbers_of_centres_at_the_border_can_be_read_and_leave_the_headings_rea
     assert (len(cut_off), len(covered)) == (0, 0)
 
 
-# ---- own data and what lies behind
+# ---- own data, and buttons that open panels
 
 
 @pytest.mark.exhaustive

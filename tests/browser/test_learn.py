@@ -1,4 +1,4 @@
-"""Every step of every lesson in a browser: each task is done by hand, both sheets fit on A4."""
+"""Every step of every lesson in a browser: each task is done by hand; both sheets fit on A4."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.tiers import daily
 
 LESSONS, _ = shelf(KNOWN)
 
-#: What a hand moves for a fact, other than epsilon.
+#: Label of the slider for each fact that is not epsilon.
 SLIDERS = {"alpha": "Counts' share"}
 
 
@@ -36,7 +36,7 @@ def settled(watched, title: str) -> None:
 
 
 def do(watched, step) -> None:
-    """Do a step's task as a hand does."""
+    """Do a step's task by hand."""
     page = watched.page
     if "seed" in step.wanted.names:
         page.get_by_role("button", name="Throw again").click()
@@ -58,8 +58,8 @@ def do(watched, step) -> None:
 
 
 @pytest.mark.daily("noise")
-# What a step says is held to its picture in tests/ui/test_learn.py; these two have all kinds of
-# tasks: epsilon, a slider of a method, another draw.
+# tests/ui/test_learn.py compares the text of each step with its picture. These two lessons have all
+# kinds of tasks: epsilon, a slider of a method, another draw.
 @pytest.mark.parametrize("name", daily(LESSONS, ("noise", "split-budget").__contains__))
 def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
     lesson = LESSONS[name]
@@ -79,7 +79,7 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
             watched.page.wait_for_function(f"() => document.title === '{title} · dpviz'")
             watched.wait_idle()
             assert watched.page.get_by_text("This link was corrected").count() == 0
-            # Beside a sidebar, too, no name of a page is where another one was.
+            # A page with a sidebar does not move the links of the navigation.
             assert watched.page.get_by_role("link", name="Game").bounding_box() == place
             watched.page.go_back()
             settled(watched, step.title)
@@ -90,7 +90,7 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         watched.page.locator(".dpv-lesson h2").click()
         watched.page.keyboard.press("k")
         settled(watched, lesson.steps[-2].title)
-        # Back in the browser is the last step again.
+        # The browser's Back button leads to the last step.
         watched.page.go_back()
         settled(watched, lesson.steps[-1].title)
     after = [*LESSONS, None][list(LESSONS).index(name) + 1]

@@ -31,7 +31,7 @@ RANGES = """() => {
 
 @pytest.fixture
 def demo(app_url: Callable[[str], str], open_page: Callable[..., Any]) -> Callable[..., Any]:
-    """Open the demo with some query and wait for its figure."""
+    """Open the demo with a query and wait for its figure."""
 
     def open_(query: str = "", scheme: str = "light") -> Any:
         watched = open_page(f"{app_url(DEMO)}/?{query}", scheme)
@@ -50,7 +50,7 @@ def title(watched: Any) -> str:
 
 
 def expect_value(watched: Any, value: str, *, settled: bool = True) -> None:
-    """Wait until Python, figure and slider all say `value`."""
+    """Wait until Python, figure and slider all show `value`."""
     state = f"epsilon {float(value)!r}, settled {settled}"
     watched.page.wait_for_function(
         """([state, title]) => document.querySelector('#state')?.textContent.endsWith(state)
@@ -193,7 +193,7 @@ def test_typed_value(demo: Callable[..., Any], typed: str, value: str, said: str
     status = watched.page.locator(".live-slider .said").first
     assert status.text_content() == said
     slider(watched).focus()
-    for key in ("ArrowLeft", "ArrowRight"):  # one of them moves it
+    for key in ("ArrowLeft", "ArrowRight"):  # one of these keys moves it
         watched.page.keyboard.press(key)
     assert status.text_content() == ""
 
@@ -216,7 +216,7 @@ def test_thousands_and_decimal_commas_are_read_as_meant(demo: Callable[..., Any]
 def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:
     watched = demo()
     start = slider(watched).input_value()
-    for _ in range(2):  # twice: the second reset is to the same value as the first
+    for _ in range(2):  # twice, because the second reset is to the same value as the first
         slider(watched).focus()
         watched.page.keyboard.press("End")
         expect_value(watched, "10")
@@ -404,10 +404,10 @@ def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> Non
     expect_stage(watched, "settled False")
     expect_stage(watched, "stage 3, settled True")
     player(watched).wait_for()
-    # From the end it starts anew; no step is left out, however slow a run is.
+    # From the end it starts again; no step is skipped, even if a run is slow.
     assert stage(watched).endswith("seen 3 0 1 2 3")
     assert slider(watched, "stage").get_attribute("aria-valuetext") == "3"
-    # From anywhere else it goes on.
+    # From any other position it continues.
     slider(watched, "stage").focus()
     watched.page.keyboard.press("ArrowLeft")
     watched.page.keyboard.press("ArrowLeft")
@@ -451,7 +451,7 @@ def test_a_click_a_key_and_a_drag_pause_the_player(demo: Callable[..., Any]) -> 
 
 @pytest.mark.exhaustive
 def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable[..., Any]) -> None:
-    """A step sent while another run goes on brings along what the widgets said before it."""
+    """A step that is sent during another run also sends the older states of the widgets."""
     watched = demo("play=30&slow=0.8")
     box = watched.page.get_by_role("spinbutton", name="native")
     box.fill("5")
@@ -461,7 +461,7 @@ def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable
     player(watched).click()
     expect_stage(watched, "stage 1, settled False")
     watched.wait_idle()
-    # The next step falls due while the run of this click goes on.
+    # The next step is due while the run of this click is active.
     watched.page.get_by_role("button", name="Reset", exact=True).click()
     expect_stage(watched, "stage 30")
     watched.wait_idle()
@@ -493,7 +493,7 @@ def test_a_typed_value_wins_over_the_player(demo: Callable[..., Any]) -> None:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replace the session state and the browser; what is sent appears under ``sent``."""
+    """Replace the session state and the browser; messages to the browser appear under ``sent``."""
     state: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", state)
     monkeypatch.setattr(live_slider_module, "_mount", lambda **kwargs: state.update(sent=kwargs))
@@ -547,7 +547,7 @@ def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) ->
     say(bare, 3)
     assert run().value == 3
     say(bare, 4, seq=2)
-    assert run(value=3).value == 4  # the app passes what it got the last time
+    assert run(value=3).value == 4  # the app passes the last value that it got
     assert run(value=2).value == 2  # a deep link
     del bare["e"]
     assert run(value=5).value == 5
@@ -557,8 +557,8 @@ def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) ->
 def test_what_the_program_sets_in_the_same_run_wins(
     bare: dict[str, Any], message_first: bool
 ) -> None:
-    # A click on Reset and the slider's last message may reach the server as one run, whose
-    # callbacks come in either order.
+    # A click on Reset and the slider's last message may reach the server in one run, and their
+    # callbacks then run in any order.
     run()
     say(bare, 10, dragging=True)
     assert run() == (10.0, False)
@@ -568,7 +568,7 @@ def test_what_the_program_sets_in_the_same_run_wins(
         callback()
     assert run() == (1.0, True)
     assert bare["sent"]["data"]["ack"] == 2
-    say(bare, 10, seq=3, epoch=0)  # sent before the browser heard of the reset
+    say(bare, 10, seq=3, epoch=0)  # sent before the browser received the reset
     assert run() == (1.0, True)
 
 

@@ -1,4 +1,4 @@
-"""Maps as a person sees and uses them: true scale, coastlines, a domain by hand or by a city."""
+"""Maps in a real browser: true scale, coastlines, a domain by hand or by a city."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ PANELS = """() => { const plot = document.querySelector('.js-plotly-plot'), l = 
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open an explorer with a link, drawn and idle; nothing may go wrong on the way."""
+    """Open an explorer by a link, drawn and idle; nothing may go wrong."""
 
     def open_(link: str = "", page: str = ""):
         watched = open_page(f"{app_url('app.py')}/{page}?{link}")
@@ -32,7 +32,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
 
 
 def measured(watched, width: int, height: int) -> dict:
-    """Panels at a window size, as soon as the figure has the width of its page."""
+    """Panels at a window size, after the figure has got the width of its page."""
     watched.page.set_viewport_size({"width": width, "height": height})
     watched.page.wait_for_function(
         "() => { const plot = document.querySelector('.js-plotly-plot');"
@@ -50,7 +50,7 @@ def measured(watched, width: int, height: int) -> dict:
         ("", "", 1),
         ("", "kmeans", 1),
         ("data=checkins&method=wavecluster", "", 1),
-        # 55 degrees north: a degree of latitude is as long as 1 / cos(55 degrees) of longitude.
+        # At latitude 55, a degree of latitude is 1 / cos(55 degrees) degrees of longitude long.
         ("data=checkins&method=wavecluster&domain=-15,30;40,70", "", 1.7434),
     ],
 )
@@ -63,7 +63,7 @@ def test_cells_keep_their_shape_at_every_window_size(explorer, link, page, ratio
             assert panel["up"] / panel["across"] == pytest.approx(ratio, rel=0.02), (size, panel)
         assert first["width"] == pytest.approx(second["width"], rel=0.01)
         assert first["width"] > (190 if size[0] == 390 else 0.24 * found["size"][0])
-        # On a phone one map stands below the other.
+        # On a phone one map is below the other.
         assert (first["top"] < second["top"]) == (size[0] == 390)
 
 
@@ -131,7 +131,7 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched.page.get_by_role("button", name="Domain", exact=False).first.click()
     watched.page.get_by_text("A box around a city").click()
     watched.choose("City", "Lyon, ")
-    # Typed, and the button pressed at once: the width that stands in the box counts.
+    # If the button is pressed immediately after typing, the width in the box is used.
     watched.page.get_by_role("spinbutton", name="Width in km").fill("20")
     watched.page.get_by_role("button", name="Use this box").click()
     lyon = next(city for title, city in cities().items() if title.startswith("Lyon, "))
@@ -140,7 +140,7 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
         f"() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[0] === {west}"
     )
     watched.page.get_by_text("A cell of the grid is about 200 m × 200 m.", exact=True).wait_for()
-    # The rest of the world would stand at its border, like clusters.
+    # Otherwise the rest of the world would be at the border, like clusters.
     watched.page.wait_for_url(re.compile("outside=drop"))
 
 

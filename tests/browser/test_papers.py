@@ -1,4 +1,4 @@
-"""What a person sees of the papers page, in a real Chromium."""
+"""The papers page in a real Chromium."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
   .map(node => node.textContent)"""
 
-#: Places in a head of the table where something else is in front, while the page scrolls by.
+#: Positions in a head of the table that are covered by another element while the page scrolls.
 HIDDEN_HEADS = """() => {
   const main = document.querySelector('[data-testid=stMain]')
   const head = document.querySelectorAll('.dpv-papers th')[1]
@@ -48,7 +48,7 @@ def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, 
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("000-alg4", "PrivTHREM"),  # the first page of the app, which has no path
+        ("000-alg4", "PrivTHREM"),  # the first page of the app has no path
         ("002-noise", "DPLloyd"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Nobody mistakes a picture for a release: what it shows and what its files say, by hand."""
+"""A picture can't be mistaken for a release: its own texts and those of its files, by hand."""
 
 import io
 import re
@@ -22,7 +22,7 @@ PRIVATE = """() => document.querySelector('.js-plotly-plot').data.filter(
   one => one.type === 'heatmap' && one.xaxis === 'x2' && one.opacity !== 0).map(
   one => [one.name ?? '', one.z.length])"""
 
-#: Every document that is asked to print is kept, and nothing is printed.
+#: Every document that would be printed is kept, and nothing is printed.
 NO_PRINTER = """window.print = () => {
   window.top.printed = document.documentElement.outerHTML;
   window.dispatchEvent(new Event('afterprint')); }"""
@@ -30,7 +30,7 @@ NO_PRINTER = """window.print = () => {
 
 @pytest.fixture
 def opened(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open a page by its link, with a figure and idle; nothing may go wrong on the way."""
+    """Open a page by its link, with a figure and idle; nothing may go wrong."""
 
     def open_(link: str, **more):
         watched = open_page(f"{app_url('app.py')}/{link}", **more)
@@ -47,7 +47,7 @@ def lines_of(watched) -> str:
 
 
 def saved(watched, press: Callable[[], object]) -> tuple[str, bytes]:
-    """Name and content of the file that a press saves."""
+    """Name and content of the file that is saved by a press."""
     with watched.page.expect_download() as waiting:
         press()
     return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
@@ -71,7 +71,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched = opened(f"{page}?data=spirals&method={'dplloyd' if page else 'privthr'}")
     before = watched.page.evaluate(PRIVATE)
     assert [name for name, _ in before] == [""]
-    # Without points, cells of the grid are drawn, which are fewer; regions have no coarser ones.
+    # Without points, the picture has cells, which are fewer; regions have no coarser cells.
     assert before[0][1] == (256 if page else 20)
     assert OVERLAY not in watched.page.locator(".infolayer").first.text_content()
     watched.page.get_by_text("True points", exact=True).click()
@@ -80,7 +80,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
         "name => document.querySelector('.infolayer')?.textContent.includes(name)", arg=OVERLAY
     )
     assert OVERLAY in [name for name, _ in watched.page.evaluate(PRIVATE)]
-    # A drag keeps them.
+    # A drag keeps the cells.
     watched.page.get_by_role("slider", name="Privacy budget").press("ArrowRight")
     watched.page.wait_for_url(re.compile("epsilon=1.05"))
     assert OVERLAY in [name for name, _ in watched.page.evaluate(PRIVATE)]
@@ -133,7 +133,7 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     )
     assert title["x"] + title["width"] <= plot["x"] + plot["width"] + 1
     assert title["y"] >= plot["y"] - 1
-    # It stands above the headings of the maps.
+    # The title is above the headings of the maps.
     heading = watched.page.locator(".annotation-text-g").first.bounding_box()
     assert title["y"] + title["height"] <= heading["y"] + 3
     behind(watched)
@@ -145,7 +145,7 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     name, png = saved(watched, watched.page.get_by_role("button", name="Picture (PNG)").click)
     assert name.endswith(".png")
     picture = np.asarray(Image.open(io.BytesIO(png)).convert("L")).astype(int)
-    # As on the screen: the lines are dark on light where the title is.
+    # As on the screen, the lines of the title are dark on light.
     top = 2 * int(title["y"] - plot["y"])
     band = picture[top : top + 2 * int(title["height"])]
     assert (band < 128).any(axis=1).sum() > band.shape[0] // 3
@@ -157,7 +157,7 @@ def pages_of(pdf: bytes) -> int:
 
 
 def operators(pdf: bytes) -> bytes:
-    """All that its streams draw."""
+    """All drawing operators in its streams."""
     streams = re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL)
     drawn = []
     for one in streams:
@@ -183,7 +183,7 @@ def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
         watched.page.locator("[data-title='Print, or save as PDF']").click()
     watched.page.wait_for_function("() => window.printed")
     sheet = watched.page.evaluate("window.printed")
-    # The page is as before: nothing is left behind.
+    # The page is as before.
     assert watched.page.title() == tab
     assert watched.page.locator("body > iframe").count() == 0
     printer = chromium.new_context()
@@ -200,11 +200,11 @@ def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
     low_x, low_y, wide, high = map(
         float, re.search(rb"/MediaBox\s*\[([^\]]*)\]", pdf).group(1).split()
     )
-    # Points are three quarters of a pixel: the page is as large as the figure.
+    # A point is three quarters of a pixel, so the page is as large as the figure.
     assert (low_x, low_y) == (0, 0)
     assert wide == pytest.approx(0.75 * size["width"], abs=1.5)
     assert high == pytest.approx(0.75 * size["height"], abs=1.5)
-    # Text is text (fonts, and operators that show glyphs), not a photograph of it.
+    # Text is text (fonts, and operators that show glyphs), not an image of text.
     assert b"/Font" in pdf
     assert len(re.findall(rb"\bT[jJ]\b", operators(pdf))) > 20
 

@@ -1,4 +1,4 @@
-"""After a restart of the server, a lost network or a long sleep each page works as before."""
+"""After a restart of the server, a lost network or a long sleep, each page works as before."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ from tests.browser.conftest import (
     system_browser,
 )
 
-#: Seconds in which a page works again, once server, network and browser are there. Three times
-#: as long as people may wait: the machine may be busy with other tests.
+#: Seconds until a page must work again, after server, network and browser are available. Three
+#: times the time that a user may wait, because the machine may be busy with other tests.
 SOON = 30
 
-#: Seconds without a server, and without a network. The browser then asks again every four.
+#: Seconds without a server, or without a network. The browser then retries every four seconds.
 AWAY = 3
 
-#: Seconds that a laptop sleeps: the server has given up the page by then.
+#: Seconds that a laptop sleeps, long enough that the server has given up the page.
 SLEEP = 150
 
 
 class Hand(NamedTuple):
-    """A hand on a control of a page."""
+    """An action on a control of a page."""
 
-    #: Moves the control, also if it was moved before.
+    #: Moves the control, even if it was moved before.
     move: Callable[[Page], None]
-    #: What shows the new value: here the title of the picture.
+    #: Element that shows the new value, here the title of the picture.
     seen_at: str = ".gtitle"
-    #: Whether the link shows it, too.
+    #: Whether the link shows the new value, too.
     in_link: bool = True
 
     def seen(self, page: Page) -> list[str]:
-        """What the page shows of the control."""
+        """Texts on the page that show the control's value."""
         text = str(page.locator(self.seen_at).first.text_content())
         return [text, page.url] if self.in_link else [text]
 
     def works(self, page: Page) -> None:
-        """Move the control, and see that the page follows and that nothing springs back."""
+        """Move the control; check that the page follows and keeps the new value."""
         before = self.seen(page)
 
         def follows() -> bool:
@@ -80,7 +80,7 @@ def _slide(name: str) -> Callable[[Page], None]:
 
 
 def _type(name: str, *values: str) -> Callable[[Page], None]:
-    """Type the first value that does not stand there."""
+    """Type the first value that is not the current one."""
 
     def move(page: Page) -> None:
         box = page.get_by_role("spinbutton", name=name)
@@ -112,7 +112,7 @@ HANDS = {
 
 
 class Network(ThreadingTCPServer):
-    """What stands between a browser and a server on a port, and can be cut."""
+    """Connection between a browser and a server on a port, which can be cut."""
 
     request_queue_size = 100
 
@@ -123,7 +123,7 @@ class Network(ThreadingTCPServer):
         Thread(target=self.serve_forever, args=(0.05,)).start()
 
     def verify_request(self, request: object, client_address: object) -> bool:
-        """Whether a new connection gets through."""
+        """Whether a new connection is accepted."""
         return not self.is_cut
 
     def cut(self) -> None:
@@ -184,7 +184,7 @@ class World:
         self.browser = self._connect(driver, debugging)
 
     def start(self) -> subprocess.Popen[bytes]:
-        # Streamlit keeps a session for a while; here as short as possible.
+        # Streamlit keeps a session for some time; here as short as possible.
         short = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"}
         url, server = serve("app.py", self.folder, port=self.port, env=short)
         await_health(url, server)
@@ -241,7 +241,7 @@ def world(playwright_driver: Playwright, tmp_path: Path) -> Iterator[World]:
     found.close()
 
 
-#: Each part: a fault, whether a hand has moved a control of the pages before, and the pages.
+#: Each part: a fault, whether a control of the pages was moved before, and the pages.
 CASES = {
     "daily": (("offline", "moved", ("learn",)), ("restart", "untouched", ("wavecluster",))),
     **{
@@ -276,7 +276,7 @@ def test_a_page_works_after(
 
 
 def _works_as_before(page: Page, hand: Hand, before: list[str], until: float) -> None:
-    """See that a page can be used soon, shows what it did before, and follows a hand at once."""
+    """Check that the page is usable soon, shows the same as before, and follows an action."""
     page.bring_to_front()
     usable = "[data-test-connection-state=CONNECTED]:not([inert])"
     page.wait_for_selector(usable, timeout=max(1, until - time.monotonic()) * 1000)
@@ -285,7 +285,7 @@ def _works_as_before(page: Page, hand: Hand, before: list[str], until: float) ->
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-# One state after the other, in the page: what comes between takes long on a busy machine.
+# Set the states one after the other inside the page, because calls take long on a busy machine.
 PRETEND = """async (states) => {
   const app = document.querySelector("[data-testid=stApp]");
   for (const [name, state] of states) {
@@ -298,7 +298,7 @@ PRETEND = """async (states) => {
 def test_nobody_uses_a_page_between_two_sessions(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    # A page on which no job makes runs of its own.
+    # A page on which no job starts runs.
     watched = open_page(f"{app_url('app.py')}/learn")
     watched.wait_calm()
     page, hand = watched.page, HANDS["learn"]
@@ -316,5 +316,5 @@ def test_nobody_uses_a_page_between_two_sessions(
     page.evaluate(PRETEND, [ended])
     page.wait_for_selector("[data-testid=stApp]:not([inert])")
     assert (page.url, *hand.seen(page)) == before
-    page.keyboard.press("ArrowRight")  # the focus is where it was
+    page.keyboard.press("ArrowRight")  # the focus did not move
     _await(page, lambda: hand.seen(page) != [before[1]], "the page follows a hand")

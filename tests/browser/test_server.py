@@ -1,4 +1,4 @@
-"""The pages behind the headers of the server, in a browser that obeys them."""
+"""The pages with the headers of the server, in a browser that obeys the headers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.test_picture import NO_PRINTER, behind, saved
+from tests.support.links import PAGES as OF_APP
 
 Open = Callable[..., Watched]
 Faultless = Callable[[Watched], Watched]
 AppUrl = Callable[[str], str]
 
-#: Every page, with a state that shows what it draws.
+#: Every page, the first one without a path, and two states with further elements.
 PAGES = [
-    "", "?view=subbands", "kmeans", "kmeans?method=mcmc&view=path", "compare", "benchmark", "audit",
-    "papers", "release", "learn", "game", "glossary", "docs", "about",
-]  # fmt: skip
+    "",
+    "?view=subbands",
+    "kmeans?method=mcmc&view=path",
+    *("" if one == "wavecluster" else one for one in OF_APP),
+]
 
 
 @contextmanager
@@ -37,7 +40,7 @@ def other_site(folder: Path) -> Iterator[str]:
         site.shutdown()
 
 
-# Others are opened by the other tests of this folder.
+# Other tests of this folder open the other pages.
 @pytest.mark.some(2)
 @pytest.mark.daily("papers", "game", "glossary", "docs")
 @pytest.mark.parametrize("page", PAGES)
@@ -54,7 +57,7 @@ def test_a_page_needs_nothing_that_the_headers_forbid(
 def test_a_hand_moves_all_that_moves_behind_the_headers(
     app_url: AppUrl, open_page: Open, faultless: Faultless
 ) -> None:
-    """What components of the app do by scripts of their own: sliders, figures, files, print."""
+    """Components of the app that have their own scripts: sliders, figures, files, print."""
     printing = partial(Page.add_init_script, script=NO_PRINTER)
     watched = faultless(open_page(app_url("app.py"), before=printing))
     page = watched.page
@@ -75,7 +78,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
 
 
 def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open) -> None:
-    """A page that is opened again fetches no part of plotly.js, and nothing of Streamlit's."""
+    """A page that is opened again downloads neither plotly.js nor files of Streamlit again."""
     answers: list[dict[str, Any]] = []
 
     def listen(page: Page) -> None:

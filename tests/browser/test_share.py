@@ -1,4 +1,4 @@
-"""Sharing a view as a hand does it, in a real Chromium: copy, QR code, and frames of slides."""
+"""Sharing a view by hand in a real Chromium: copy, QR code, and frames of slides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.browser.test_server import other_site
 from tests.support.tiers import daily
 from tests.ui.test_share import PAGES
 
-# A browser that asks a person in vain, as in a frame or under http.
+# A browser that refuses access to the clipboard, as in a frame or under http.
 FORBID = """Object.defineProperty(navigator, 'clipboard', {value: {
   writeText: () => Promise.reject(new Error('not allowed'))}})"""
 KEEP = """Object.defineProperty(navigator, 'clipboard', {value: {
@@ -28,7 +28,7 @@ def address(app_url: Callable, page: str) -> str:
 
 @pytest.fixture
 def slide(chromium, tmp_path):
-    """Show HTML of another program, on an address of its own."""
+    """Show HTML of another program, on a separate address."""
     contexts = []
 
     def show(content: str):
@@ -52,7 +52,7 @@ def open_share(watched) -> None:
 
 
 @pytest.mark.daily("learn")
-# All pages share by one function; tests/ui/test_share.py presses it on each.
+# All pages share by one function; tests/ui/test_share.py presses its button on each page.
 @pytest.mark.parametrize("page", daily(PAGES, ("wavecluster", "learn").__contains__))
 def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched = faultless(
@@ -65,7 +65,7 @@ def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched.page.get_by_text("Copied: the link with all settings.").wait_for()
     copied = watched.page.evaluate("window.copied")
     assert copied == watched.page.url
-    # The code below stands for the same page with the same settings.
+    # The code below leads to the same page with the same settings.
     shown = watched.page.locator(".dpv-qr figcaption").text_content()
     assert urlsplit(shown).path == urlsplit(copied).path
     assert dict(parse_qsl(urlsplit(shown).query)) == dict(parse_qsl(urlsplit(copied).query))
@@ -96,7 +96,7 @@ def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless)
     picture = watched.page.get_by_alt_text("QR code of the link")
     picture.wait_for()
     watched.page.get_by_text("This address works on this computer alone.").wait_for()
-    # What the browser draws: nothing but black, white and the edges between them.
+    # The browser draws only black, white and the edges between them.
     levels = picture.evaluate(
         """node => {
           const canvas = document.createElement('canvas')

@@ -1,4 +1,4 @@
-"""Own data leaves the server's memory when the last browser has left, and not before."""
+"""Own data leaves the server's memory after the last browser has left, and not earlier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tests.browser.conftest import ROOT, await_health, end, serve_others
 from tests.support.memory import marks
 
-#: Runs beside the product in the server's process, tells what lives there, and makes it impatient.
+#: Runs in the server's process: reports the living objects, and shortens the waiting times.
 PROBE = """
 import ctypes, json, os, sys, threading, time, weakref
 
@@ -70,7 +70,7 @@ OURS = "survey.csv"
 
 
 def expect(probe: Path, *, held: bool) -> None:
-    """Wait until the server holds the upload, or nothing of it."""
+    """Wait until the server holds the upload, or no part of it."""
     said: Any = None
     for _ in range(300):
         said = json.loads(probe.read_text(encoding="utf-8")) if probe.exists() else None
@@ -102,13 +102,13 @@ def test_uploads_go_with_their_session(
     url, server = serve_others(tmp_path, env=added)
     try:
         await_health(url, server)
-        # The first session is there before the server settles its memory, others come after.
+        # The first session opens before the server settles its memory; the others open later.
         for page, next_one in pages:
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)
             expect(probe, held=True)
             watched.page.wait_for_selector(".gtitle")
-            # On the next page the server's memory is settled with this data in it.
+            # When the next page opens, the server's memory is settled while it holds this data.
             watched.page.get_by_role("link", name=next_one).first.click()
             watched.wait_idle()
             watched.page.wait_for_timeout(4_000)
@@ -116,7 +116,7 @@ def test_uploads_go_with_their_session(
             watched.page.close()
             expect(probe, held=False)
         assert json.loads(probe.read_text(encoding="utf-8"))["arenas"] == 1
-        # Nor do its bytes stay in what was freed, but for ends of blocks in pages that others use.
+        # Freed memory does not contain its bytes, except in pages that are still in use.
         process, left = psutil.Process(server.pid), rows
         for _ in range(20):
             time.sleep(0.5)
@@ -128,7 +128,7 @@ def test_uploads_go_with_their_session(
         end(server)
 
 
-#: Puts files of 90 MB beside one that a page has sent: as many as there are numbers.
+#: Uploads one file of 90 MB for each number, in addition to a file that the page has sent.
 PUT_MORE = """async ([address, many]) => {
   const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)?.[1] ?? ''
   const put = async (number) => {
@@ -164,7 +164,8 @@ def test_one_session_takes_so_much_memory_and_no_more(
         got = watched.page.evaluate(PUT_MORE, [sent.value.url, 6])
         assert [status for status, _ in got] == [204] * 2 + [413] * 4
         assert "a session holds 210 MB" in got[-1][1]
-        # 540 MB without a limit; beside the files, the last one is there once more on its way.
+        # 540 MB without a limit. Besides the files, the last one is in memory twice during its
+        # upload.
         assert process.memory_info().rss - before < 330 * 2**20
     finally:
         end(server)

@@ -16,7 +16,7 @@ from tests.support.tiers import daily
 
 @pytest.fixture
 def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Watched]]:
-    """Open a page by its path and link; nothing may go wrong on the way."""
+    """Open a page by its path and link; nothing may go wrong."""
     pages = []
 
     def open_(path: str = "") -> Watched:
@@ -31,7 +31,7 @@ def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Wat
 
 
 def expect(watched: Watched, *fragments: str, path: str = "") -> None:
-    """Wait until the picture is of a run with all these settings, and the link is of that page."""
+    """Wait until the picture shows a run with all these settings, and the link has the path."""
     watched.page.wait_for_function(
         """([fragments, path]) => {
           const title = document.querySelector('.gtitle')?.textContent ?? '';
@@ -43,7 +43,7 @@ def expect(watched: Watched, *fragments: str, path: str = "") -> None:
 
 
 def settle(watched: Watched) -> None:
-    """Wait until no run is going on, and none begins."""
+    """Wait until no run is active and no run starts."""
     for _ in range(3):
         watched.wait_idle()
         watched.page.wait_for_timeout(150)
@@ -71,7 +71,7 @@ def navigate(watched: Watched, page: str) -> None:
 
 
 def drag(watched: Watched, name: str, by: float) -> None:
-    """Drag the thumb of a slider by a part of its width, in many small moves."""
+    """Drag the thumb of a slider by a share of its width, in many small moves."""
     slider = watched.page.get_by_role("slider", name=name)
     box = slider.bounding_box()
     share = float(slider.evaluate("one => one.value / one.max"))
@@ -108,7 +108,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         (f"Three spirals · PrivTHR · ε {low} ", "seed 0"),
         (f"Three spirals · PrivTHR · ε {low} ", "seed 1"),
     )
-    # Down and up again, one by one; then back and forth.
+    # Down and up again, step by step; then back and forth.
     for at in (3, 2, 1, 0):
         back(watched)
         expect(watched, *changes[at])
@@ -119,11 +119,11 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         move(watched)
         expect(watched, *changes[at])
     assert steps(watched) == first + 4
-    # A new change takes the place of what was undone.
+    # A new change replaces the changes that were undone.
     watched.page.get_by_role("button", name="Redraw").click()
     expect(watched, "Three spirals · PrivTHR · ε 1 ", "seed 1")
     assert steps(watched) == first + 3
-    # Opening a page is one step; data, budget and seed come along.
+    # Opening a page is one step; data, budget and seed are kept.
     navigate(watched, "k-means")
     expect(watched, "Three spirals · DP-Refine · ε 1 ", "seed 1", path="kmeans")
     assert steps(watched) == first + 4
@@ -166,7 +166,7 @@ def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
 
 
 def value(watched: Watched, box: str) -> str:
-    """What a select box shows, without anything being opened."""
+    """Shown value of a select box; nothing is opened."""
     shown = watched.page.get_by_role("combobox", name=box, exact=True)
     shown.wait_for()
     holder = shown.locator("xpath=ancestor::*[@data-testid='stSelectbox']")
@@ -187,7 +187,7 @@ def step(watched: Watched, slider: str) -> None:
     watched.page.get_by_role("slider", name=slider).press("ArrowRight")
 
 
-#: Changes on each page: what a hand does, and the part of the link that it changes.
+#: Changes on each page: the action, and the part of the link that it changes.
 CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
     "compare?draws=1&points=2": {
         "score": lambda one: one.choose("Score", "Overlap (F-measure)", exact=True),
@@ -218,7 +218,7 @@ CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
     "glossary": {"part": lambda one: press(one, "Scores")},
 }
 
-#: What native widgets show: of choices in a row the chosen one.
+#: Values of native widgets; of choices in a row the chosen one.
 SHOWN = """() => [...document.querySelectorAll(`[data-testid=stMain]
   :is(input:not([type=radio], [role=switch]), [role=radio][aria-checked=true])`)]
   .map((one) => one.value || one.textContent)"""
@@ -276,7 +276,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     navigate(watched, "k-means")
     watched.page.wait_for_url(re.compile(f"kmeans.*data=shapes.*epsilon={epsilon}"))
     settle(watched)
-    # A link has the last word, and another window shows the same by it.
+    # A link overrides the former state, so another window shows the same page.
     address = watched.page.url
     other = opened("")
     expect(other, "Fifteen Gaussians · Two-stage · ε 0.02 ")
@@ -291,7 +291,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
 
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
-    """A table of persons in two towns, with the columns lat and lon after others."""
+    """A table of persons in two towns; the columns lat and lon are not the first ones."""
     rng = np.random.default_rng(5)
     rows = ["person,age,lat,lon"]
     for row in range(2_000):
@@ -304,7 +304,7 @@ def visits(tmp_path: Path) -> Path:
 
 
 def numbers(watched: Watched) -> str:
-    """All readouts, once the late ones are there."""
+    """All readouts, after the slow ones have arrived."""
     watched.page.wait_for_function(
         "() => [...document.querySelectorAll('.dpv-value')].every(one => one.textContent !== '…')"
     )
@@ -316,12 +316,12 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)
     expect(watched, "visits.csv · Two-stage · ε 1 ")
-    # The first picture is the place; what is shown stands in the open.
+    # The first picture shows the place; the panel of the choices is open.
     assert (value(watched, "Across"), value(watched, "Upwards")) == ("lon", "lat")
     watched.choose("Across", "age")
     watched.page.wait_for_url(re.compile("columns=age%2Clat"))
     settle(watched)
-    # One column in both boxes: they are swapped.
+    # Choosing the same column in both boxes swaps them.
     watched.choose("Upwards", "age")
     watched.page.wait_for_url(re.compile("columns=lat%2Cage"))
     settle(watched)
@@ -366,7 +366,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     navigate(watched, "WaveCluster")
     expect(watched, "visits.csv")
     before = numbers(watched)
-    # A reload forgets the file and says so; all other settings wait for it.
+    # A reload forgets the file and says so; the other settings are kept for the next file.
     watched.page.reload()
     watched.page.get_by_text("Choose the file of your data again on the left").wait_for()
     settle(watched)

@@ -1,4 +1,4 @@
-"""``dpviz app``: what is wrong is said in one sentence; what is started, and for whom."""
+"""``dpviz app``: an error is one sentence; which server starts, and for whom."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpviz.server import start
 
 @pytest.fixture
 def started(monkeypatch) -> list[dict[str, Any]]:
-    """What each server would have been started with."""
+    """Settings with which each server would have been started."""
     monkeypatch.delenv("STREAMLIT_SERVER_PORT", raising=False)
     monkeypatch.delenv("STREAMLIT_SERVER_ADDRESS", raising=False)
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(start, "serve", lambda **options: calls.append(options))
-    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # else it would start anew
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # otherwise the process would restart itself
     return calls
 
 
@@ -94,5 +94,5 @@ def test_without_streamlit_it_says_so(capsys, monkeypatch):
     assert main(["app"]) == 1
     err = capsys.readouterr().err
     assert "a library can't be loaded" in err
-    assert "install dpviz anew" in err
+    assert "install dpviz again" in err
     assert err.count("\n") == 1

@@ -91,7 +91,7 @@ def test_methods_name_variants_parameters_and_origin(cli):
         assert one["paper"]
         assert one["algorithm"]
         assert one["origin"]
-        # What is in no paper is not published.
+        # A method that is in no paper has no published variant.
         printed = [] if one["origin"] == "ours" else ["published"]
         assert [variant["name"] for variant in one["variants"]] == ["sound", *printed]
         assert all(
@@ -144,7 +144,7 @@ def test_every_method_runs_on_every_sample(cli, name, method):
     report = run_json(cli, name, "--method", method)
     assert report["data"]["n"] == sample(name).n
     assert report["true"]["n_clusters"] == sample(name).clusters
-    # Of a step's parallel spends the largest counts.
+    # For parallel spends of a step, the largest one counts.
     steps = {
         one["step"] if one["composition"] == "parallel" else number: one["epsilon"]
         for number, one in enumerate(report["ledger"])
@@ -396,13 +396,13 @@ def test_a_reader_that_has_gone_is_no_error_message():
     assert started.returncode == 1
 
 
-# -- how it ends -------------------------------------------------------------------------
+# -- how a command ends ------------------------------------------------------------------
 
 PROGRAM = [sys.executable, "-m", "dpviz"]
 
 
 def ended(*arguments, python=(), **options):
-    """Status, standard output and standard error of a program of its own."""
+    """Status, standard output and standard error of a command in a separate process."""
     program = [sys.executable, *python, "-m", "dpviz", *arguments]
     pipes = {name: subprocess.PIPE for name in ("stdout", "stderr") if name not in options}
     done = subprocess.run(program, check=False, text=True, timeout=120, **pipes, **options)
@@ -410,7 +410,7 @@ def ended(*arguments, python=(), **options):
 
 
 def closing(*numbers):
-    """Close standard streams of a program before it starts, as the shell does by ``>&-``."""
+    """Close standard streams of a program before it starts, as the shell does with ``>&-``."""
     return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
 
 
@@ -421,7 +421,7 @@ def test_closed_streams_are_no_fault(tmp_path, closed):
         "sample", "spirals", "--out", str(out), "--json", **closing(*closed)
     )
     assert status == (2 if 1 in closed else 0)
-    # Nothing that is meant for a closed stream ends in a file that took its number.
+    # No output for a closed stream is written into a file that got the stream's number.
     pd.testing.assert_frame_equal(
         pd.read_csv(out, dtype=float),
         pd.DataFrame(load_sample("spirals").points, columns=["x", "y"]),
@@ -454,7 +454,7 @@ def test_a_result_that_cannot_be_printed_is_one_sentence(arguments):
     )
 
 
-#: Stops the program when a module is imported first, or some time later.
+#: Stops the program when a module is first imported, or some time later.
 AT_IMPORT = """
 import os, sys
 class Stop:
@@ -482,13 +482,13 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # Jobs behind a shell ignore SIGINT, behind nohup SIGHUP; what they start inherits that.
+        # Shells start background jobs with SIGINT ignored, nohup with SIGHUP; children inherit it.
         preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
 
 
-#: Sends a signal once there are temporary files of persons.
+#: Sends a signal when there are temporary files of persons.
 WITH_PERSONS = """
 import os, tempfile, threading, time
 def stop():
@@ -524,7 +524,7 @@ def test_a_stop_leaves_no_persons_behind(tmp_path, number):
     assert list(temporary.iterdir()) == []
 
 
-#: Tells on standard output what comes at the end of a program.
+#: Prints on standard output which steps of Python's shutdown run.
 LAST = """
 import atexit, sys
 class Last:
@@ -547,12 +547,12 @@ sys.meta_path.insert(0, See())
     [(["methods", "--json"], 0), (["run", "nothing", "--method", "privqt"], 2), (["--help"], 0)],
 )
 def test_a_command_leaves_before_libraries_are_taken_down(tmp_path, arguments, status):
-    # Where they are, threads of theirs that are still starting abort it now and then.
+    # A shutdown of libraries whose threads still start would sometimes abort the command.
     (tmp_path / "sitecustomize.py").write_text(LAST)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     answer = ended(*arguments, env={**os.environ, "PYTHONPATH": path})
     assert answer[0] == status
-    # What Python itself has to end has been ended.
+    # Exit handlers of Python have run.
     assert answer[1].endswith("closed\n")
     assert "finalized" not in answer[1]
 
@@ -647,7 +647,7 @@ def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
 
 # -- k-means -----------------------------------------------------------------------------
 
-#: Rows of three groups; some lack a number, some a class.
+#: Rows of three groups; some rows have no number, some no class.
 CLASSED = "x,y,kind,size\n" + "".join(
     f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
     f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"
@@ -674,7 +674,7 @@ def plain_labels(points, centers, domain):
 
 
 def spent(ledger):
-    """Sequential spends add up; of the parallel ones of a step the largest counts."""
+    """Sequential spends are summed; for parallel spends of a step, the largest one counts."""
     steps = {}
     for number, one in enumerate(ledger):
         step = one["step"] if one["composition"] == "parallel" else number
@@ -720,7 +720,7 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     assert report["metrics"]["wcss"]["values"] == [one["wcss"] for one in report["private"]]
     assert spent(report["ledger"]) == pytest.approx(2, abs=1e-9)
     assert report["claim"]["private"]
-    # The same seed gives the same draw, whatever came before it.
+    # The same seed gives the same draw, whatever was drawn before.
     again = run_json(cli, *arguments, "--epsilon", 2, "--seed", 6)
     assert again["private"] == report["private"][1:]
     assert report["private"][0]["centers"] != report["private"][1]["centers"]
@@ -756,7 +756,7 @@ def test_scores_of_kmeans_are_those_of_the_library(cli):
 )
 def test_every_option_of_kmeans_changes_the_run(cli, method, option, value):
     line = ["incomes", "--method", method, "--clusters", 4]
-    # At a small budget Hybrid makes no iteration, and its geometry is of no effect.
+    # At a small budget Hybrid makes no iteration, so its geometry has no effect.
     line += ["--epsilon", 10] if method == "hybrid" else []
     usual = run_json(cli, *line)
     other = run_json(cli, *line, f"--{option}", value)
@@ -815,8 +815,8 @@ def test_labels_of_kmeans_are_those_of_the_nearest_centres(cli, points, tmp_path
         if outside == "drop":
             expected[left_out] = -1
         assert written[column].tolist() == expected.tolist()
-    # Both are numbered alike: each private centre is the one matched to its true one, which is
-    # not the order of their places.
+    # Both lists have the same numbering: private centre i is matched to true centre i. The numbers
+    # do not follow the order of positions.
     assert private != sorted(private)
     widths = np.diff(domain, axis=1).ravel()
     away = (np.array(true)[:, None] - np.array(private)[None]) / widths
@@ -844,7 +844,7 @@ def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, m
     table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x"])
     assert report["data"]["columns"] == ["x", "y"]
     assert report["data"]["dropped"] == 120 - len(table) > 0
-    # Rows without a class take part as one more class: no run may depend on the class column.
+    # Rows without a class form one more class, because a run may not depend on the class column.
     missing = table[column].isna().any()
     assert missing == (column == "kind")
     said = f'have nothing in "{column}" and count as a class of their own'
@@ -959,7 +959,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     shared = [points, "--columns", "x,y", "--method", "eugkm", "--clusters", 4, "--epsilon", 50]
     good = run_json(cli, *shared, "--repeats", 3)
     assert not any("better than" in note for note in good["data"]["notes"])
-    # A search that finds next to nothing.
+    # A search with a very bad result.
     monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     report = run_json(cli, *shared, "--repeats", 3)
     assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
@@ -970,7 +970,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     wcss = plain_wcss(pd.read_csv(points)[["x", "y"]].to_numpy(), report["true"]["centers"])
     assert report["true"]["wcss"] == pytest.approx(wcss)
     assert any("better than the best k-means" in note for note in report["data"]["notes"])
-    assert "where k-means goes from its centres" in cli("run", *shared)[1]
+    assert "k-means from the centres of that private run" in cli("run", *shared)[1]
 
 
 WRONG_KMEANS = {
@@ -1042,7 +1042,7 @@ def test_the_text_is_for_people(cli, classed):
     assert few.startswith("classed.csv: columns x, y; 113 records, 0 outside the domain\nContour")
     assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
     assert few.count("\ncentre ") == 3
-    # The parallel spends of a step share a line with their range.
+    # The parallel spends of a step share a line, which has their range.
     assert few.count("spent    iteration 1: epsilon ") == 1
     assert " in 3 disjoint parts, of which the largest counts" in few
     assert "unspent" not in few

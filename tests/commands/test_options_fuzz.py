@@ -1,4 +1,4 @@
-"""Whatever the options, a command ends soon: done, or refused in one sentence."""
+"""With any options, a command ends soon: with success, or with an error of one sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 
 LINES = 1_000
 PARTS = 8
-#: Seconds of computing on all cores, whatever else the machine does; and of waiting for nothing.
+#: CPU seconds (other programs do not change them), and seconds of waiting for an event.
 SECONDS, WAITING = 20, 60
 
 ROWS = [f"{i % 7},{i % 5}.5,p{i % 9},{'ab'[i % 2]}" for i in range(60)]
@@ -94,7 +94,7 @@ Line = list[str]
 
 
 def pick(rng: random.Random, good: list[str], bad: list[str], share: float = 0.15) -> str:
-    """A value that is good, or else may be."""
+    """A good value; with probability ``share`` any value."""
     return rng.choice(bad if rng.random() < share else good)
 
 
@@ -106,7 +106,7 @@ def method(rng: random.Random) -> str:
     return pick(rng, list(CARDS), TEXTS, 0.05)
 
 
-#: A value of every option; what is good depends on who asks.
+#: A value for every option; which values are good depends on the command.
 VALUES: dict[str, Callable[[random.Random], str]] = {
     "--epsilon": lambda rng: number(rng, "1", "0.1", "20", "1e-9", "1e9"),
     "--alpha": lambda rng: number(rng, "0.5", "0.9", "1e-12"),
@@ -161,7 +161,7 @@ OF_KMEANS = ["--clusters", "--iterations", "--start", "--schedule", "--geometry"
 
 
 def options(rng: random.Random, names: list[str], most: int = 3) -> Line:
-    """Some options with values, written in both ways."""
+    """Some options with values, in both spellings."""
     line: Line = []
     for name in rng.choices(names, k=rng.randrange(most + 1)):
         value = VALUES[name](rng)
@@ -258,7 +258,7 @@ COMMANDS = {
 
 
 def a_line(rng: random.Random) -> Line:
-    """One command, a little or quite damaged."""
+    """One command line, which may be slightly or badly damaged."""
     (command,) = rng.choices(list(COMMANDS), list(COMMANDS.values()))
     line = command(rng)
     line += ["--json"] if rng.random() < 0.6 else []
@@ -274,17 +274,17 @@ def a_line(rng: random.Random) -> Line:
         else:
             line[place] = rng.choice([*TEXTS, *NUMBERS, *PATHS])
     if "audit" in line and not {"--runs", "--list"} & set(line):
-        line += ["--runs", "60"]  # as many as it takes are a matter of minutes
+        line += ["--runs", "60"]  # the default number of runs would take minutes
     return line
 
 
 class HangError(BaseException):
-    """Raised into a command that takes too long; no handler of errors takes it."""
+    """Raised in a command that takes too long; no error handler catches it."""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder to work in, out of which no command may ask anybody."""
+    """A working folder in which commands may not connect to any host."""
     np.save(tmp_path / "counts.npy", np.arange(9).reshape(3, 3))
     np.save(tmp_path / "points.npy", np.random.default_rng(0).random((50, 2)))
     (tmp_path / "folder").mkdir()
@@ -298,14 +298,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def write_files() -> None:
-    """Write all text files anew: a line may have written over them."""
+    """Write all text files again, because a command may have overwritten them."""
     for name, content in FILES.items():
         with open(name, "wb") as file:
             file.write(content.encode())
 
 
 def with_pipe(line: Line) -> tuple[Line, int]:
-    """Let data come out of a pipe where a line asks for that; returns its number, too."""
+    """Replace PIPE in a command line by a pipe with data; also returns the pipe's number."""
     reading, writing = os.pipe()
     os.write(writing, FILES["two.csv"].encode())
     os.close(writing)
@@ -344,12 +344,12 @@ def test_every_line_ends_soon_and_in_one_sentence(part, folder, capsys, monkeypa
     finally:
         for one, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
             signal.signal(one, handler)
-    # Neither too tame nor too wild.
+    # Enough of the lines succeed, and enough of them are refused.
     assert min(seen[0], seen[2]) > LINES // PARTS // 8
 
 
 def check(line: Line, status: object, out: str, err: str) -> None:
-    """Assert that one line kept the contract."""
+    """Assert that one command line kept the contract."""
     assert "Traceback" not in err, line
     said = [one for one in err.splitlines() if not one.startswith("note: ")]
     if status == ("help", 0):

@@ -1,6 +1,6 @@
-"""Who pays for a release: files are told apart by what they are, whatever they are called.
+"""Which budget pays for a release: a file is recognized under any name.
 
-Through the command line itself; only drawing and the bundle are left out, for speed.
+The tests use the command line itself; only drawing and the bundle are left out, for speed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Desk:
             os.link(trips / f"{name}.parquet", self.place / "a" / "b" / f"hard {name}.parquet")
 
     def release(self, data: object, *options: object, epsilon: float = 0.4) -> tuple[int, str]:
-        """Exit status, and what is said."""
+        """Exit status and message."""
         self.done += 1
         self.capture.readouterr()
         status = main(
@@ -104,7 +104,7 @@ def desk(
 
 
 def in_all_ways(trips: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
-    """Names of the folder and its parts, as the shell and people write them."""
+    """Names of the folder and its parts, in the spellings that shells and people use."""
     place = trips.parent
     yield str(trips), ()
     yield f"{trips}//", ()
@@ -146,7 +146,7 @@ PART_WAYS: tuple[Callable[[Path, str], str], ...] = (
 
 @st.composite
 def ways(draws: Any) -> tuple[Any, ...]:
-    """A way to name the folder, or one part of it; the second with a source or without."""
+    """A way to name the folder, or a part of it; a part comes with or without a source."""
     kind = draws(st.integers(0, 3))
     if kind == 0:
         return ("part", draws(st.sampled_from(PARTS)), draws(st.sampled_from(PART_WAYS)),
@@ -166,7 +166,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
     @given(st.lists(ways(), min_size=3, max_size=9), st.sampled_from([0.3, 0.6, 1.0]))
     def check(taken: list[tuple[Any, ...]], epsilon: float) -> None:
         nonlocal released
-        # In memory, if there is such a folder: every debit waits for the disk.
+        # In memory if there is such a folder, because every debit waits for the disk.
         memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
         with (
             tempfile.TemporaryDirectory(dir=memory) as name_of_place,
@@ -190,7 +190,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
                 else:
                     name, options = list(in_all_ways(trips))[way[1]]
                     read = set(PARTS[:2] if "[01]" in name else PARTS)
-                    if "[01]" in name or "soft" in name:  # these lead nowhere after a rename
+                    if "[01]" in name or "soft" in name:  # these links are broken after a rename
                         read = {part for part in read if at[part] == part}
                 status, said = desk.release(name, "--total", TOTAL, *options, epsilon=epsilon)
                 assert status in (0, 2, 3), said
@@ -205,7 +205,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
 
 
 def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
-    """The first release by each: it is no way around the budget to refuse all."""
+    """Each way makes a first release, so it is not enough to refuse all ways."""
     for number, (name, options) in enumerate(in_all_ways(desk.place / "trips")):
         (desk.place / "b.db").unlink(missing_ok=True)
         status, said = desk.release(name, "--total", 1, *options)
@@ -217,13 +217,13 @@ def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
         named = options or "*" not in name
         assert status == (0 if plain and named else 2), said
         if not plain:
-            assert "is no plain address of a file" in said, number
+            assert "is not a plain address of a file" in said, number
         elif not named:
             assert "--source is missing" in said
 
 
 def test_no_other_kind_of_address_leads_to_files_of_this_computer(desk: Desk) -> None:
-    """Of all that fsspec and pyarrow know, and of some that neither does."""
+    """All protocols of fsspec and pyarrow, and some unknown protocols."""
     fsspec = pytest.importorskip("fsspec")
     shutil.make_archive(str(desk.place / "trips"), "zip", desk.place / "trips")
     known = [*fsspec.available_protocols(), "fsspec+file", "mock", "viewfs", "ftps", "x", "FILE+X"]
@@ -242,7 +242,7 @@ def test_no_other_kind_of_address_leads_to_files_of_this_computer(desk: Desk) ->
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "npy", "grid"])
 def test_the_address_of_one_file_is_its_path(desk: Desk, form: str) -> None:
-    """Read into memory, as by its path, whatever that takes."""
+    """A file that is read into memory counts as its path."""
     path, frame = desk.place / f"one.{form}", pd.DataFrame({"x": [0.1], "y": [0.2]})
     options: tuple[object, ...] = ("--outside", "clip")
     if form == "npy":
@@ -269,21 +269,21 @@ def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) 
     assert desk.release(trips, "--total", 1)[0] == 0
     status, said = desk.release(trips / "part-0.parquet")
     assert status == 0
-    assert 'note: what is read was released as source "trips" before, which pays' in said
+    assert 'note: these data were released as source "trips" before, so its budget pays' in said
     assert desk.release(trips / "part-1.parquet", "--total", 1)[0] == 3
     assert desk.spent() == {"trips": 0.8}
-    # What comes into the folder later belongs to it, too.
+    # A file that is added to the folder later belongs to the folder, too.
     shutil.copy(trips / "part-0.parquet", trips / "newest.parquet")
     assert 'released as source "trips"' in desk.release(trips / "newest.parquet", "--total", 1)[1]
     status, said = desk.release(trips / "newest.parquet", "--total", 1, "--source", "newest")
     assert status == 3
     assert 'is in a folder that was released as source "trips" before' in said
-    assert "or give other data a folder of their own" in said
+    assert "or put other data into a new folder" in said
     (desk.place / "b.db").unlink()
     assert desk.release(trips / "part-0.parquet", "--total", 1)[0] == 0
     assert desk.release(trips)[0] == 0
     assert desk.spent() == {"part-0.parquet": 0.8}
-    # All parts are known from now on.
+    # From now on the program knows all parts.
     hard = desk.place / "a" / "b" / "hard part-2.parquet"
     assert 'released as source "part-0.parquet"' in desk.release(hard, "--total", 1)[1]
 
@@ -295,7 +295,7 @@ def test_another_name_for_known_files_is_refused(desk: Desk) -> None:
         status, said = desk.release(data, "--total", 1, "--source", "more rides")
         assert status == 3
         assert 'was released as source "rides" before' in said
-        assert "name that source, or give other data a file of their own" in said
+        assert "name that source, or put other data into a new file" in said
     # Another spelling is the same name.
     assert desk.release(trips, "--source", "RIDES")[0] == 0
     assert desk.spent() == {"rides": 0.8}
@@ -308,14 +308,14 @@ def test_parts_of_two_sources_are_not_released_together(desk: Desk) -> None:
     for options in ((), ("--source", "part-0"), ("--source", "trips")):
         status, said = desk.release(trips, "--total", 1, *options)
         assert status == 3
-        assert 'belongs to the sources "part-0", "part-1"' in said
+        assert 'belong to the sources "part-0", "part-1"' in said
 
 
 def test_patterns_of_two_folders_share_no_budget_by_accident(desk: Desk) -> None:
     for folder in ("trips", "a/b"):
         status, said = desk.release(f"{desk.place}/{folder}/*.parquet", "--total", 1)
         assert status == 2
-        assert "since a pattern has no name that stays" in said
+        assert "since a pattern has no fixed name" in said
     assert not (desk.place / "b.db").exists()
 
 
@@ -325,16 +325,16 @@ def test_an_address_of_a_store_needs_a_source(desk: Desk) -> None:
         file.write((desk.place / "trips" / "part-0.parquet").read_bytes())
     status, said = desk.release("memory://rides", "--total", 1)
     assert status == 2
-    assert "an address of a store has no name that stays" in said
+    assert "an address of a store has no fixed name" in said
     assert desk.release("memory://rides", "--total", 1, "--source", "rides")[0] == 0
-    # The same place under another name of the source.
+    # The same file under another source name.
     status, said = desk.release("memory://rides/all.parquet", "--total", 1, "--source", "other")
     assert status == 3
     assert 'memory://rides/all.parquet was released as source "rides"' in said
 
 
 def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
-    """The number of a deleted file may belong to other data: that is not for a program to say."""
+    """The number of a deleted file may be reused for other data, which the program can't know."""
     old = desk.place / "survey.csv"
     old.write_text("x,y\n0.1,0.2\n")
     assert desk.release(old, "--total", 1)[0] == 0
@@ -348,7 +348,7 @@ def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
         )
         assert "name that source for the same data, renamed or changed" in said
     assert desk.release(new, "--source", "survey.csv")[0] == 0
-    # A copy can't be noticed.
+    # A copy can't be detected.
     shutil.copy(new, desk.place / "copy.csv")
     assert desk.release(desk.place / "copy.csv", "--total", 1)[0] == 0
     assert desk.spent() == {"survey.csv": 0.8, "copy.csv": 0.4}
@@ -385,14 +385,14 @@ def test_a_part_a_year_or_a_format_asks_whose_it_is(desk: Desk, other: str) -> N
 
 
 def test_files_of_one_name_share_a_budget(desk: Desk) -> None:
-    """In other folders, and packed: that is how a source is named without a word."""
+    """In other folders, and compressed: the file name is the default name of the source."""
     places = [desk.place / name for name in ("rides.csv", "rides.csv.gz", "a/rides.csv")]
     for number, path in enumerate(places):
         pd.DataFrame({"x": [0.1], "y": [0.2]}).to_csv(path, index=False)
         options = () if number else ("--total", 1)
         status, said = desk.release(path, *options, epsilon=0.3)
         assert status == 0, said
-        assert "which pays" not in said
+        assert "so its budget pays" not in said
     assert desk.spent() == {"rides.csv": 0.9}
 
 
@@ -410,7 +410,7 @@ def test_an_open_file_is_the_file_behind_it(desk: Desk, monkeypatch: pytest.Monk
 
 
 def test_two_names_at_once_open_one_budget(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process releases under another name between the look and the debit."""
+    """Another process releases under another name between the check and the debit."""
     trips, owner = desk.place / "trips", Budget.owner
     meanwhile = iter([("--total", 1)])
 
@@ -440,7 +440,7 @@ def test_a_second_name_in_a_folder_is_said(desk: Desk) -> None:
 
 
 def test_persons_keep_to_their_files(desk: Desk) -> None:
-    """Persons are dealt to temporary files; what is read is the folder all the same."""
+    """Persons are distributed over temporary files, but the folder still counts as read."""
     trips = desk.place / "trips"
     persons = ("--unit", "who", "--cap", 1)
     assert desk.release(trips, "--total", 1, *persons)[0] == 0
@@ -467,7 +467,7 @@ def test_a_column_of_persons_is_known_by_its_name(desk: Desk, kind: str) -> None
 
     data = write(["who", "device", "x", "y"])
     assert desk.release(data, "--unit", "1", "--cap", 1, "--total", 1, epsilon=0.1)[0] == 0
-    # The name and the number of the same column agree.
+    # The name and the number of the same column are equal.
     assert desk.release(data, "--unit", "who", "--cap", 1, epsilon=0.1)[0] == 0
     write(["device", "who", "x", "y"])
     status, said = desk.release(data, "--unit", "1", "--cap", 1, epsilon=0.1)
@@ -484,7 +484,7 @@ def test_two_columns_of_one_name_tell_no_persons_apart(desk: Desk) -> None:
     for unit in ("id", "id (2)", "3", "4"):
         status, said = desk.release(path, "--unit", unit, "--cap", 1, "--total", 1)
         assert status == 2
-        assert 'has several columns "id", and one of them tells persons apart' in said
+        assert 'has several columns "id", and one of them is the column of persons' in said
     header = ("--header", "x,y,person,device", "--unit")
     path.write_text("0.1,0.2,1,2\n")
     assert desk.release(path, *header, "3", "--cap", 1, "--total", 1)[0] == 0
@@ -495,7 +495,7 @@ def test_two_columns_of_one_name_tell_no_persons_apart(desk: Desk) -> None:
 
 @pytest.mark.parametrize("kind", ["table", "counts", "folder", "npy", "open file"])
 def test_python_knows_what_was_read(desk: Desk, kind: str) -> None:
-    """Who reads files by the functions of the library is protected like who types a command."""
+    """Files that are read by library functions are as protected as those of the command line."""
     place, part = desk.place, desk.place / "trips" / "part-0.parquet"
     np.savetxt(place / "grid.csv", np.ones((4, 4)), fmt="%d", delimiter=",")
     np.save(place / "points.npy", np.full((9, 2), 0.5))
@@ -556,7 +556,7 @@ def test_a_budget_file_without_its_note_is_said(
     data = desk.place / "trips"
     assert "no note" not in desk.release(data, "--total", 1, epsilon=0.2)[1]
     monkeypatch.setenv("DPVIZ_HOME", str(desk.place / "elsewhere"))
-    for _ in range(2):  # to look at it changes nothing
+    for _ in range(2):  # reading the budget changes nothing
         assert main(["budget", str(desk.place / "b.db"), "--json"]) == 0
         printed = desk.capture.readouterr()
         assert json.loads(printed.out)

@@ -1,4 +1,4 @@
-"""How a file is read on the command line: what is proposed, and what a person says about it."""
+"""Reading a file on the command line: the program's proposals, and the options of the user."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_two_columns_are_proposed_and_named_in_the_first_line(cli, trips, tmp_pa
     assert (data["proposed"], data["left_aside"]) == (True, ["id", "amount", "who"])
     data = json.loads(cli("run", trips, *RUN, "--columns", "amount,lat", "--json")[1])["data"]
     assert (data["proposed"], data["left_aside"]) == (False, [])
-    # The column of persons and that of classes are not left aside: they are used.
+    # The columns of persons and of classes are not proposed, but used.
     of_persons = ("--unit", "who", "--cap", "3", "--json")
     data = json.loads(cli("run", trips, *RUN, *of_persons)[1])["data"]
     assert data["left_aside"] == ["id", "amount"]
@@ -81,7 +81,7 @@ def test_columns_that_number_the_rows_are_never_proposed(cli, tmp_path, columns)
     assert all(f'"{name}"' in err for name in columns)
     with pytest.raises(InputError, match="choose from"):
         dpviz.read(path)
-    # Who names them gets them.
+    # A user who names the columns gets them.
     assert cli("run", path, *RUN, "--columns", columns[0])[0] == 0
 
 
@@ -99,7 +99,7 @@ def test_axes_are_proposed_though_they_count(cli, tmp_path, names):
 LINES = [f"{lon};{lat};Köln" for lon, lat in zip(LON, LAT, strict=True)]
 LINES[3] = "-;-9999;Köln"
 LINES[5] = f"--gone;{LAT[5]};Köln"
-#: Nobody guesses all of this.
+#: The program can't guess all of this.
 WRITTEN = "\n".join(["about;these;data", "1;2;3", "lon;lat;city", *LINES]).encode("cp1252")
 SAID = ("--skip", 2, "--encoding", "cp1252", "--missing", "-,-9999, --gone")
 
@@ -116,7 +116,7 @@ def test_what_a_person_says_of_a_file_is_taken(cli, tmp_path):
     assert read.classes.names == ("Köln",)
     kept = np.delete(np.stack([LON, LAT], axis=1), [3, 5], axis=0)
     assert np.array_equal(read.points, kept)
-    # Lines are counted from the top, names or not.
+    # Lines are counted from the top, with or without names.
     given = (
         *RUN,
         "--skip",
@@ -199,7 +199,7 @@ def test_python_reads_as_the_command_line(cli, trips):
     named = dpviz.read(trips, ["amount", 3], unit="who")
     assert (named.columns, named.aside, named.notes) == (("amount", "lat"), None, ())
     assert named.units.tolist() == [str(one) for one in ID % 9]
-    # Whatever the source.
+    # With any kind of source.
     for source in (TRIPS, trips.read_bytes(), str(trips)):
         assert np.array_equal(dpviz.read(source).points, data.points)
     bad = TRIPS.astype({"lon": object})

@@ -1,4 +1,4 @@
-"""Folders on the command line: what comes out is what comes of the same records in one file."""
+"""Folders on the command line give the same result as one file with the same records."""
 
 import json
 
@@ -26,7 +26,7 @@ def cli(capsys):
 
 @pytest.fixture
 def places(tmp_path):
-    """The same records in one file and in a folder of three; some outside, some not finite."""
+    """The same records in one file and in a folder of three; some are outside or not finite."""
     rng = np.random.default_rng(0)
     middles = np.array([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]])
     points = middles[rng.integers(3, size=2000)] + rng.normal(0, 0.5, (2000, 2))
@@ -62,7 +62,7 @@ def test_a_folder_runs_like_one_file(cli, places, options):
     assert stored["ledger"] == held["ledger"]
     assert stored["claim"] == held["claim"]
     assert "1 rows" in " ".join(stored["data"]["notes"])
-    # OCM and 2CE hold single records out; all other scores are there.
+    # OCM and 2CE need single records; all other scores are there.
     assert set(held["metrics"]) - set(stored["metrics"]) <= {"ocm", "two_ce"}
     for name, found in stored["metrics"].items():
         assert found["median"] == pytest.approx(held["metrics"][name]["median"], rel=1e-4), name

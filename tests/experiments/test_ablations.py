@@ -1,4 +1,4 @@
-"""What each part of a method brings: the reader, and the benchmark behind it."""
+"""Contribution of each part of a method: the reader, and the benchmark behind it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_figures_are_possible_and_of_one_whole_method() -> None:
     for row in parts():
         for one in (row.whole, row.without):
             assert one.low <= one.median <= one.high
-            # No clustering beats the noise-free optimum.
+            # No clustering is better than the noise-free optimum.
             assert one.low >= (1 if row.score == "nicv_ratio" else 0)
         key = (row.method, row.data, row.epsilon)
         assert whole.setdefault(key, row.whole) == row.whole

@@ -40,7 +40,7 @@ TOY = BenchSet(
     source=Mixture(60, 2, 3, 0), credit="generated", grid=8, density=0.5, clusters=3,
 )  # fmt: skip
 
-#: A peer that says its seed, and dies or fails where it is told to.
+#: A peer that reports its seed, and dies or fails if it is asked to.
 FAKE = """
 import os, sys
 import numpy as np
@@ -64,7 +64,7 @@ serve(fit)
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only peer is the fake, in this interpreter; the only set is the toy."""
+    """The only peer is the fake one, in this interpreter; the only set is the toy."""
     folder = tmp_path / "adapters"
     folder.mkdir()
     shutil.copy(ADAPTERS / "protocol.py", folder)
@@ -104,7 +104,7 @@ def test_a_peer_that_died_goes_on_where_it_was(fake, monkeypatch) -> None:
 
 
 def test_a_killed_benchmark_keeps_what_is_done(fake, monkeypatch) -> None:
-    """The journal has each row at once: a stop between two rows loses none."""
+    """The journal gets each row immediately, so a stop between two rows loses no row."""
     asked = options(wanted(fake, "--parts", "peers", "--seeds", "3"))
     fake.mkdir()
 
@@ -193,7 +193,7 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
         assert cell["draws"] == len(values)
         assert cell["mean"] == pytest.approx(values.mean(), rel=1e-3)
     assert set(SCORES) == set(found.cells["score"])
-    # More seeds are added to those that are there.
+    # More seeds are added to the existing ones.
     stamp = {file: file.read_bytes() for file in fake.glob("*.parquet")}
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
     assert {file: file.read_bytes() for file in fake.glob("*.parquet")} == stamp
@@ -202,7 +202,7 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
     merged = more.merge(rows, on=[*rows.columns], how="inner")
     assert len(merged) == len(rows)
     assert more.groupby("method").size()["eugkm"] == 6
-    # Another method joins without those that are there.
+    # Another method is added; the existing ones are not run again.
     main(wanted(fake, "--seeds", "1", "--methods", "hybrid", "--parts", "kmeans"))
     assert raw(fake)[0].groupby("method").size()[["eugkm", "hybrid"]].tolist() == [6, 2]
 
@@ -217,7 +217,7 @@ def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
     rows, beaten = raw(tmp_path)
     assert rows["nicv_ratio"].tolist() == pytest.approx([1.22222, 1.0])
     assert beaten == {"toy": pytest.approx(0.1)}
-    # Rounding beats nothing.
+    # A difference by rounding does not count as better.
     for share, told in ((0.1234, 0.12), (4.4e-16, 0.0), (-1e-3, 0.0)):
         assert facts(TOY, None, {"toy": share}, rows).beaten == told
 
@@ -298,13 +298,13 @@ def test_what_was_looked_at_is_marked() -> None:
         source = one.source
         if isinstance(source, OfRepository):
             folder = source.file.split("/")[0]
-            # Of this group all were looked at but the one that was named last.
+            # All sets of this group were looked at, except the one that was named last.
             known = folder == "wut" and one.name != "cross"
             known |= one.name in ("zipcodes", "airports")
             known |= folder == "g2mg" and 2 < one.ndim <= 32
             assert one.seen == known, one.name
         elif isinstance(source, Mixture):
-            # Seeds of the unseen are their own.
+            # Unseen mixtures have seeds that no seen mixture has.
             assert one.seen == (source.seed < 9000)
         else:
             assert one.seen, one.name
@@ -315,7 +315,7 @@ def test_what_was_looked_at_is_marked() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A checkout with a work tree; ``owner/name`` in the folder of checkouts."""
+    """A checkout with a work tree, as ``owner/name`` in the folder of checkouts."""
     place = tmp_path / "checkouts" / "owner+name" / "repo"
     place.mkdir(parents=True)
     points = "\n".join(f"{x} {x * x}" for x in range(5))
@@ -370,14 +370,14 @@ def test_the_rules_need_no_noise() -> None:
 
 
 def test_no_two_sets_are_of_the_same_columns() -> None:
-    """Else one of them would not be fresh, and both would count."""
+    """Otherwise the second set would not be fresh, and the same data would count twice."""
     found = [one.source for one in SETS if isinstance(one.source, OfRepository)]
     assert len({(one.repository, one.file, one.columns) for one in found}) == len(found)
 
 
 @pytest.mark.skipif(folder(None) is None, reason="no folder of checkouts is named")
 def test_no_fresh_set_shares_records_with_another_one() -> None:
-    """Of the smaller one's different records, a fifth at most, in raw units or in its range."""
+    """At most a fifth of the smaller set's distinct records, in raw units or in its range."""
     found: dict[str, list[set[tuple[float, ...]]]] = {}
     for one in SETS:
         if one.ndim != 2:

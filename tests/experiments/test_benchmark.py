@@ -1,4 +1,4 @@
-"""The figures of the benchmark: from raw rows to cells, averages, wins and the file."""
+"""The numbers of the benchmark: from raw rows to cells, averages, wins and the file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_average_is_over_sets_that_all_methods_have() -> None:
                 ("c", "eugkm", 0.1): [100.0],
                 ("a", "pemeans", 0.1): [4.0],
                 ("b", "pemeans", 0.1): [4.0],
-                # Fewer than half of the sets: it does not shrink the others.
+                # Fewer than half of the sets: the sets of other methods are still counted.
                 ("c", "gupt", 0.1): [1.0],
             }
         )
@@ -153,7 +153,7 @@ def test_everybody_is_named_with_a_promise() -> None:
     named = promises(all_of_them)
     assert len(named) == len(all_of_them)
     for _, row in named.iterrows():
-        # What fails says why.
+        # A method whose claim fails says why.
         assert row["note"] if row["guarantee"].startswith("none") else not row["note"]
     assert set(PEERS) | {"nodata", "nothing"} == set(OTHERS)
     assert {one.title for one in OTHERS.values()} == set(
@@ -183,7 +183,7 @@ def test_the_published_figures_are_those_of_the_published_rows() -> None:
     assert {one.name: one.seen for one in SETS} == {
         name: one.seen for name, one in found.sets.items()
     }
-    # A ratio to the best known clustering is never better than it.
+    # No ratio to the best known clustering is below 1.
     for name in scores:
         if score_of(name).best.startswith("1") and score_of(name).better == "<=":
             assert raw[name].min(skipna=True) >= 1

@@ -1,4 +1,4 @@
-"""Many draws: the same as one by one, bands that cover, maps and strips that show them."""
+"""Many draws: same results as one by one, bands with the stated coverage, maps and strips."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_no_noise_changes_nothing(incomes) -> None:
     grid = trial_of(incomes, config_of("privqt", epsilon=1e6, density=0.2))
     true = grid.truth.stages.significant
     cells = many_draws(grid, range(3), ("dsg_c",)).chance
-    # Cells with no record at all may turn positive, by next to nothing.
+    # Cells without a record may become positive by a tiny amount.
     assert (cells[true] == 1).all()
 
 
@@ -127,7 +127,7 @@ def test_progress_cancel_and_unknown_scores(incomes) -> None:
 
 
 def plain_quantile(values: list[float], share: float) -> float:
-    """Quantile whose place among n ordered values is share (n + 1), in the rule's own words."""
+    """Quantile at rank share (n + 1) among n ordered values, as the rule says."""
     ordered, place = sorted(values), share * (len(values) + 1)
     if place <= 1:
         return ordered[0]
@@ -140,7 +140,7 @@ def plain_quantile(values: list[float], share: float) -> float:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
 def test_band_is_that_of_the_rule(values: list[float]) -> None:
-    # A score that is a count has ends of its own: here none is.
+    # Bands of whole numbers have another rule for their ends; the value 0.5 avoids it.
     values = [*values, 0.5]
     found = band(values)
     expected = [plain_quantile(values, share) for share in (0.05, 0.5, 0.95)]
@@ -171,7 +171,7 @@ def test_last_bits_move_no_end_of_counts(n: int) -> None:
 def test_infinite_ratios_are_quantiles_too() -> None:
     found = band([1.0, 2.0, np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.0, 2.0, np.inf)
-    # The places among 50 are 2.55, 25.5 and 48.45: the ends move outwards, to draws.
+    # The ranks among 50 draws are 2.55, 25.5 and 48.45: the ends move outwards, to draws.
     found = band([*np.arange(0.5, 48), np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.5, 24.5, np.inf)
     found = band([-np.inf, *np.arange(0.5, 49)])
@@ -186,10 +186,10 @@ def test_a_draw_without_a_score_leaves_no_band() -> None:
 
 @pytest.mark.parametrize("n", [ENOUGH, 50])
 def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
-    """Draws of a uniform score: the share that a band covers of all others is its length.
+    """Draws of a uniform score: a band covers a share of all draws that is equal to its length.
 
-    It scatters by sqrt(0.09 / (n + 2)), a beta distribution; the mean of 4000 bands lies off by
-    more than four standard errors once in 16,000 by chance. NumPy's own rule covers 81% and 86%.
+    The share's standard deviation is sqrt(0.09 / (n + 2)), by a beta distribution. The mean of 4000
+    bands is off by more than four standard errors once in 16,000. NumPy's rule covers 81% and 86%.
     """
     draws = np.random.default_rng(7).random((4000, n))
     bands = [band(row) for row in draws]
@@ -218,11 +218,11 @@ def test_few_draws_promise_no_more_than_they_hold() -> None:
     ],
 )
 def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> None:
-    """Nine in ten of 200 draws that had no part in the band lie in it, give or take 5%.
+    """Of 200 fresh draws, 90% are in the band, give or take 5%.
 
-    What a band of 500 draws covers scatters by 1.3% (one standard error), and the share of 200
-    by 2.1%: outside of 85% to 95% once in 20 by chance; seeds are fixed. Whole ends of counts
-    cover a little more.
+    The share that a band of 500 draws covers has a standard error of 1.3%, and the share of 200
+    draws one of 2.1%. By chance it is outside 85% to 95% once in 20; seeds are fixed. Whole ends of
+    counts cover a little more.
     """
     data = load_sample(sample)
     trial = trial_of(data, config_of(method, **({"grid": 40} if method in WAVECLUSTER else {})))
@@ -272,7 +272,7 @@ def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
     np.testing.assert_allclose(chance["z"].T, draws.chance)
     private, true = trial.draw(7).stages.significant, scene.true.significant
     np.testing.assert_array_equal(one["z"].T, true + 2 * private)
-    # The outline has one edge for each side of a true cell that faces another one.
+    # The outline has one edge for each side of a true cell beside a cell that is not true.
     padded = np.pad(true, 1)
     edges = (padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum()
     assert np.isnan(outline["x"]).sum() == edges

@@ -13,16 +13,16 @@ from tests.benchmarks.sets import SETS
 from tests.support.benchmark import summarised
 
 CELLS = {
-    # Lost to a method, at one epsilon alone.
+    # Lost to a method, at one epsilon only.
     ("a", "dprefine", 0.1): 2.0,
     ("a", "eugkm", 0.1): 1.5,
     ("a", "google", 0.1): 1.8,
     ("a", "dprefine", 1.0): 1.1,
     ("a", "eugkm", 1.0): 1.2,
-    # Lost to what reads no data.
+    # Lost to the answer that reads no data.
     ("b", "dprefine", 0.1): 3.0,
     ("b", "nodata", 0.1): 2.5,
-    # Equal is not lost, and nor is a cell that nobody else has.
+    # An equal score is not a loss, and a cell without other methods can't be lost.
     ("c", "dprefine", 0.1): 1.4,
     ("c", "eugkm", 0.1): 1.4,
     ("d", "dprefine", 0.1): 9.0,
@@ -55,7 +55,7 @@ def test_where_more_is_better_the_others_are_lost() -> None:
 
 
 def test_a_variant_without_privacy_wins_nothing() -> None:
-    # EUGkM as published promises nothing: on a, Google is the best that is left.
+    # EUGkM as published promises nothing, so Google is the best remaining rival on set a.
     found = lost(cells(variant="published"), "dprefine", "median", lower=True)
     assert found["rival"].tolist() == ["google", "nodata"]
 

@@ -1,4 +1,4 @@
-"""The papers' figures: what each draws, which share their draws, and what must come out."""
+"""The papers' figures: their runs, runs that they share, and the required results."""
 
 import json
 import math
@@ -29,7 +29,7 @@ from tests.experiments.test_sweep import blobs, subject
 CHEN = ("000-5", "000-6", "000-7", "000-8")
 
 
-# -- what they are -----------------------------------------------------------------------
+# -- settings -----------------------------------------------------------------------------
 
 
 def test_there_is_a_preset_for_each_figure():
@@ -81,7 +81,7 @@ def test_presets_draw_what_the_papers_say(name, methods, lowest, highest, scores
 
 
 def test_parameters_are_those_of_the_papers():
-    """Read off the rows that would be drawn, not off the presets."""
+    """Read from the planned rows, not from the presets."""
     rows = {}
     for name, plan in plans(list(PRESETS.values()), [subject()], repeats=1).items():
         for setting, _, _ in sweep._planned(plan):
@@ -135,7 +135,7 @@ def test_draws_seeds_and_variant_can_be_told():
 
 @pytest.mark.exhaustive
 def test_every_preset_draws_on_our_sample_sets():
-    # Folds for OCM would take longer than all else.
+    # Folds for OCM would take longer than everything else.
     chosen = [one for one in PRESETS.values() if one.name != "000-8"]
     planned = plans(chosen, repeats=1)
     table = run_sweep(*dict.fromkeys(planned.values()))
@@ -194,7 +194,7 @@ def test_rank_table_holds_what_the_theorems_say():
         assert found.loc[row.Index, ["theorem low", "theorem high"]].tolist() == [*bounds.ends]
         assert row.inside == own.between(*bounds.ends).mean()
         assert row.promised == bounds.promise
-    # Methods without a theorem have none, and need not have any.
+    # Methods without a theorem have no such values, and do not need them.
     only = rank_table(table[table["method"] == "baseline"], {"any name": truth})
     assert only[["theorem low", "inside"]].isna().all(axis=None)
 
@@ -211,7 +211,7 @@ def test_what_the_paper_prints_stands_beside_its_own_data(reference):
         (1.0, "privthr"): 141.0,
         (1.0, "privthrem"): 142.8,
     }
-    # With another grid it is another picture, of which the paper says nothing.
+    # With another grid the result is different, and the paper has no number for it.
     assert "printed" not in ranks(reference("ds2").points, 36, 0.10)[2]
 
 
@@ -260,8 +260,8 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
 def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
-        "note: The paper prints averages of k' for its own set DS2 alone (published, at epsilon "
-        "0.1 and 1): none of this is it.\n"
+        "note: The paper prints averages of k' only for its own set DS2 (published variant, at "
+        "epsilon 0.1 and 1), and no row here is one of these cases.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""
@@ -299,7 +299,7 @@ def test_the_command_draws_figures_that_are_no_sweep(command, capsys):
     assert sorted(os.listdir(out)) == report["files"][::-1] == ["000-2.csv", "004-1.csv"]
     expected = FIGURES["004-1"].table(repeats=4, seed=2)
     pd.testing.assert_frame_equal(pd.read_csv(out / "004-1.csv"), expected)
-    # The line that draws the picture gives the clusters that its caption names.
+    # The line that draws the picture gives the clusters that the caption names.
     line = next(one for one in text.splitlines() if "python -m dpviz run" in one)
     command_line.main([*line.split()[3:], "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -317,7 +317,7 @@ def test_the_command_writes_times_on_workers(command):
         found = pd.read_csv(out / f"{name}.csv")
         pd.testing.assert_frame_equal(found, FIGURES[name].table(), check_exact=False)
     assert text.count("S(m) bends at about") == 2
-    assert text.count("two plain loops side by side") == 3
+    assert text.count("two plain loops in parallel") == 3
 
 
 def test_the_command_draws_a_curve_over_alpha(command):
@@ -328,7 +328,7 @@ def test_the_command_draws_a_curve_over_alpha(command):
     assert (found["alpha"].min(), found["alpha"].max()) == (0.01, 0.99)
 
 
-# -- figures that are no sweep -----------------------------------------------------------
+# -- figures that are not sweeps ---------------------------------------------------------
 
 
 def test_noise_has_the_size_of_its_law():
@@ -340,7 +340,7 @@ def test_noise_has_the_size_of_its_law():
     assert ((found["mean"] / found["law"] - 1).abs() < 4 / math.sqrt(2000)).all()
     few = one.table()
     assert (few["draws"] == 10).all()
-    # Each budget has noise of its own: the means do not all miss the law by the same factor.
+    # Each budget has its own noise: the means do not all differ from the law by the same factor.
     assert (few["mean"] / few["law"]).nunique() == len(few)
     assert ((few["low"] <= few["mean"]) & (few["mean"] <= few["high"])).all()
 
@@ -349,14 +349,14 @@ def test_baseline_merges_two_clusters_in_its_picture():
     one = ILLUSTRATIONS["000-2"]
     truth, private = one.runs()
     assert (truth.stages.n_clusters, private.stages.n_clusters) == (15, 14)
-    assert "has 15 clusters, the draw has 14" in one.caption
+    assert "has 15 clusters and the draw has 14" in one.caption
     found = one.table().set_index("cluster")
     joined = found[found["fate"] == "joined"]
     assert joined.index.tolist() == [11, 12]
-    assert "clusters 11 and 12 are one" in one.caption.replace("\n", " ")
+    assert "clusters 11 and 12 are merged" in one.caption.replace("\n", " ")
     assert joined["private cluster"].nunique() == 1
     assert set(found["fate"].drop(index=[11, 12])) == {"kept"}
-    # One component of the private grid holds most cells of both true clusters.
+    # One component of the private grid contains most cells of both true clusters.
     owners = []
     for cluster in joined.index:
         inside = private.stages.labels[truth.stages.labels == cluster]
@@ -374,14 +374,14 @@ def test_baseline_merges_two_clusters_in_its_picture():
     ("line", "sentence"),
     [
         ("000-1", 'figure "000-1" is unknown: choose from 000-2, 000-5'),
-        ("004-1 --data {data}", "--data: 004-1 has data of its own; leave it out"),
+        ("004-1 --data {data}", "--data: 004-1 has its own data; leave it out"),
         ("004-1 --repeats 0", "--repeats 0"),
         (",", "NAME is missing"),
         (f"002-1 {MINE} --repeats 0", "--repeats 0"),
         (f"002-1 {MINE} --seed -1", "--seed -1"),
         ("002-1 --data {data}:magic=3", "magic is unknown; choose from grid, density, clusters"),
         ("002-1 --data {data}:clusters=many", 'clusters = "many" is not a number'),
-        ("002-1 --data {data} --data {data}", 'data "points.csv" is there 2 times'),
+        ("002-1 --data {data} --data {data}", 'data "points.csv" is given 2 times'),
         ("002-1 --data missing.csv", "missing.csv"),
         (f"002-1 {MINE} --variant mine", 'variant = "mine" is unknown'),
         ("000-6 --data {data}:grid=9000 --repeats 1", "grid = 9000 x 9000"),
@@ -418,10 +418,10 @@ def test_ninety_percent_for_the_counts_is_best_on_ds1():
 # -- the paper's orderings ---------------------------------------------------------------
 
 
-# Of these a row of the papers is measured again every day: tests/papers/test_rows.py.
+# One of these papers' rows is measured again every day in tests/papers/test_rows.py.
 @pytest.mark.exhaustive
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
-    """One command, the paper's ten draws: who is below whom, and k' near the printed means."""
+    """One command, the paper's ten draws: order of the methods, and k' near the printed means."""
     parser = command_line._parser()
     parts = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
     data = []
@@ -438,7 +438,7 @@ def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
     for (_, epsilon), row in found.iterrows():
         if epsilon >= 0.25:
             assert row[["privthr", "privthrem"]].max() < row[["privqt", "baseline"]].min()
-    # With one draw of the exponential mechanism the paper's claim for 0.1 does not hold.
+    # With one use of the exponential mechanism the paper's claim for 0.1 is false.
     assert found.loc[("ds1", 0.1), "privthrem"] > found.loc[("ds1", 0.1), "privqt"]
     ranks = pd.read_csv(tmp_path / figures.RANKS).dropna(subset="printed")
     assert len(ranks) == 6

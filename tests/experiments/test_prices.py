@@ -1,4 +1,4 @@
-"""What a private choice costs: the reader, and the benchmark behind it."""
+"""The cost of a private choice: the reader, and the benchmark behind it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_stored_rows_are_those_that_the_benchmark_measures() -> None:
         if not BY_NAME[data].source.classed:
             scores = {"silhouette"}
         assert found == {(score, epsilon) for score in scores for epsilon in measured.EPSILONS}
-    # EUGkM lays a grid over all columns, which many have too many of.
+    # EUGkM has a grid over all columns, and many sets have too many columns.
     missing = {
         (method, one.name)
         for method in measured.METHODS
@@ -88,9 +88,7 @@ def test_sentence_counts_the_sets() -> None:
     one = of_family("wavecluster")[0]
     rows = [one, replace(one, data="other", records=123_456, seen=False), replace(one, epsilon=9)]
     said = sentence(rows)
-    assert (
-        f"2 sets of {one.records:,} to 123,456 records. Constants may have been chosen on " in said
-    )
+    assert f"2 sets of {one.records:,} to 123,456 records; constants may have been chosen" in said
     assert "g and p" in said
     assert "g 64, p 0.5" in said
     assert "K 8" in sentence(of_family("kmeans"))
@@ -104,7 +102,7 @@ def test_a_run_replaces_its_own_sets_alone(tmp_path: Path, monkeypatch: pytest.M
     measured.main(command)
     written = json.loads(file.read_text(encoding="utf-8"))
     assert written == frame(prices()).to_dict("records")
-    # There is nothing more to do: not even the file is written.
+    # Everything is done, so not even the file is written.
     file.unlink()
     measured.main([*command, "--resume"])
     assert not file.exists()
@@ -121,7 +119,7 @@ def test_known_classes_belong_to_the_records(name: str) -> None:
     data = BY_NAME[name].with_classes(None)
     assert data.points is not None
     assert data.classes is not None
-    # Of each record the nearest other one is nearly always of its own class.
+    # The nearest neighbour of a record is nearly always in the same class.
     points, codes = data.points, data.classes.codes
     gaps = ((points[:200, None] - points[200:]) ** 2).sum(axis=2)
     assert (codes[:200] == codes[200:][gaps.argmin(axis=1)]).mean() > 0.9

@@ -1,4 +1,4 @@
-"""Sweeps: the same rows however they are drawn, and none lost or doubled by a kill."""
+"""Sweeps: the same rows for any way of running, and a kill neither loses nor doubles a row."""
 
 import json
 import math
@@ -129,7 +129,7 @@ def test_another_parameter_runs_along_the_axis():
     ]
     shown = table[["data", "method", "epsilon", "alpha", "seed"]]
     assert list(shown.itertuples(index=False, name=None)) == keys
-    # A row is the one that a sweep with that option has, with the same name.
+    # A row is equal to the row of a sweep with this option, and has the same name.
     for alpha in (0.2, 0.9):
         same(
             table[table["alpha"] == alpha].reset_index(drop=True),
@@ -306,13 +306,13 @@ def test_sample_sets_bring_what_suits_them():
     assert not one.bounds("published").declared
 
 
-# -- the same rows however they are drawn ------------------------------------------------
+# -- the same rows for any way of running ------------------------------------------------
 
 
 def test_rows_are_the_same_to_the_last_bit_whatever_the_number_of_processes(small_parts):
     asked = plan(methods=("dpkmeansup", "mcmc", "baseline", "privthrem"))
     same(run_sweep(asked, jobs=2), run_sweep(asked, jobs=1))
-    # Workers stay for the next sweep: what they keep must not pass for other data.
+    # Workers stay for the next sweep; the data that they keep may not be used for other data.
     other = plan(subjects=(subject("one", seed=7), subject("two", outside="drop", domain=SMALL)))
     same(run_sweep(other, jobs=2), run_sweep(other, jobs=1))
 
@@ -363,7 +363,7 @@ def test_several_plans_share_rows_and_find_them_again():
 
 
 class Told(list):
-    """What a sweep told of its progress."""
+    """Progress reports of a sweep."""
 
     def __call__(self, done, total):
         self.append((done, total))
@@ -374,7 +374,7 @@ class Told(list):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Table of an uninterrupted sweep in memory, and on disk by its ending."""
+    """Table of an uninterrupted sweep: in memory, and on disk for each file type."""
     folder = tmp_path_factory.mktemp("whole")
     tables = {}
     for ending in (".csv", ".parquet"):
@@ -387,7 +387,7 @@ def whole(tmp_path_factory):
 
 
 def cut_off(out, after, asked=None, *, resume=False):
-    """Begin a sweep, or go on with it, and stop it after one part more."""
+    """Begin or continue a sweep, and stop it after one more part."""
     answers = iter([False] * (after + 1) + [True] * 100)
     with pytest.raises(SweepCancelled, match="stopped after"):
         run_sweep(asked or plan(), out=out, resume=resume, cancelled=lambda: next(answers))
@@ -421,7 +421,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
 
 
 def marked(out, how):
-    """Finish a sweep, or half of it, and change a score on disk; returns its row's name."""
+    """Finish a sweep, or half of it, and change a score on disk to recognize its row."""
     if how == "journal":
         cut_off(out, 3)
         _, (_, second, _), *_ = sweep._planned(plan())
@@ -471,7 +471,7 @@ def test_rows_of_an_interrupted_sweep_are_not_lost_by_starting_anew(tmp_path, sm
     assert os.listdir(tmp_path) == ["out.csv.journal"]
     run_sweep(plan(), out=out, resume=True)
     assert out.read_bytes() == whole[".csv"]
-    # A journal without a row holds nothing that could be lost.
+    # A journal without a row contains nothing that could be lost.
     journal_of(out).touch()
     same(run_sweep(plan(), out=out), whole[None])
 
@@ -533,7 +533,7 @@ def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending, first):
     own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
     kept = out.read_bytes()
     for resume in (False, True):
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=resume)
     assert out.read_bytes() == kept
     assert os.listdir(tmp_path) == [out.name]
@@ -588,8 +588,8 @@ def test_a_journal_that_no_sweep_of_this_version_wrote_is_not_lost(tmp_path, wha
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
     assert str(refused.value) == (
-        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
-        "file, so that it is not lost."
+        f'"{path}" already exists and is not from a sweep of this version: move it, or choose '
+        "another file, so that it is not lost."
     )
     assert {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == kept
     assert sorted(os.listdir(tmp_path)) == names
@@ -614,7 +614,7 @@ def test_a_file_in_the_place_of_the_unfinished_table_is_not_lost(
     names = sorted(os.listdir(tmp_path))
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
-    assert str(refused.value).startswith(f'"{part}" is there already and not of a sweep')
+    assert str(refused.value).startswith(f'"{part}" already exists and is not from a sweep')
     assert sorted(os.listdir(tmp_path)) == names
     if what == "file":
         assert part.read_bytes() == b"half a download"
@@ -699,7 +699,7 @@ for _ in range(8):
 
 
 def test_of_sweeps_that_start_at_once_one_goes_on(tmp_path):
-    # As the last of them lets go, others may have waited for it: each is refused or goes on.
+    # When the last sweep releases the lock, others may be waiting; each is refused or continues.
     line = [sys.executable, "-W", "ignore", "-c", STARTS, str(tmp_path / "out.csv")]
     ended = subprocess.run(line, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["1"] * 8
@@ -867,7 +867,7 @@ def test_scores_survive_the_journal_bit_for_bit(tmp_path):
 
 
 def assert_nothing_runs_on(mark):
-    """Workers, which carry the mark in their environment, end with the process they draw for."""
+    """Workers, which have the mark in their environment, end with the process that started them."""
     for _ in range(300):
         if not any(mark.encode() in environment(pid) for pid in Path("/proc").glob("[0-9]*")):
             return
@@ -882,7 +882,7 @@ def environment(process):
         return b""
 
 
-#: Kills the work of a journal at random moments, and says what it found after each kill.
+#: Kills the work of a journal at random moments, and prints the journal's content after each kill.
 KILLS = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -968,13 +968,13 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
             [sys.executable, "-c", CHILD, str(out), str(jobs)],
             env={**os.environ, "SWEEP_OF_THIS_TEST": str(out)},
         )
-        # Anywhere in the next stretch, also inside a transaction.
+        # At any size within the next range, also inside a transaction.
         target = had + int(generator.integers(9_000, 24_000)) if kill else 0
         journal = journal_of(out)
         while child.poll() is None and (not journal.exists() or journal.stat().st_size < target):
             time.sleep(0.001)
         if not kill:
-            time.sleep(0.3 if jobs > 1 else 0)  # Its processes are about to start.
+            time.sleep(0.3 if jobs > 1 else 0)  # the worker processes are about to start
         else:
             child.send_signal(signal.SIGSTOP)
             with pytest.raises(InputError, match="written by another sweep"):
@@ -1013,7 +1013,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"seeds": (-1,)}, "seed = -1: give a whole number"),
         ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),
         ({"seeds": (0.5,)}, "seed = 0.5: give a whole number"),
-        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is there 2 times'),
+        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is given 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
         ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
         ({"options": {"magic": 1}}, "magic = 1 goes with none of dplloyd, privthr, baseline"),
@@ -1047,7 +1047,7 @@ def test_what_is_no_table_of_a_sweep_is_not_resumed_and_not_touched(tmp_path):
     for name, content in (("out.csv", b"a,b\n1,2\n"), ("out.parquet", b"nonsense")):
         out = tmp_path / name
         out.write_bytes(content)
-        with pytest.raises(InputError, match="no table of a sweep"):
+        with pytest.raises(InputError, match="not a table of a sweep"):
             run_sweep(plan(), out=out, resume=True)
         assert out.read_bytes() == content
 
@@ -1067,7 +1067,7 @@ def test_summary_sums_up_the_draws_of_each_point():
     assert list(found.columns) == [
         "data", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high",
     ]  # fmt: skip
-    # Of both families only one has the score.
+    # Only one of the two families has this score.
     assert found["method"].unique().tolist() == ["privthr", "baseline"]
     assert found["data"].tolist() == ["one"] * 4 + ["two"] * 4
     assert found["epsilon"].tolist() == [0.5, 1.0] * 4
@@ -1151,7 +1151,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
         (f"{LINE} --synopsis quadtree", "synopsis = quadtree goes with none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),
-        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is no list of numbers'),
+        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is not a list of numbers'),
         (LINE.replace("privthr", "magic"), 'method = "magic" is unknown'),
         (LINE.replace("privthr", "kmeans"), "kmeans adds no noise"),
         (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "--epsilons is empty: .* 0.5,1"),
@@ -1190,8 +1190,8 @@ def test_interrupted_commands_say_how_to_go_on(
     assert command_line.main([*line.split(), "--json"]) == 1
     assert capsys.readouterr() == (
         "",
-        "dpviz: interrupted: finished draws are kept, and the same command with --resume goes "
-        "on.\n",
+        "dpviz: interrupted: finished draws are kept, and the same command with --resume "
+        "continues.\n",
     )
     rows = sum(len(part.rows) for part in parts[:2])
     assert len(journaled(Path(table))) == rows

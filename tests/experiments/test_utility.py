@@ -1,4 +1,4 @@
-"""What soundness costs: the stored figures are all there, come out again, and are told rightly."""
+"""The stored results on the cost of soundness: complete, reproducible, and correctly reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def spread(median: float, width: float = 0.1) -> Spread:
 
 
 def cost(sound: float, published: float, on_range: float | None = None, **given: Any) -> Cost:
-    """A row of EUGkM on S1 with narrow spreads; on the range sound is as published."""
+    """A row of EUGkM on S1 with narrow spreads; by default sound equals published on the range."""
     row: dict[str, Any] = {
         "method": "eugkm", "data": "s1", "title": "S1", "records": 5000, "score": "nicv_ratio",
         "epsilon": 0.5, "draws": 20, "settings": {},
@@ -36,7 +36,7 @@ def cost(sound: float, published: float, on_range: float | None = None, **given:
     )
 
 
-# -- the stored figures -----------------------------------------------------------------
+# -- the stored results ------------------------------------------------------------------
 
 
 def test_every_method_with_two_variants_is_there_on_every_set_at_every_budget() -> None:
@@ -56,13 +56,13 @@ def test_every_figure_is_possible() -> None:
     for row in costs():
         for one in (row.sound, row.sound_on_range, row.published):
             assert one.low <= one.median <= one.high, row
-            # No clustering beats the noise-free optimum, and an F-measure is a share.
+            # No clustering is better than the noise-free optimum, and an F-measure is at most 1.
             assert one.low >= (1 if row.score == "nicv_ratio" else 0), row
             assert row.score != "f_measure" or one.high <= 1, row
 
 
 def test_settings_are_those_of_today() -> None:
-    """A default that changed since asks for new figures."""
+    """After a change of a default, the results must be measured again."""
     for row in costs():
         setup = measured.SETUPS[row.data]
         assert row.draws == measured.DRAWS[CARDS[row.method].family]
@@ -74,7 +74,7 @@ def test_settings_are_those_of_today() -> None:
                 assert defaults_of(row.method, variant).items() <= row.settings[variant].items()
         else:
             assert row.settings["sound"]["grid"] == setup.grid.sound
-            # On both grids WaveCluster finds what the paper's title of the set says.
+            # On both grids WaveCluster finds the number of clusters that the paper states.
             found = {row.settings[name]["true_clusters"] for name in ("sound", "published")}
             assert found == {setup.clusters}
 
@@ -87,7 +87,7 @@ def test_variants_that_are_one_mechanism_differ_by_the_domain_alone(method: str)
 
 
 def test_sound_privgene_does_with_half_the_budget() -> None:
-    """It needs half the noise of the published one, whose noise is all that depends on epsilon."""
+    """It needs half the noise of the published one, where only the noise depends on epsilon."""
     rows = {(row.data, row.score, row.epsilon): row for row in costs("privgene")}
     for data, score in product(measured.SETUPS, ("nicv_ratio", "f_measure")):
         assert rows[data, score, 0.5].sound_on_range == rows[data, score, 1.0].published
@@ -115,7 +115,7 @@ def test_reference_figures_come_out_again(method: str, data: str, epsilon: float
     assert sorted(again, key=lambda row: row.score) == stored
 
 
-# -- what they tell ----------------------------------------------------------------------
+# -- verdicts and sentences ----------------------------------------------------------------
 
 
 def test_costs_of_one_method_are_its_rows_of_all() -> None:
@@ -143,14 +143,14 @@ def test_a_verdict_takes_a_fifth_of_difference_beyond_the_usual_draws() -> None:
     # More than a fifth, but within the published 5% to 95%.
     assert cost(0.25, 0.2).verdict == "alike"
     assert cost(0.0, 0.0).verdict == "alike"
-    # Where the published median is 0 any error beyond its draws is a loss.
+    # If the published median is 0, any error beyond its draws is a loss.
     assert cost(0.11, 0.0).verdict == "worse"
 
 
 def test_the_larger_part_of_a_difference_is_the_mechanisms_or_the_boxs() -> None:
     assert cost(3.0, 1.0, on_range=1.9).mostly_box
     assert not cost(3.0, 1.0, on_range=2.1).mostly_box
-    # The box may also take more than the mechanism gains.
+    # The loss by the box may also be larger than the gain by the mechanism.
     assert cost(3.0, 1.0, on_range=0.5).mostly_box
     assert not cost(1.0, 1.0).mostly_box
 
@@ -181,7 +181,7 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
         cost(1.014, 1.002, title="DS1"),
         cost(5.0, 2.0, on_range=4.0, title="DS2"),
         cost(1.0, 2.0, title="DS3"),
-        # Neither another score nor another budget is told.
+        # Other scores and other budgets are not reported.
         cost(0.1, 0.9, score="f_measure", title="not this"),
         cost(9.0, 1.0, epsilon=1.0, title="nor this"),
     ]

@@ -1,4 +1,4 @@
-"""Times on several workers: what the file holds, and what the model promises."""
+"""Times on several workers: content of the file, and predictions of the model."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_workers_help_but_no_more_than_there_are(
 def test_curves_bend_where_the_model_says(model: PassModel, points: int) -> None:
     bend = model.bend(points)
     parts = parts_of(points)
-    # Up to there more than half of the ideal is left, where workers have equally many parts.
+    # Before the bend, more than half of the ideal remains if workers have equally many parts.
     for workers in range(1, min(int(bend.workers), parts) + 1):
         if parts % workers == 0:
             assert model.speedup(points, workers) > workers / 2 * (1 - 1e-9)
@@ -119,8 +119,8 @@ def test_a_fit_finds_the_model_behind_its_passes(model: PassModel, ceiling: floa
     [
         (lambda: worker_times().models["contour"].seconds(0, 1), "points = 0 leaves nothing"),
         (lambda: worker_times().models["contour"].seconds(10, 0), "workers = 0 can't read"),
-        (lambda: worker_times().hours_frame("contour", 10, -1.0), "price = -1 is no price"),
-        (lambda: worker_times().hours_frame("contour", 10, math.nan), "price = nan is no price"),
+        (lambda: worker_times().hours_frame("contour", 10, -1.0), "price = -1 is not a price"),
+        (lambda: worker_times().hours_frame("contour", 10, math.nan), "price = nan is not a price"),
     ],
 )
 def test_what_can_not_be_is_refused(call, sentence: str) -> None:
@@ -180,7 +180,7 @@ def test_no_figure_is_above_what_it_can_be() -> None:
     times = worker_times()
     for method in times.methods:
         for one in times.over_records(method, 1):
-            # What memory and cores give is never more than two, but for the noise of a clock.
+            # Memory and cores never give more than two, apart from the noise of the clock.
             assert 0.5 < times.speedup(method, one.records) < 2.2
         assert len(times.over_epsilon(method)) == len(mapreduce.EPSILONS)
 
@@ -226,7 +226,7 @@ def test_figures_tell_measured_from_calculated() -> None:
 
 
 def test_rows_of_the_paper_are_of_this_measurement() -> None:
-    """Else: ``python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7 004-speedup``."""
+    """Otherwise: ``python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7 004-speedup``."""
     where = ("dpviz.experiments.worker_times.WorkerTimes",)
     rows = [row for row in ROWS if row.where.startswith(where)]
     assert len(rows) == 6
@@ -237,7 +237,7 @@ def test_rows_of_the_paper_are_of_this_measurement() -> None:
 
 
 def test_the_benchmark_measures_what_it_says() -> None:
-    """A tiny run, by this process: passes are counted, and each repeat is a run."""
+    """A tiny run in this process: passes are counted, and each repeat is a run."""
     rng = np.random.default_rng(0)
     source = mapreduce.stored([rng.random((50, mapreduce.COLUMNS)) for _ in range(3)])
     found = mapreduce.timing("contour", 1.0, source, 150, mapreduce.Alone(), 1)

@@ -1,4 +1,4 @@
-"""Rooms: nothing is lost among many players, and rooms end by themselves."""
+"""Rooms: no guess of many players is lost, and rooms end automatically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SQUARES, MAP = CASES["squares"], CASES["map"]
 
 
 class Clock:
-    """Seconds that a test sets."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -63,7 +63,7 @@ def test_sixty_players_at_once_lose_nothing(rooms):
         looks = [pool.submit(play, number) for number in range(MOST_PLAYERS)]
         while not all(one.done() for one in looks):
             score = room.score()
-            # At any moment all numbers are of the same guesses.
+            # At any moment all numbers are about the same guesses.
             count = len(score.without) + len(score.joined)
             assert score.everybody.guesses == score.rule.guesses == count
         right = [one for look in looks for one in look.result()]
@@ -71,7 +71,7 @@ def test_sixty_players_at_once_lose_nothing(rooms):
     assert score.players == MOST_PLAYERS
     assert score.everybody == Tally(sum(right), MOST_PLAYERS * each)
     assert len(score.without) + len(score.joined) == MOST_PLAYERS * each
-    assert len({*score.without, *score.joined}) == MOST_PLAYERS * each  # everyone has own draws
+    assert len({*score.without, *score.joined}) == MOST_PLAYERS * each  # all draws differ
 
 
 def test_a_full_room_gives_the_seat_of_who_left(rooms):
@@ -104,7 +104,7 @@ def test_a_room_ends_by_itself(rooms, clock):
     for one in (idle, used):
         with pytest.raises(InputError, match=rf"^Room {one.code} is not open: it has ended"):
             rooms.find(one.code)
-    assert not rooms._open  # nothing of them is kept
+    assert not rooms._open  # no data of the rooms is kept
 
 
 def test_an_idle_room_ends_and_an_ended_one_is_gone(rooms, clock):
@@ -127,12 +127,12 @@ def test_a_server_holds_so_many_rooms(rooms, clock):
     codes = {room.code for room in opened}
     assert len(codes) == MOST_ROOMS
     assert all(checked_code(f" {code.lower()} ") == code for code in codes)
-    with pytest.raises(InputError, match=r"20 rooms are open.* one is free in 30 minutes if"):
+    with pytest.raises(InputError, match=r"20 rooms are open.* in one, it ends in 30 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     for room in opened:
         room.join()
     clock.now = IDLE - 61
-    with pytest.raises(InputError, match="one is free in 2 minutes if nobody plays"):
+    with pytest.raises(InputError, match="if nobody plays in one, it ends in 2 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     clock.now = IDLE + 1
     rooms.open(SQUARES, 1.0, client="another")
@@ -165,7 +165,7 @@ def test_a_room_ends_soon_after_all_have_left(rooms, clock):
     assert set(rooms._open) == {played.code, taught.code}
     assert empty.left < 0
     left.append(True)
-    # A page that is loaded anew, or a sleeping phone, ends no room.
+    # Reloading the page, or a phone that goes to sleep, does not end the room.
     clock.now += EMPTY - 11
     assert rooms.find(played.code) is played
     left.clear()
@@ -206,11 +206,11 @@ def test_another_level_starts_anew_and_late_clicks_do_not_count(rooms):
 
 @pytest.mark.parametrize("text", ["ABCDE", "BCDF", "BCDFGH", "12345", "BC DF", "ЖЖЖЖЖ", "x" * 999])
 def test_a_wrong_code_gets_one_sentence(text):
-    with pytest.raises(InputError, match=r"^room = \".*\" is no room code: .*[^.]\.$"):
+    with pytest.raises(InputError, match=r"^room = \".*\" is not a room code: .*[^.]\.$"):
         checked_code(text)
 
 
 def test_a_wrong_key_gets_one_sentence():
     assert checked_key("") == ""
-    with pytest.raises(InputError, match="is no teacher's key"):
+    with pytest.raises(InputError, match="is not a teacher's key"):
         checked_key("0123")

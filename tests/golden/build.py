@@ -1,7 +1,7 @@
-"""Golden files: what a reader gets for fixed seeds, kept to notice every change of it.
+"""Golden files: outputs for fixed seeds, stored so that every change of an output is noticed.
 
-``python -m tests.golden.build`` writes them anew, after a change that is meant: the commit says
-which numbers changed, and why.
+After an intended change, ``python -m tests.golden.build`` writes them again. The commit says which
+numbers changed, and why.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support import APP
 FOLDER = Path(__file__).parent
 
 
-#: Digits of a number that are compared: the last ones differ between processors.
+#: Number of digits that are compared; the last digits differ between processors.
 DIGITS = 9
 
 COMMANDS = ("methods", "sample", "run", "sweep", "figures", "audit", "release", "budget", "convert")
@@ -77,7 +77,7 @@ LINKS: tuple[tuple[str, dict[str, str]], ...] = (
 
 
 def rounded(value: Any) -> Any:
-    """Plain JSON values with numbers to as many digits as are compared."""
+    """Plain JSON values; numbers are rounded to the digits that are compared."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -88,18 +88,18 @@ def rounded(value: Any) -> Any:
 
 
 def printed(*line: str) -> str:
-    """What a command prints."""
+    """Output of a command."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         try:
             code = main(line)
-        except SystemExit as stop:  # of --help
+        except SystemExit as stop:  # end of --help
             code = int(stop.code or 0)
     assert code == 0, line
     return out.getvalue()
 
 
-# -- what there is -------------------------------------------------------------------------
+# -- the parts ---------------------------------------------------------------------------
 
 
 def cards() -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _number(cell: str) -> Any:
 
 
 def releases() -> dict[str, Any]:
-    """Bundles with noise that a seed repeats: the document, and the names of all files."""
+    """Bundles with noise that is repeatable by a seed: the document, and the names of all files."""
     found: dict[str, Any] = {"schema": hashlib.sha256(schema()).hexdigest()}
     for case in CASES:
         prepared = Prepared.build(dataset(0, 300), request_of(case))
@@ -154,7 +154,7 @@ def releases() -> dict[str, Any]:
 
 
 class Repeated(SecureAccountant):
-    """Secure accountant but for its randomness, which a seed repeats."""
+    """Secure accountant with repeatable noise from a seed."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -162,7 +162,7 @@ class Repeated(SecureAccountant):
         self.random = np.random.default_rng(0)
 
     def _drawn(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Whole values with noise of about the size that was paid for."""
+        """Whole values, with noise of about the size that was paid for."""
         spend = self._spends[-1]
         # Nested counts, whose unit is 1, get their noise before their certificate.
         scale = spend.scale / (spend.unit if isinstance(spend, CertifiedSpend) else 1.0)
@@ -170,17 +170,17 @@ class Repeated(SecureAccountant):
         return whole.astype(object) + noise.astype(int)
 
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
-        """Coins of the right chance."""
+        """Coins with the correct probability."""
         return self.random.random(size) < stay_chance(coarse, fine)
 
     def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
-        """Pay as always; then take the best."""
+        """Pay as usual, but then take the best one."""
         super().choose(step, scores, **given)
         return int(np.argmax(scores))
 
 
 def links() -> dict[str, Any]:
-    """What every page shows for a link."""
+    """Texts of every page for a link."""
     return {f"{page} {json.dumps(link)}": rounded(_shown(page, link)) for page, link in LINKS}
 
 
@@ -189,7 +189,7 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
     for name, value in link.items():
         test.query_params[name] = value
     test.switch_page(f"pages/{page}.py")
-    # How far a job is depends on the machine: wait for its end.
+    # The progress of a job depends on the machine, so wait for its end.
     with (
         patch("dpviz.ui.explorer.wavecluster.PATIENCE", 120),
         patch("dpviz.ui.compare.runs._WAIT", 120),
@@ -210,7 +210,7 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
 
 
 def _plain(body: str) -> str:
-    """Text of a piece of HTML."""
+    """Text of an HTML fragment."""
     return " ".join(re.sub(r"<[^>]*>", " ", body).split())
 
 
@@ -229,12 +229,11 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def text(part: str) -> str:
-    """Content of a golden file as it would be now."""
+    """New content of a golden file."""
     return as_text(PARTS[part]())
 
 
 def as_text(content: dict[str, Any]) -> str:
-    """Content as it is stored."""
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What tests of several folders share."""
+"""Helpers for tests in several folders."""
 
 from pathlib import Path
 

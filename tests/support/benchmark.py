@@ -1,4 +1,4 @@
-"""Figures of the benchmark from raw rows, and the file that holds them."""
+"""Summaries of the benchmark from raw rows, and the file that holds them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpviz.metrics.bands import band
 
 
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
-    """Cells of raw rows: one row per draw, with the columns of ``KEYS`` and of ``SCORES``."""
+    """Cells of raw rows (one row per draw, with the columns of ``KEYS`` and of ``SCORES``)."""
     found = []
     for score in SCORES:
         if score not in rows:
@@ -35,7 +35,7 @@ def _short(value: float) -> float:
 
 
 def write(benchmark: Benchmark, path: Path) -> None:
-    """Write the figures: one line per set, and per score, set, method and variant."""
+    """Write the summaries: one line per set, and per score, set, method and variant."""
     lines = [
         {**dict(zip(SERIES, key, strict=True)), **{name: part[name].tolist() for name in NUMBERS}}
         for key, part in benchmark.cells.groupby(list(SERIES), sort=True)

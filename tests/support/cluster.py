@@ -1,7 +1,7 @@
-"""Two workers of Dask on this machine, for tests that ask for them.
+"""Two Dask workers on this machine, for tests that need them.
 
-Scheduler and workers are processes of their own: a scheduler's thread among the tests would
-disturb those that follow.
+Scheduler and workers are separate processes, because a scheduler's thread in the test process would
+disturb later tests.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 @pytest.fixture(scope="session")
 def dask_workers() -> Iterator[str]:
-    """Address of their scheduler. A worker that dies comes back."""
+    """Address of the workers' scheduler. A worker that dies is restarted."""
     with started() as (address, _):
         yield address
 
@@ -38,7 +38,7 @@ def started(workers: int = 2) -> Iterator[tuple[str, int]]:
 
 
 def serve() -> None:
-    """Start them, print the address, and end with standard input."""
+    """Start scheduler and workers, print the address, and end when standard input ends."""
     from distributed import LocalCluster
 
     with LocalCluster(

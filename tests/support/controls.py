@@ -7,7 +7,7 @@ from typing import Any
 
 
 def control(widgets: Iterable[Any], key: str) -> Any:
-    """Return the widget of a control: a value from the program gives it a new one ("key@1").
+    """Return the widget of a control; if the program sets its value, its key is new ("key@1").
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Countries by place, from the borders and the cities of Natural Earth that dpviz brings."""
+"""Country of a place, from the borders and the cities of Natural Earth in dpviz."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.data.cities import cities
 
 @cache
 def _areas() -> tuple[shapely.STRtree, dict[int, str]]:
-    """Areas between borders and coasts, and the country to which most cities in each belong."""
+    """Areas between borders and coasts, and for each area the country of most of its cities."""
     lines = shapely.node(shapely.multilinestrings(_earth()))
     areas = shapely.STRtree(shapely.get_parts(shapely.polygonize(shapely.get_parts(lines))))
     every = list(cities().values())
@@ -28,14 +28,14 @@ def _areas() -> tuple[shapely.STRtree, dict[int, str]]:
 
 
 def country_of(lon: float, lat: float) -> str:
-    """Country of a place; empty at sea."""
+    """Country of a place; empty for the sea."""
     areas, names = _areas()
     return next((names[at] for at in areas.query(shapely.Point(lon, lat), "within")
                  if at in names), "")  # fmt: skip
 
 
 def read_map(path: Path) -> tuple[str, Any, dict[str, Any]]:
-    """Read a file as programs for maps do (GDAL): its system, shapes (n,) and fields."""
+    """Read a file as map programs do (with GDAL): its coordinate system, shapes (n,) and fields."""
     from pyogrio.raw import read
 
     meta, _, shapes, fields = read(path)

@@ -1,4 +1,4 @@
-"""A disk that is full."""
+"""A full disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def files_no_larger_than(size: int) -> Iterator[None]:
-    """Let the system refuse to write on, as on a full disk."""
+    """Let the system refuse to write more, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -22,7 +22,7 @@ def zipped(parts: Mapping[str, str | bytes]) -> bytes:
 
 
 def cell(place: str, value: object) -> str:
-    """One cell: a number, text, a truth value, or XML of a cell as it is."""
+    """One cell: a number, a text, a truth value, or unchanged XML of a cell."""
     if value is None:
         return ""
     if isinstance(value, str) and value.startswith("<c"):
@@ -35,12 +35,11 @@ def cell(place: str, value: object) -> str:
 
 
 def letters(at: int) -> str:
-    """Letters of a column, from 0."""
     return (letters(at // 26 - 1) if at > 25 else "") + chr(65 + at % 26)
 
 
 def sheet(rows: Sequence[Sequence[object] | None], after: str = "") -> str:
-    """XML of a sheet; None leaves a row out."""
+    """XML of a sheet; a row that is None is left out."""
     lines = "".join(
         f'<row r="{number}">'
         + "".join(cell(f"{letters(at)}{number}", value) for at, value in enumerate(row))
@@ -58,7 +57,7 @@ def workbook(
     hidden: Sequence[str] = (),
     parts: Mapping[str, str | bytes] | None = None,
 ) -> bytes:
-    """An .xlsx file of sheets, with shared texts and formats of cells (the first one is s="1")."""
+    """An .xlsx file of sheets, with shared texts and cell formats (the first format is s="1")."""
     numbers = range(1, len(sheets) + 1)
     entries = "".join(
         f"<sheet name={quoteattr(name)} sheetId='{at}' r:id='r{at}' "

@@ -1,13 +1,13 @@
-"""Text that is none of ours: what it says must be seen, and nothing else may come of it."""
+"""Hostile text from outside: it must be shown unchanged, and have no other effect."""
 
 from __future__ import annotations
 
 import random
 
-#: Host that no test may ask; the name is reserved for examples, so nobody has it.
+#: Host that no test may ask. The name is reserved for examples, so no real host has it.
 HOST = "evil.example"
 
-#: Most stay whole where a message quotes forty characters.
+#: A message quotes forty characters, and most of these texts are shorter.
 TEXTS = (
     f"![b](http://{HOST}/1)",
     f"<img src=//{HOST}/2>",
@@ -35,12 +35,12 @@ TEXTS = (
     "=1+1",
 )
 
-#: Signs that mean something somewhere, and what may stand between them.
+#: Characters with a special meaning in some format, and characters to put between them.
 _ALPHABET = "\\`*_{}[]()<>#+-.!|~$&:;@=%^'\"/ abwhtps12é雪"
 
 
 def random_texts(number: int, seed: int = 0) -> list[str]:
-    """Return random text of such signs, on one line, with single blanks inside alone."""
+    """Return random texts of such characters, on one line, with single blanks only inside."""
     rng = random.Random(seed)
     made = ("".join(rng.choices(_ALPHABET, k=rng.randint(1, 30))) for _ in range(number))
     return [" ".join(text.split()) or "x" for text in made]

@@ -1,4 +1,4 @@
-"""What reading may take: ten seconds of a processor, four times the file and 1 GB of memory."""
+"""Limits of reading: ten CPU seconds, four times the file and 1 GB of memory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from xml.parsers import expat
 import pyarrow as pa
 import pytest
 
-#: Seconds of a processor that reads so many elements in a tenth of a second; a slower one, or one
-#: that others share at that moment, may take longer.
+#: CPU seconds on a processor that reads this many elements in a tenth of a second. A slower or
+#: shared processor may take longer.
 SECONDS, ELEMENTS = 10, 2**18
 
 _STATUS, _PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def allowed(size: int) -> int:
-    """Bytes of memory for a file of ``size`` bytes."""
+    """Largest number of bytes in memory for a file of ``size`` bytes."""
     return 4 * size + 2**30
 
 
 @contextmanager
 def limits(size: int, most: int | None = None) -> Iterator[None]:
-    """Check the time and the peak of memory that reading a file of ``size`` bytes takes.
+    """Check the time and the memory peak of reading a file of ``size`` bytes.
 
-    ``most`` is the number of bytes where it is not the one that is allowed.
-
-    Address space is limited too, far above, lest a test that fails takes the machine with it.
+    ``most`` replaces the allowed number of bytes. The address space also has a limit, far above, so
+    that a failing test does not block the machine.
     """
     pa.default_memory_pool().release_unused()
     before = _restarted()
@@ -41,14 +40,14 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
     begun, slowness = time.process_time(), 1.0
 
     def late(signum: int, frame: object) -> None:
-        # How fast the processor is matters, and is looked at, only when the time is over.
+        # The speed of the processor is measured only after the time is over.
         nonlocal begun, slowness
         looked = time.process_time()
         slowness = max(slowness, _slowness())
         begun += time.process_time() - looked
         left = SECONDS * slowness - (time.process_time() - begun)
         if left <= 0:
-            # No Exception, so nobody takes it for a damaged file.
+            # Not a subclass of Exception, so no reader takes it for a damaged file.
             pytest.fail(f"more than {SECONDS * slowness:.0f} s")
         signal.setitimer(signal.ITIMER_PROF, left)
 
@@ -65,7 +64,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
 
 
 def _slowness() -> float:
-    """How much slower than that this processor is now; at least 1."""
+    """How many times slower this processor is now than the one above; at least 1."""
     rows: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, given: rows.append(tag.rpartition(":")[2])
@@ -75,7 +74,7 @@ def _slowness() -> float:
 
 
 def _restarted() -> int:
-    """Bytes in memory now; the peak is counted anew from here."""
+    """Bytes in memory now; the peak is reset."""
     _PEAK.write_text("5")
     return _status("VmRSS")
 

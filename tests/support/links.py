@@ -1,4 +1,4 @@
-"""Links of all pages: their parameters, and the pages opened by them without a browser."""
+"""Links of all pages: their parameters, and pages that are opened by a link without a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGES = tuple(sorted(file.stem for file in ROOT.glob("pages/*.py")))
 
 
 def opened(page: str, link: dict[str, Any], timeout: float = 120) -> AppTest:
-    """Open a page by a link, as a new session does."""
+    """Open a page by a link, in a new session."""
     test = AppTest.from_file(APP, default_timeout=timeout)
     for name, value in link.items():
         test.query_params[name] = value

@@ -1,4 +1,4 @@
-"""What stands in the memory of a process."""
+"""Search in the memory of a process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psutil
 
 
 def marks(process: psutil.Process, mark: str) -> int:
-    """How often a text stands in the memory of a process."""
+    """How often a text occurs in the memory of a process."""
     found, text = 0, mark.encode()
     with suppress(psutil.Error, OSError):
         places = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8").splitlines()

@@ -13,7 +13,7 @@ Value = tuple[int, bytes]
 
 
 def varint(number: int) -> bytes:
-    """Whole number of at least 0, seven bits a byte."""
+    """Non-negative whole number, seven bits per byte."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)
@@ -59,7 +59,7 @@ def page(
     dictionary: bool = False,
     says: int | None = None,
 ) -> bytes:
-    """Page with its header, packed by gzip; ``says`` is its size unpacked where that is false."""
+    """Page with its header, compressed by gzip; ``says`` is a false uncompressed size."""
     packed = gzip.compress(data, mtime=0)
     facts = {1: i32(values), 2: i32(encoding)}
     fields = {
@@ -78,7 +78,7 @@ def same_entry(values: int) -> bytes:
 
 @dataclass
 class Column:
-    """A column of one row group: its pages, and what the footer says of their size."""
+    """A column of one row group: its pages, and their size by the footer."""
 
     name: bytes
     kind: int
@@ -120,13 +120,13 @@ def _footed(body: bytes, nodes: list[Value], rows: int, groups: list[Value]) -> 
 
 
 def wide(columns: int) -> bytes:
-    """File of so many columns, without rows."""
+    """File of this many columns, without rows."""
     leaf = struct({1: i32(INT32), 3: i32(0), 4: text(b"c")})
     return _footed(b"PAR1", [struct({4: text(b"s"), 5: i32(columns)})] + [leaf] * columns, 0, [])
 
 
 def deep(levels: int) -> bytes:
-    """File of one column, nested so many levels deep, without rows."""
+    """File of one column, nested this many levels deep, without rows."""
     level = struct({3: i32(0), 4: text(b"s"), 5: i32(1)})
     leaf = struct({1: i32(INT32), 3: i32(0), 4: text(b"c")})
     return _footed(b"PAR1", [level] * levels + [leaf], 0, [])

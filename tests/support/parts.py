@@ -1,4 +1,4 @@
-"""Parts of records and work on them for tests of engines, at hand for workers of a cluster."""
+"""Parts of records, and work on them, for tests of engines; cluster workers can import them."""
 
 import os
 import signal
@@ -12,18 +12,18 @@ import numpy as np
 
 from dpviz.base.errors import InputError
 
-#: Records that a part reads at once.
+#: Number of records that a part reads at once.
 CHUNK = 300
 
-#: np.load parses a Python literal, and Python 3.11's parser counts its depth for all threads in one
-#: place: where a collection of garbage lets another thread parse, it raises "AST constructor
+#: np.load parses a Python literal. Python 3.11's parser counts its depth in one variable for all
+#: threads, so if a garbage collection lets another thread parse, it raises "AST constructor
 #: recursion depth mismatch".
 _ONE_PARSER = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A .npy file; its reader may be told to wait, so that it can be killed."""
+    """A .npy file; its reader can be made to wait, so that a test can kill it."""
 
     path: str
     told: str | None = None
@@ -45,7 +45,7 @@ class Numbers:
 
 
 def hold(place: Path) -> None:
-    """Tell who reads, and wait until somebody says go on; whoever comes second just goes on."""
+    """Write the reader's process id and wait for a file "go"; later readers don't wait."""
     try:
         (place / "reader").open("x").write(str(os.getpid()))
     except FileExistsError:
@@ -56,7 +56,7 @@ def hold(place: Path) -> None:
 
 
 def reader(place: Path) -> int:
-    """Process that holds a part; waits for it."""
+    """Wait for the process that reads a part; return its id."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         if (place / "reader").exists() and (text := (place / "reader").read_text()):
@@ -66,7 +66,7 @@ def reader(place: Path) -> int:
 
 
 def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers that any order adds up, and floats that only one order does."""
+    """Whole numbers whose sum does not depend on the order, and floats whose sum does."""
     values = np.concatenate([chunk for chunk, _ in part.chunks()])
     return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
 
@@ -78,7 +78,7 @@ def changed(part: Numbers) -> tuple[np.ndarray]:
 
 
 def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Numbers]:
-    """Files whose sums depend on the order; the reader of the second one is told to wait."""
+    """Files whose sums depend on the order; the reader of the second file waits."""
     generator = np.random.default_rng(number)
     return stored_parts(
         folder,
@@ -91,7 +91,7 @@ def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Num
 
 
 def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = None) -> list[Numbers]:
-    """Tables as files; the reader of the second one is told to wait."""
+    """Tables as files; the reader of the second file waits."""
     parts = []
     for place, values in enumerate(tables):
         np.save(folder / f"part{place}.npy", values)
@@ -103,7 +103,7 @@ def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = Non
 def killing(
     place: Path, process: int | None = None, by: int = signal.SIGKILL
 ) -> Callable[[], bool]:
-    """Never cancels, but kills whoever is told to wait, or a process meanwhile, and notes it."""
+    """Never cancels, but kills the waiting reader (or ``process`` meanwhile), and records this."""
 
     def ask() -> bool:
         if (place / "reader").exists() and not (place / "killed").exists():

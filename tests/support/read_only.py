@@ -1,4 +1,4 @@
-"""A checkout that nobody may write to, and processes without root's leave to write all the same."""
+"""A read-only checkout, and processes that can't write to it even as root."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES = 24, 1
 
 
 def obey_modes() -> None:
-    """Before another program starts: as root, give up the capability to ignore files' modes."""
+    """Called before another program starts: as root, drop the capability to ignore file modes."""
     if os.geteuid() == 0:
         ctypes.CDLL(None).prctl(_DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES, 0, 0, 0)
 
 
 @contextmanager
 def read_only_checkout(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Copy what runs into a folder, without compiled code, and take leave to write away.
+    """Copy the program into a folder, without compiled code, and make the folder read-only.
 
-    Yields the checkout, and the arguments of ``subprocess`` for a process that has no other place
-    to write either: its home folder is inside.
+    Yields the checkout, and arguments of ``subprocess`` for a process that has no other place to
+    write either, because its home folder is inside.
     """
     checkout = folder / "checkout"
     checkout.mkdir()

@@ -1,6 +1,6 @@
-"""Listening in on the mechanisms of a run, and giving what they answered to another run.
+"""Recording the answers of a run's mechanisms, and replaying them in another run.
 
-Two data sets that get the same answers show what they hand over: all that tells them apart.
+If two data sets get the same answers, their requests contain everything that distinguishes them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpviz.privacy.secure import SecureAccountant
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Request:
-    """What a mechanism was handed and answered, and what that cost."""
+    """Input and answer of a mechanism, and the cost."""
 
     kind: str
     step: str
@@ -33,12 +33,12 @@ class Request:
 
     @property
     def disjoint(self) -> bool:
-        """Whether its rows depend on disjoint records."""
+        """Whether the rows of the ledger depend on disjoint records."""
         return self.spends[0].composition == "parallel"
 
 
 class Recorder(Accountant):
-    """Accountant that keeps all requests, and may answer as another did."""
+    """Accountant that keeps all requests, and may replay the answers of another one."""
 
     def __init__(self, *given: Any, answers: Sequence[Any] | None = None, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -80,7 +80,7 @@ class Recorder(Accountant):
         return gradual.noisy
 
     def split(self, gradual: Any, where: Any, numbers: Any) -> Any:
-        # A record may change a value or a number: all together by what is paid for.
+        # A record may change a value or a number, so the budget covers both together.
         values, split = np.append(gradual.values[where], numbers), super().split
         step = gradual.levels[-1].step
         return self._keep("split", step, values, lambda _: split(gradual, where, numbers))
@@ -94,7 +94,7 @@ class Recorder(Accountant):
             fixed = next(self.answers)
             if kind in ("laplace", "choose"):
                 assert np.shape(fixed) == np.shape(answer)
-            # Of an interval only the value is an answer; its number stays inside.
+            # For an interval, only the value is an answer; its number is not released.
             answer = (answer[0], fixed[1]) if kind == "interval" else fixed
         self.requests.append(
             Request(
@@ -113,14 +113,14 @@ class Recorder(Accountant):
 
 
 class SecureRecorder(Recorder, SecureAccountant):
-    """The same with the noise of a release."""
+    """The same recorder with the noise of a release."""
 
 
 def on_the_line(requests: Sequence[Request]) -> NDArray[np.float64]:
     """Scores of one step at every point of the line, shape (data sets, points).
 
-    Interval i holds what lies above edge i, up to and with edge i + 1: scores change at edges
-    alone, so the edges that any of the data sets has, and one point between each two, are all.
+    Interval i reaches from edge i (without it) to edge i + 1 (with it). Scores change only at
+    edges, so all edges of the data sets and one point between each two edges are enough.
     """
     edges = np.unique(np.concatenate([request.edges for request in requests]))
     points = np.concatenate([edges[1:], (edges[1:] + edges[:-1]) / 2])

@@ -1,6 +1,6 @@
-"""Reads every sentence that a test makes as a user would: nothing is announced and then missing.
+"""Checks every error message of a test: a message may not announce something and then omit it.
 
-Values in quotation marks, after an equals sign or after an option are the user's: they may be
+Values in quotation marks, after an equals sign or after an option are the user's, and may be
 anything.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from dpviz.base.errors import InputError, PrivacyRefusal
 
-#: What is wrong with a sentence, and how that looks.
+#: Faults of a sentence, and the pattern of each fault.
 _FAULTS = {
     problem: re.compile(pattern)
     for problem, pattern in {
@@ -35,7 +35,7 @@ _read: list[str] = []
 
 
 def watch() -> None:
-    """Read each sentence from now on, where it is made."""
+    """From now on, check each sentence when it is created."""
     for kind in (InputError, PrivacyRefusal):
         kind.__init__ = _read_as_it_is_made  # type: ignore[method-assign]
 
@@ -46,15 +46,15 @@ def _read_as_it_is_made(self: Exception, *args: Any) -> None:
 
 
 def found() -> list[str]:
-    """What is wrong with the sentences since the last call, and the sentences."""
+    """Faults of the sentences since the last call, each with its sentence."""
     taken = _read.copy()
     _read.clear()
     return taken
 
 
 def faults(sentence: str) -> list[str]:
-    """What is wrong with a sentence, outside of the user's values."""
-    # A quoted value may have quotation marks of its own.
+    """Faults of a sentence, outside the user's values."""
+    # A quoted value may contain quotation marks.
     quoted = r'"[^"]*"' if sentence.count('"') % 2 == 0 else r'".*"'
     plain = re.sub(quoted, '"x"', sentence, flags=re.DOTALL)
     plain = re.sub(r"(?<== ).+?(?=: | is | has | does | goes | can)", "x", plain)

@@ -1,4 +1,4 @@
-"""What `make test` takes of tests that are exhaustive by nature; `make test-all` takes all."""
+"""The cases of exhaustive tests that `make test` runs; `make test-all` runs all cases."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 
 def daily(cases: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:
-    """Cases of a parametrized test, of which those that are not chosen are exhaustive.
+    """Cases of a parametrized test; cases that are not chosen are marked exhaustive.
 
-    Every kind of case needs a chosen member: the cheapest that still tells.
+    Every kind of case needs a chosen member: the cheapest one that can still fail.
     """
     every = list(cases)
     kept = [chosen(one) for one in every]

@@ -8,7 +8,7 @@ from dpviz.ui.widgets.live_figure import encode
 
 
 def travels_plainly(panels: Panels, mode: Mode) -> None:
-    """Fail where a figure is no plain numbers, has colours of the other theme, or no legend."""
+    """Fail if a figure has arrays, colours of the other theme, or no legend."""
     raw = encode(panels.spec(), {"alt": panels.alt})
     head = raw[4 : 4 + int.from_bytes(raw[:4], "little")].decode()
     other = "dark" if mode == "light" else "light"

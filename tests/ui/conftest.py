@@ -11,9 +11,9 @@ from dpviz.data.reading.reader import QUESTIONS, Reading, packed
 
 @pytest.fixture(autouse=True)
 def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare all pages a job that takes longer than they do: OCM and 2CE beside the picture.
+    """Skip the job for OCM and 2CE beside the picture, which takes longer than the page itself.
 
-    The test that looks at these two puts the right one back.
+    The test of these two scores restores the job.
     """
     brief = {"ocm": 0.1, "two_ce": 0.1}, 1e-4
     monkeypatch.setattr(
@@ -22,9 +22,9 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _ReaderHere:
-    """Answers about a file as the process does that reads it, whose start takes as long as a page.
+    """Answers about a file like the process that reads it; starting that process takes too long.
 
-    That process itself is looked at in ``test_uploads.py`` and ``tests/data/reading``.
+    The process itself is tested in ``test_uploads.py`` and ``tests/data/reading``.
     """
 
     alive = True

@@ -1,4 +1,4 @@
-"""The about page: true to the code, and all packages with their licences."""
+"""The about page: it agrees with the code, and lists all packages with their licences."""
 
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names

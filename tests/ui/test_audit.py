@@ -49,7 +49,7 @@ PARTS = [
 
 @pytest.fixture(autouse=True)
 def no_job_left():
-    """Let no thread outlive its test."""
+    """No thread may outlive its test."""
     yield
     for thread in threading.enumerate():
         if thread.name == "dpviz job":
@@ -58,7 +58,7 @@ def no_job_left():
 
 
 def claims_of(test):
-    """Table of all claims and what was measured."""
+    """Table of all claims and their measurements."""
     return next(one.value for one in test.dataframe if "verdict" in one.value.columns)
 
 
@@ -66,7 +66,7 @@ def claims_of(test):
 
 
 def until_stopped(begun: Event):
-    """Work that ends only when it is asked to."""
+    """Work that ends only when it is cancelled."""
 
     def work(progress, cancelled):
         progress(3, 10)
@@ -93,7 +93,7 @@ def test_a_job_hands_over_what_its_work_returns():
     go.set()
     assert job.wait(PATIENCE)
     assert not job.running
-    # A daemon, which can't keep the program alive.
+    # A daemon thread can't keep the program alive.
     assert job.result == (True, False)
     assert (job.done, job.total, job.error, job.cancelled) == (4, 4, "", False)
     assert job.request == "this"
@@ -216,7 +216,7 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
 
 @pytest.fixture
 def app():
-    """Open the page with a link; no error of the app's own may come out."""
+    """Open the page by a link; the app may not raise an error."""
 
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
@@ -229,7 +229,7 @@ def app():
 
 
 def test_the_end_of_the_program_waits_for_jobs_to_stop():
-    """Compiled code that still runs while the interpreter is taken down may crash it."""
+    """Compiled code that still runs during shutdown may crash the interpreter."""
     script = """
 from time import sleep
 from dpviz.ui.session.job import Job
@@ -252,13 +252,13 @@ job = Job(work)
 
 
 def finish(test: AppTest, key: str) -> AppTest:
-    """Wait for a job, and draw what came of it."""
+    """Wait for a job, and rerun the page with its result."""
     assert test.session_state[key].wait(PATIENCE)
     return checked(test.run())
 
 
 def figures(test: AppTest) -> dict[str, dict]:
-    """Heads of all figures by name."""
+    """JSON heads of all figures, by name."""
     found = {}
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_live_figure":
@@ -279,7 +279,7 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def strip(test: AppTest) -> str:
-    """Strip with the verdict, empty where there is none."""
+    """Strip with the verdict; empty if there is no verdict."""
     return " ".join(one.proto.body for one in test.get("html") if 'role="status"' in one.proto.body)
 
 
@@ -426,7 +426,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     assert row["verdict"] == "refuted"
     assert row["runs"] == 500
     assert figures(test)["bounds"]["figure"]["data"][0]["x"] == [expected.epsilon_lower]
-    # The result belongs to its settings, and stays while the page is left.
+    # The result belongs to its settings, and stays after a visit to another page.
     checked(control(test.number_input, "audit:seed").set_value(4).run())
     assert strip(test) == ""
     assert "Not run with these settings" in bars(test)
@@ -436,7 +436,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     visit(test, "wavecluster")
     visit(test, "audit")
     assert verdict(expected)[1] in strip(test)
-    # Streamlit would complain of a thread that calls it.
+    # Streamlit warns if another thread calls it.
     assert not any("dpviz job" in record.getMessage() for record in caplog.records)
     # Another claim has another table.
     test.session_state["audit:claim"] = 2.0
@@ -466,9 +466,9 @@ def test_the_verdict_says_where_the_answer_is():
     )
     for scenario, words in (
         (find("privqt", "sound"), "by itself; the proof is in the method's card."),
-        (find("privqt", "sound", "half-noise"), "a mistake is built in here"),
+        (find("privqt", "sound", "half-noise"), "this scenario contains a mistake"),
         (find("privqt", "published"), "the claim fails all the same. The domain spans the data: "),
-        (find("privqt", "published", "moved-record"), "all the same. The paper counts a modified"),
+        (find("privqt", "published", "moved-record"), "all the same. According to the paper, "),
         (find("privqt", "published", "first-record"), "the proof is in the method's card."),
     ):
         broken, said = verdict(result(scenario))
@@ -536,7 +536,7 @@ def test_the_story_in_words(method, variant, changes, words):
     assert ("is broken" in said) == bool(changes)
 
 
-# ---- all at once
+# ---- all audits together
 
 
 @pytest.fixture
@@ -619,7 +619,7 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
     test = app()
     (table,) = (one.value for one in test.dataframe if "Unbalance" in one.value.columns)
     assert set(table.index) == {CARDS[row.method].title for row in costs()}
-    # Alike, better (late iterations as printed are noise), and worse.
+    # Equal, better (late iterations as published are noise), and worse.
     for method, data, mark in (("dplloyd", "s1", ""), ("dpkmeanspp", "s1", " ▼"),
                                ("eugkm", "unbalance", " ▲")):  # fmt: skip
         row = next(
@@ -650,7 +650,7 @@ def test_what_the_audit_can_see_is_read(app):
     halved = [row for row in steps.table() if row.factor == HALF]
     said = " ".join(one.value for one in test.markdown)
     found = sum(row.found for row in halved)
-    assert f"With 20,000 runs half the noise is found in **{found} of {len(halved)} steps**" in said
+    assert f"is found with 20,000 runs in **{found} of {len(halved)} steps**" in said
     # What is out of sight is named with its reason.
     for row in halved:
         if row.reason:

@@ -1,4 +1,4 @@
-"""Longitude to the right on every page, whatever the order of clicks, links and columns."""
+"""Longitude is to the right on every page, for any order of clicks, links and columns."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def table(names: str, points: np.ndarray) -> bytes:
-    """A file of points (n, 2), and of an hour for each."""
+    """A file of points (n, 2), and an hour for each point."""
     rows = (f"{x:.5f},{y:.5f},{at % 24}\n" for at, (x, y) in enumerate(points.tolist()))
     return f"{names},hour\n".encode() + "".join(rows).encode()
 
 
 LEIPZIG = table("lat,lon", town(12.37, 51.34, 1500)[:, ::-1])
 
-#: A link as somebody has it who took the columns in the order of the file.
+#: A link from a user who chose the columns in the order of the file.
 LINK = {"data": "own", "columns": "lat,lon", "domain": "51,52;12,13.5"}
 BOUNDS = "12.0,13.5;51.0,52.0"
 
 
 def boxes(test: AppTest) -> dict[str, str]:
-    """Bounds that are declared, by column."""
+    """Declared bounds, by column."""
     end = ": from, to"
     return {
         one.label.removesuffix(end): one.value for one in test.text_input if one.label.endswith(end)
@@ -45,7 +45,7 @@ def boxes(test: AppTest) -> dict[str, str]:
 
 
 def chosen(test: AppTest) -> list[str]:
-    """Columns on the two axes: across, upwards; on the Release page in their order."""
+    """Columns of the two axes: across, upwards; on the release page in their order there."""
     if named := [one.value for one in test.multiselect if one.label == "Columns"]:
         return list(named[0])
     return [one.value for one in test.selectbox if one.label in ("Across", "Upwards")]
@@ -84,7 +84,7 @@ def test_no_click_puts_latitude_across() -> None:
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("lat").run())
     assert chosen(test) == ["lon", "lat"]
-    # And on the page of a release, by the order of clicks.
+    # The same on the release page, by the order of clicks.
     visit(test, "release")
     for named in (["lat", "lon"], ["lon", "lat"], ["lat", "hour"]):
         (columns,) = (one for one in test.multiselect if one.label == "Columns")
@@ -127,7 +127,7 @@ def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> Non
 @pytest.mark.exhaustive
 def test_mixed_bounds_are_refused_where_they_are_typed_and_before_the_review(home: Path) -> None:
     link = LINK | {"columns": "lon,lat", "domain": "-90,90;-180,180"}
-    said = "domain of lat is -180,180, and a latitude ends at"
+    said = "domain of lat is -180,180, but latitudes are between"
     test = load(opened("wavecluster", **link), "t.csv", LEIPZIG)
     assert any(said in one.value for one in test.warning)
     boxes_ = [one for one in test.text_input if one.label.endswith(": from, to")]

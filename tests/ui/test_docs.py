@@ -1,4 +1,4 @@
-"""The Docs page: a link to every page of the documentation, and the site behind it."""
+"""The Docs page: a link to every page of the documentation, and the site that it leads to."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ PATIENCE = 60
 
 @pytest.fixture(autouse=True)
 def no_job_left():
-    """Let no thread outlive its test."""
+    """No thread may outlive its test."""
     yield
     for thread in threading.enumerate():
         if thread.name == "dpviz job":
@@ -39,7 +39,7 @@ def no_job_left():
 
 @pytest.fixture
 def app():
-    """Open a page with a link and the panel open."""
+    """Open a page by a link, with the panel open."""
 
     def open_app(page: str, opened: bool = True, **link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
@@ -53,7 +53,7 @@ def app():
 
 
 def finished(test: AppTest, page: str) -> AppTest:
-    """Wait for the draws and draw what came of them."""
+    """Wait for the draws, and rerun the page with the result."""
     job = test.session_state[f"{page}:draws:job"]
     assert job.wait(PATIENCE)
     return checked(test.run())
@@ -106,9 +106,9 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
     assert shown["true"].notna().all()
-    # The draw on the screen is the one that is marked.
+    # The marked draw is the draw on the screen.
     np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
-    # k' has the bounds of its theorem beside it, and the share of the draws between them.
+    # For k' there are the bounds of its theorem, and the share of the draws between them.
     bounds = k_bounds(trial.truth, config)
     row = shown.iloc[-1]
     assert row["true"] == trial.truth.stages.threshold.k
@@ -136,13 +136,13 @@ def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:
 
 
 def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> None:
-    """While a slider is held nothing new is drawn: old draws under a new title would be a lie."""
+    """No draws run while a slider is held, so the old draws keep their own title and maps."""
     test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
     before = specs(test)
     monkeypatch.setattr("dpviz.ui.explorer.settings.slider", lambda *given, **looks: False)
     test.session_state["wavecluster:g"] = 24
     checked(test.run())
-    assert any("settings before" in one.value for one in test.caption)
+    assert any("previous settings" in one.value for one in test.caption)
     after = specs(test)
     assert len(before) == len(after) == 3
     assert before[0] != after[0]
@@ -151,7 +151,7 @@ def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> N
 
 
 def specs(test: AppTest) -> list[bytes]:
-    """Figures on the page, first the explorer's own."""
+    """Figures on the page; the explorer's own figure is the first."""
     return [
         one.proto.bytes
         for one in test.get("bidi_component")

@@ -1,4 +1,4 @@
-"""Why a default method is the default: what is said, and what is counted for it."""
+"""Why a default method is the default: the sentence, and the counts in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.links import opened
 ERRORS = {
     ("dprefine", "sound"): {"a": 1.1, "b": 1.3, "c": 1.2, "seen": 1.0},
     ("dplloyd", "sound"): {"a": 1.5, "b": 1.4, "c": 1.2, "seen": 2.0, "far": 1.0},
-    # Not private, so no rival; centres without data are none, either.
+    # Not private, and therefore not a rival, like centres without data.
     ("dpkmeanspp", "published"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("kmeans", "sound"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("nodata", "sound"): {"a": 1.05},
@@ -42,7 +42,7 @@ def found():
 
 
 def test_cases_are_those_of_unseen_sets_against_all_that_is_private(found):
-    # First on a, beaten by a peer on b, equal to the best on c.
+    # First on a, worse than a peer on b, equal to the best on c.
     assert lead(found, "kmeans", "dprefine") == Lead(score="nicv_ratio", best=2, cases=3, sets=3)
     assert lead(found, "wavecluster", "twostage") is None
     assert lead(Benchmark(sets={}, cells=found.cells[:0]), "kmeans", "dprefine") is None

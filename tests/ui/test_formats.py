@@ -1,4 +1,4 @@
-"""Own data in the formats that people have: the panel reads it, and asks for the sheet."""
+"""Own data in common formats: the panel reads them, and asks for the sheet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_text(rows: list) -> str:
 
 
 def arrays(rows: list) -> bytes:
-    """Two arrays of points, and one of other numbers."""
+    """Two arrays of points, and an array of other numbers."""
     stream = io.BytesIO()
     points = np.array(rows[1:], dtype=float)
     np.savez(stream, north=points, south=points[:8], year=np.arange(300))
@@ -74,7 +74,7 @@ def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(a
     assert said.startswith("A release reads CSV, Parquet and .npy alone, and survey.xlsx is of")
     (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
     assert button is not None
-    # Its values, loaded in its place.
+    # Its values, loaded instead of the file.
     saved = test.session_state["own"].loaded.data.csv(2**20)
     assert saved == b"x,y\n1,2\n3,5\n4,4\n"
     test.file_uploader(key="own:file").set_value(("survey-read.csv", saved, "text/csv"))
@@ -106,7 +106,7 @@ def test_what_is_to_be_chosen_is_called_what_it_is(app, label):  # noqa: F811
     ("name", "content", "said"),
     [
         ("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "as .xlsx"),
-        ("cut.xlsx", BOOK[:-30], "no whole zip archive"),
+        ("cut.xlsx", BOOK[:-30], "not a whole zip archive"),
         ("a.geojson", json.dumps({"type": "LineString", "coordinates": []}).encode(), "Centroids"),
         ("t.csv", b"income;y\n54,315;1\n12,001;2\n7;8\n", "54315 or 54.315"),
     ],

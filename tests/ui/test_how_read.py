@@ -1,4 +1,4 @@
-"""How a file of own data is read: notes, fields, their entries in links, and what is saved."""
+"""How a file of own data is read: notes, fields, their entries in links, and the saved file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_was_guessed_is_said_in_an_open_panel() -> None:
     test = load(opened("kmeans", data="own"), "trees.csv", COMMENTS)
     assert is_open(test)
     assert says(test) == ["2 lines above the table are skipped."]
-    # Said there, and nowhere else.
+    # The note is there, and nowhere else.
     assert notes(test).count("2 lines above the table") == 1
     assert "Active: trees.csv · 200 records" in notes(test)
 
@@ -73,7 +73,7 @@ def test_each_field_changes_the_picture_and_the_link_opens_it_again() -> None:
     assert link_of(again) == link
     assert "Active: trees.csv · 198 records" in notes(again)
     assert is_open(again)
-    # It follows to other pages.
+    # The value follows to other pages.
     assert visit(test, "wavecluster")["skip"] == "5"
 
 
@@ -125,7 +125,7 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     visit(test, "release")
     assert "Exploring guesses how trees.csv is read" in notes(test)
     assert len(saved(test)) == 1
-    # Nor what a person says of the file, which is no reason to read it otherwise than is seen.
+    # A release does not use the user's reading options either, because it can't reproduce them.
     visit(test, "kmeans")
     fill(test, "skip", 2)
     assert visit(test, "release")["skip"] == "2"
@@ -135,7 +135,7 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     load(test, "trees-read.csv", content)
     assert not saved(test)
     assert "skip" not in link_of(test)
-    assert "what to cluster by" in notes(test)  # it asks for the columns
+    assert "what to cluster by" in notes(test)  # the page asks for the columns
 
 
 def test_a_plain_file_is_released_as_it_is() -> None:
@@ -181,7 +181,7 @@ def test_places_around_180_are_together_unless_typed_bounds_end_there() -> None:
     points = test.session_state["own"].shown.current.points
     assert (points[:, 0].min(), points[:, 0].max()) == (179.01, 181.0)
     assert not test.warning
-    # A link from before has the picture that it had.
+    # An older link still shows the same picture.
     old = load(opened("kmeans", data="own", domain="-180,180;-20,-15"), "fiji.csv", content)
     points = old.session_state["own"].shown.current.points
     assert points[:, 0].min() < -179

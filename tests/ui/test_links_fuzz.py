@@ -1,6 +1,6 @@
-"""Hundreds of random links, from good to hostile: every page opens and says what it corrected.
+"""Hundreds of random links, from good to hostile: every page opens and reports its corrections.
 
-The links are the same in every run. Each is opened by a new session, as from an address bar.
+The links are the same in every run. A new session opens each link, as from an address bar.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters
 from tests.support.tiers import daily
 
-#: Links of each page; k-means takes longest.
+#: Number of links of each page; 20 for other pages; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
     "benchmark": 60, "game": 30, "glossary": 10, "about": 5, "learn": 20,
     "docs": 5,
 }  # fmt: skip
 
-#: For every day, on each page: its first links.
+#: Number of links of each page that are tested every day; these are the first ones.
 DAILY = 5
 
-#: Seconds after which a page hangs.
+#: Seconds after which a page counts as blocked.
 HANGS = 10
 
 NUMBERS = (
@@ -80,7 +80,7 @@ KINDS = (NUMBERS, DOMAINS, LISTS, JUNK, NAMES, (*TEXTS, *random_texts(100)))
 
 METHODS_IN_LISTS = ("privqt", "privthr,privthrem", "dplloyd", "gupt,mcmc", "privqt,dplloyd", "all")
 
-#: What a parameter may mean; all others take numbers.
+#: Values that fit a parameter; all other parameters take numbers.
 FITTING = {
     "data": (*sample_names(), "own", "gaussians,own", "spirals,incomes"),
     "columns": LISTS,
@@ -110,7 +110,7 @@ FITTING = {
 
 
 def value(rng: random.Random, name: str) -> str | list[str]:
-    """Return a value of a parameter: one that may fit, or any; now and then several."""
+    """Return a value of a parameter: a fitting or an arbitrary one, sometimes several."""
     if rng.random() < 0.05:
         return [rng.choice(rng.choice(KINDS)) for _ in range(rng.choice((2, 3, 50)))]
     fitting = sorted(FITTING.get(name, NUMBERS))
@@ -118,7 +118,7 @@ def value(rng: random.Random, name: str) -> str | list[str]:
 
 
 def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
-    """Return random links of a page: few parameters or all of them, now and then a stranger."""
+    """Return random links of a page: few parameters or all, sometimes an unknown one."""
     rng = random.Random(page)
     names = parameters()[page]
     made = []
@@ -133,7 +133,7 @@ def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
 
 @pytest.fixture(autouse=True)
 def brief_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nobody waits for the jobs that a page begins; they end with the test."""
+    """Jobs of a page are not awaited; they end with the test."""
     monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
     yield
     cancel_jobs()
@@ -145,7 +145,7 @@ def cancel_jobs() -> None:
 
 
 def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
-    """Open a page; what has to be compiled first may take longer, once."""
+    """Open a page; the second try is for pages that compile loops first."""
     try:
         return opened(page, link, timeout=HANGS)
     except RuntimeError:
@@ -153,7 +153,7 @@ def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
 
 
 def check_sentence(said: str, link: dict[str, str | list[str]]) -> None:
-    """One plain sentence: what was wrong, what is used; what it quotes is on one line."""
+    """One plain sentence with the error and the used value; its quotations are on one line."""
     for value in link.values():
         for text in [value] if isinstance(value, str) else value:
             for part in (text, *text.split(",")):
@@ -172,18 +172,18 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(
     page: str, every: bool
 ) -> None:
     corrected = 0
-    number = LINKS[page] if every else DAILY
+    number = LINKS.get(page, 20) if every else DAILY
     for link in links(page, number):
         test = opened_in_time(page, link)
         cancel_jobs()
         assert not test.exception, link
         for one in (*test.warning, *test.error):
-            # Signs that stand alone would be read as Markdown.
+            # Unescaped characters would be read as Markdown.
             assert not re.search(r"(?<!\\)[<\[\]$`]|://", one.value), link
         for note in test.session_state[f"{page}:state"].notes:
             check_sentence(note, link)
             assert plain_text(note) in test.warning[0].value, link
             corrected += 1
-    # A page with one control has one correction at most, one without has nothing to correct.
+    # A page with one control has at most one correction; a page without controls has none.
     names = parameters()[page]
     assert not every or corrected > number * min(1, len(names) / 4) or not names

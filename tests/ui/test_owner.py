@@ -1,4 +1,4 @@
-"""On a shared server nobody sees or spends the budgets of another visitor."""
+"""On a shared server, visitors can't see or spend the budgets of other visitors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_another_key_after_the_review_is_reviewed_again(home: Path) -> None:  # 
     assert "Something was changed after the review" in all_said(test)
     assert not has_button(test, "Debit")
     assert not home.exists()
-    # Loops that are compiled while the program ends would crash it.
+    # Loops that are compiled during shutdown would crash the program.
     job = test.session_state["release:rehearsal"]
     job.cancel()
     assert job.wait(60)
@@ -77,11 +77,11 @@ def test_another_key_after_the_review_is_reviewed_again(home: Path) -> None:  # 
     ("user", "trusted", "expected"),
     [
         ({}, {}, ""),
-        ({"email": "ann@example.org"}, {}, ""),  # said by nobody who is trusted
+        ({"email": "ann@example.org"}, {}, ""),  # no trusted header says this
         ({"email": "Ann@example.org"}, {"X-Forwarded-Email": "email"}, "proxy ann@example.org"),
         ({"email": None}, {"X-Forwarded-Email": "email"}, ""),
         ({"email": " "}, {"X-Forwarded-Email": "email"}, ""),
-        # Whoever may choose a name could take the one that is another visitor's address.
+        # A user who may choose a name could choose another visitor's address.
         ({"email": None, "name": "ann@example.org"}, {"X-Email": "email", "X-Name": "name"}, ""),
     ],
 )

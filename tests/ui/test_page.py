@@ -53,7 +53,7 @@ run_page("extra", page_state, build)
 
 @pytest.fixture
 def opened(tmp_path: Path):
-    """Open a page that the app has besides its own, by a link."""
+    """Open a page that is added to the app, by a link."""
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
     listed = 'pages = [\n        st.Page("pages/extra.py", title="Extra"),\n'
@@ -73,7 +73,7 @@ def opened(tmp_path: Path):
 
 
 def shown(test: AppTest) -> dict[str, list[str]]:
-    """Texts, and messages that are not texts of the page itself."""
+    """Texts of the page, and messages that are not part of the page."""
     return {
         kind: [one.value for one in found]
         for kind, found in (
@@ -87,7 +87,7 @@ def shown(test: AppTest) -> dict[str, list[str]]:
 
 
 def link(test: AppTest) -> dict[str, str]:
-    # AppTest has a list where the page wrote nothing.
+    # AppTest has a list if the page wrote nothing.
     return {name: "".join(value) for name, value in test.query_params.items()}
 
 

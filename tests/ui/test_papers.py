@@ -1,4 +1,4 @@
-"""The papers page: choice, filter, rows, and links that all open as they say."""
+"""The papers page: choice, filter, rows, and links that open with the stated settings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ st.session_state["notes"] = notes
 
 
 def notes_of(links: dict[str, Link]) -> dict[str, list[str]]:
-    """What each page has to say about its links."""
+    """Notes of each page about its links."""
     from tests.support import ROOT
 
     test = AppTest.from_string(READ, default_timeout=120)

@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(home: Path):
-    """Open the page with a link; no error of the app's own may come out."""
+    """Open the page by a link; the app may not raise an error."""
 
     def open_page(**link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
@@ -69,7 +69,7 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    """What the budget bar says."""
+    """Text of the budget bar."""
     body = next(one.proto.body for one in test.get("html") if "dpv-said" in one.proto.body)
     return body.split('role="status">')[1].split("<")[0]
 
@@ -144,7 +144,7 @@ def test_released_once_whatever_is_pressed_again(page, home: Path) -> None:
     test = press(page(data="incomes", g=16), "Review the release")
     go = button(test, "Debit")
     checked(go.click().run())
-    # The click of an impatient person comes with a button that is gone.
+    # The second click refers to a button that no longer exists.
     assert not has_button(test, "Debit")
     checked(test.run())
     assert len(accounts(home)[0].entries) == 1
@@ -177,7 +177,7 @@ def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -
 
 def test_the_app_needs_a_folder_of_its_own(page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPVIZ_HOME", "here/and/there")
-    assert "give the whole path" in page().error[0].value
+    assert "give an absolute path" in page().error[0].value
     monkeypatch.setenv("DPVIZ_HOME", "~nobody-of-that-name/x")
     assert "that home folder does not exist" in page().error[0].value
 
@@ -217,7 +217,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -
     Budget(home / "budget.db").open("copa", 1.0)
     test = page(data="incomes", g=16)
     checked(control(test.text_input, "release:source").set_value("сора").run())
-    assert 'can be taken for source "copa"' in test.error[0].value
+    assert 'looks like source "copa"' in test.error[0].value
     assert not has_button(test, "Review the release")
     checked(control(test.text_input, "release:source").set_value("Copa").run())
     assert not test.error
@@ -322,7 +322,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     test = page(data="own", method="privqt", g=8)
     test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
     checked(test.run())
-    # Which columns hold numbers depends on every record: a person names them.
+    # Which columns hold numbers depends on every record, so a person names the columns.
     assert [one.value for one in test.info] == [
         "Name two columns under Columns on the left: what to cluster by, such as longitude "
         "and latitude."
@@ -330,11 +330,11 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []
     checked(columns.set_value(["x", "who"]).run())
-    # What can't be read counts as missing: a refusal would tell of a record.
+    # Unreadable cells count as missing, because a refusal would reveal a record.
     (hint,) = test.info
     assert hint.value.startswith(
-        "Each record is protected by itself: for a person with three, e^(3ε) takes the place of "
-        "e^ε. Can a person have several?"
+        "Each record is protected separately: for a person with three records, e^(3ε) replaces "
+        "e^ε. Can a person have several records?"
     )
     assert '"y"' in hint.value
     assert '"x"' not in hint.value
@@ -343,7 +343,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert not has_button(test, "Review the release")
-    # The way out is named, and the range of the data, which is refused anyway, is no choice.
+    # The message names the solution. The range of the data is refused, so it is not an option.
     assert "press Domain on the left of the screen" in test.error[0].value
     assert not [one for one in test.radio if one.label == "Bounds of the grid"]
     boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
@@ -393,7 +393,7 @@ def test_no_record_decides_whether_the_button_is_there(page, table: bytes, metho
     test = page(data="own", method=method)
     test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
     checked(test.run())
-    # Without a domain nothing is read off the data in its place.
+    # Without a domain, no range of the data replaces it.
     assert ["The domain is not declared" in one.value for one in test.error] == [True]
     assert not test.info
     for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
@@ -435,11 +435,11 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     job = test.session_state["release:rehearsal"]
     answer.set()
     assert job.wait(60)
-    # A press counts, also if the answer comes at the same time.
+    # A press counts even if the answer arrives at the same time.
     checked(pressed.run())
     assert "Released as entry 1" in test.success[0].value
     press(press(test, "Prepare another release"), "Review the release")
-    # The answer and the button that knows it come together.
+    # The answer and the button with its result appear together.
     assert button(test, "Debit").label == "Debit ε 1 and release"
     assert any("Rehearsal on" in one.value and "draws" in one.value for one in test.markdown)
     assert not any("wait for its answer" in one.value for one in test.caption)
@@ -483,7 +483,7 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     def quick(*given: Any, **more: Any) -> Rehearsal:
         return rehearse(*given, draws=12, **more)
 
-    # Rehearsals that other tests have left in the line would ask, too.
+    # Rehearsals of other tests that still wait would call this function, too.
     for one in list(job._JOBS):
         one.cancel()
         assert one.wait(60)
@@ -495,17 +495,17 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
     assert button_says in said
     assert "expect about " in said
-    # One advice, and no other: nothing is said of other sizes of clusters, or of other sets.
+    # Only one advice: other sizes of clusters and other sets are not mentioned.
     assert not any("in hindsight" in one.value for one in test.caption)
     expected = said.partition("expect about ")[2].split()[0]
     press(test, f"Take {button_says}")
     assert {name: test.query_params[name] for name in changes} == changes
     assert not has_button(test, "Take")
-    # What is known of the plan that was taken is said at once, and is that of the advice.
+    # The forecast of the chosen plan is shown immediately, and is equal to the advice.
     for _ in range(2):
         assert any("The plan in use is the recommended one" in one.value for one in test.success)
         assert test.info[0].value.startswith(f"Expect about {expected} ")
-        # Another page was looked at meanwhile, or somebody rehearses again.
+        # The same after another rehearsal.
         press(test, "Rehearse")
         assert test.session_state["release:rehearsal"].wait(60)
         checked(test.run())
@@ -514,7 +514,7 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
 def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, declared: bool) -> None:
     test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,50")
-    table = TABLE.replace(b"p", b"1")  # persons by number: a column that could be clustered
+    table = TABLE.replace(b"p", b"1")  # persons are numbers, in a column that could be clustered
     test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
     checked(test.run())
     (columns,) = (one for one in test.multiselect if one.label == "Columns")

@@ -1,4 +1,4 @@
-"""Each sample set is shown by each page that takes data: its facts have to fit every field."""
+"""Each page that takes data shows each sample set, so the facts of a set must fit every field."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sharing a view: its link, the QR code of it, the frame for slides, and what that shows."""
+"""Sharing a view: its link, the QR code of the link, and the frame for slides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HERE = "http://127.0.0.1:8501/kmeans"
 
 @pytest.fixture
 def reached(monkeypatch):
-    """Say by which address the app is reached, and what the server listens on."""
+    """Set the address of the app, and the address on which the server listens."""
 
     def say(url: str | None, listening: str = "localhost", base: str = "", **headers: str) -> None:
         context = SimpleNamespace(url=url, headers=headers)
@@ -131,7 +131,7 @@ def test_a_frame_shows_picture_readouts_and_epsilon_alone(framed, page):
     assert mounted.count("dpviz_live_figure") == 1
     assert not test.expander
     assert test.query_params["epsilon"] == "0.5"
-    # It points to nothing that isn't there.
+    # The text does not refer to elements that the frame does not have.
     (cards,) = (one.proto.body for one in test.get("html") if 'class="dpv-cards' in one.proto.body)
     assert "The proof is in the app" in cards
     assert "below" not in cards

@@ -1,8 +1,8 @@
 """Every control over every pair of pages: its value follows, or the page says that it doesn't.
 
-The table of controls is read from the pages. A control is set on one page, by a person; then the
-person goes to another page and back. What has one meaning on both pages has one value there, or
-one sentence names what is not used; back on the first page nothing has changed.
+The table of controls is read from the pages. A user sets a control on one page, goes to another
+page and returns. If the control means the same on both pages, its value is the same there, or one
+sentence says that it is not used. Back on the first page nothing has changed.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 #: Pages with the data and the settings of a run.
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
-#: Controls of one name that mean different things on these pages.
+#: Controls with the same name but different meanings on these pages.
 DIFFERENT = {"view", "score", "draws", "points"}
 
-#: Only looks: a page without maps has nothing to say of them.
+#: Controls of appearance only; a page without maps does not mention them.
 LOOKS = {"axes", "lines", "points"}
 
-#: Values that nobody begins with, as in a link; the first one that a page takes is set.
+#: Values that are not defaults, as in a link; the first one that a page accepts is set.
 VALUES = {
     "data": ("spirals",), "rows": ("readable",), "format": ("names",), "columns": ("b,a", "2"),
     "skip": ("1",), "missing": ("17.5",), "encoding": ("cp1252",),
@@ -75,7 +75,7 @@ VALUES = {
     "projector": ("on",),
 }  # fmt: skip
 
-#: What a sentence calls a control that its page does not use.
+#: Name of a control in the sentence of a page that does not use it.
 CALLED = {
     "epsilon": "ε 0.3", "alpha": "α 0.35", "g": "g 23", "p": "p 0.77", "wavelet": "db2",
     "level": "level 2", "synopsis": "quadtree", "choose": "privately", "k": "K 7", "t": "T 9",
@@ -85,18 +85,18 @@ CALLED = {
 }  # fmt: skip
 
 
-#: Controls whose values nobody can make up: rooms of a class, sheets, digests.
+#: Controls whose values can't be invented: rooms of a class, sheets, digests.
 NAMELESS = {
     "sheet", "room", "key", "page", "set", "show", "scenario", "i", "axis", "of", "unprotected",
 }  # fmt: skip
 
-#: What a page does in any case, without a control.
+#: Things that a page always does, without a control.
 ALWAYS = {("release", "rows")}
 
-#: Pages of words alone.
+#: Pages with only text.
 WORDS = ("about", "docs", "glossary", "papers")
 
-#: Every day: the controls that get lost most easily, as (data, page, control).
+#: Every day: the controls that are lost most easily, as (data, page, control).
 DAILY = {
     ("sample", "kmeans", "k"), ("sample", "wavecluster", "g"), ("sample", "compare", "methods"),
     ("own", "kmeans", "columns"), ("own", "kmeans", "domain"), ("own", "release", "k"),
@@ -110,13 +110,13 @@ EXPLORE = Explorer.__dict__["explore"]
 
 
 def settle(state: UrlState, *given: object) -> bool:
-    """Stand for the part of an explorer that draws."""
+    """Replaces the part of an explorer that draws."""
     return True
 
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages show their controls and draw nothing: many visits take little time."""
+    """Pages show their controls and draw nothing, so that many visits take little time."""
     monkeypatch.setattr(Explorer, "explore", settle)
     monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
     monkeypatch.setattr(compare_view, "begin_if_new", lambda request: None)
@@ -127,7 +127,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def table() -> dict[str, dict[str, Control]]:
-    """Controls of all pages, as the pages make them."""
+    """Controls of all pages, as the pages create them."""
     found: dict[str, dict[str, Control]] = {}
     before = UrlState.__init__
 
@@ -143,7 +143,7 @@ def table() -> dict[str, dict[str, Control]]:
 
 
 def value_of(page: str, name: str) -> Any:
-    """Value of a control that nobody begins with."""
+    """Value of a control that is not its default."""
     control = table()[page][name]
     for text in VALUES[name]:
         try:
@@ -156,7 +156,7 @@ def value_of(page: str, name: str) -> Any:
 
 
 def names_on(data: str, page: str) -> list[str]:
-    """Controls of a page whose values can be made up, with a sample set or own data."""
+    """Controls of a page whose values can be invented, with a sample set or own data."""
     of_own = (
         "format", "skip", "missing", "encoding", "rows", "columns", "classes", "unit", "cap",
     )  # fmt: skip
@@ -169,7 +169,7 @@ def names_on(data: str, page: str) -> list[str]:
 
 
 def open_page(page: str, *, own: bool) -> AppTest:
-    """Open a page in a new session, with a file where it has own data."""
+    """Open a page in a new session, with a file if it has own data."""
     test = checked(opened(page, {"data": "own"} if own else {}))
     if own:
         load(test, "table.csv", TABLE)
@@ -179,7 +179,7 @@ def open_page(page: str, *, own: bool) -> AppTest:
 
 
 def set_by_hand(test: AppTest, page: str, name: str, value: Any) -> None:
-    """Set a control as a person does: after the page is there."""
+    """Set a control as a user does, after the page was drawn."""
     test.session_state[f"{page}:{name}"] = value
     checked(test.run())
 
@@ -204,7 +204,7 @@ def methods_on(test: AppTest, page: str) -> set[str]:
 
 
 def fault(test: AppTest, name: str, value: Any, here: str) -> str:
-    """What is wrong on another page: it has another value and does not say so; "" if nothing."""
+    """Fault of another page: it has another value and does not say so; "" if there is none."""
     control = table()[here].get(name)
     has = control is not None and control.shared
     if here in WORDS or (here, name) in ALWAYS or (name in LOOKS and not has):
@@ -223,23 +223,24 @@ def fault(test: AppTest, name: str, value: Any, here: str) -> str:
     text = said(test)
     if used or (here in OF_THEIR_OWN and OF_THEIR_OWN[here] in text and not has):
         return ""
-    # A page that has the control needs a reason to say otherwise.
+    # A page that has the control needs a reason for not using the value.
     excused = not has or name in ("columns", "domain", "variant", "method", "methods", "choose")
     excused = excused or (here == "compare" and name in OF_OWN_DATA)
     if excused and words in not_used(test):
         return ""
-    return f"{here} shows {shown} and says {not_used(test)!r}"
+    way_out = "" if has or here in OF_THEIR_OWN else "; give it a sentence in OF_THEIR_OWN"
+    return f"{here} shows {shown} and says {not_used(test)!r}{way_out}"
 
 
 def not_used(test: AppTest) -> str:
-    """What the page says that it does not use: one caption at most."""
+    """The page's sentence about values that it does not use: at most one caption."""
     found = [one.value for one in test.caption if one.value.startswith(NOT_USED)]
     assert len(found) < 2
     return "".join(found)
 
 
 def faults(data: str, page: str, name: str) -> list[str]:
-    """Set a control on a page; look at each other page, and at this one again after each."""
+    """Set a control on a page; visit each other page, and return to this page after each visit."""
     test, value = open_page(page, own=data == "own"), value_of(page, name)
     others = [one for one in PAGES if one != page]
     before = {}
@@ -283,18 +284,18 @@ def test_every_control_follows_to_every_page_or_the_page_says_that_it_does_not(
 def test_the_table_forgets_no_control() -> None:
     for page, controls in table().items():
         for name, one in controls.items():
-            assert name in VALUES or name in NAMELESS
+            assert name in VALUES or name in NAMELESS, f"give {name} of {page} a value in VALUES"
             if name in VALUES:
                 assert value_of(page, name) != one.default
-    # What two pages of runs have in common is one control, unless it means different things.
+    # Controls of the same name on two pages of runs are shared, unless their meanings differ.
     for name in {one for page in RUNS for one in table()[page]} - DIFFERENT:
         pages = [page for page in RUNS if name in table()[page]]
         assert len(pages) < 2 or all(table()[page][name].shared for page in pages), name
 
 
-# -- the cases that this began with --------------------------------------------------------
+# -- the first reported cases --------------------------------------------------------------
 
-#: Bounds of the columns of FIVE, no two alike.
+#: Different bounds for each column of FIVE.
 BOUNDS = {"a": "0.0,40.0", "b": "0.0,50.0", "c": "0.0,20.0", "d": "-1.0,30.0", "e": "0.0,60.0"}
 
 
@@ -338,19 +339,19 @@ def test_own_data_with_many_columns_goes_through_all_pages() -> None:
 
 
 def test_bounds_belong_to_columns_and_not_to_positions() -> None:
-    # All columns are in the order of the table, whichever two are shown; two are as they are shown.
+    # "All columns" has the order of the table, two columns have the order of the axes.
     test = many_columns(columns="d,b,a,c,e", method="dplloyd")
     assert link_of(test)["domain"] == domain_of(*"abcde")
     assert visit(test, "wavecluster")["domain"] == domain_of("d", "b")
     assert visit(test, "release")["domain"] == domain_of(*"abcde")
     assert visit(test, "kmeans")["domain"] == domain_of(*"abcde")
-    # A box that was drawn on a picture is one on each page, whatever else is typed there.
+    # A box that was drawn on a picture is marked on each page, even if another value was typed.
     test.session_state[DRAWN_KEY] = domain_of("d", "b")
     visit(test, "wavecluster")
     for page in ("kmeans", "release"):
         visit(test, page)
         assert DRAWN in said(test)
-    # Bounds that change on one page change for these columns on the others.
+    # If bounds change on one page, they change for the same columns on other pages.
     visit(test, "wavecluster")
     set_by_hand(test, "wavecluster", "domain", "5.0,6.0;7.0,8.0")
     wanted = ";".join([BOUNDS["a"], "7.0,8.0", BOUNDS["c"], "5.0,6.0", BOUNDS["e"]])
@@ -378,7 +379,7 @@ def test_columns_that_a_page_has_no_room_for_come_back_on_the_same_page() -> Non
     assert "5 columns (a and b are used)" in not_used(test)
     set_by_hand(test, "compare", "methods", ["dplloyd", "eugkm", "hybrid", "dprefine"])
     assert link_of(test) | {"score": link["score"]} == link
-    # Nor does the explorer lose them.
+    # The explorer keeps all five columns, too.
     set_by_hand(test, "compare", "methods", ["privqt"])
     assert visit(test, "kmeans")["columns"] == "a,b,c,d,e"
 
@@ -401,7 +402,7 @@ def test_a_figure_of_a_paper_changes_no_choice(name: str, way: str) -> None:
         visit(test, page)
     assert visit(test, "kmeans") == before
     assert visit(test, "compare") == figure
-    # What changes elsewhere meanwhile is there afterwards, as if there had been no figure.
+    # Changes on other pages in the meantime are kept, as if there had been no figure.
     visit(test, "kmeans")
     set_by_hand(test, "kmeans", "k", 9)
     set_by_hand(test, "kmeans", "neighbours", "add_remove")
@@ -435,7 +436,7 @@ def test_a_link_to_a_figure_and_back_in_the_browser_change_no_choice(
     assert visit(test, "kmeans") == before
     assert visit(test, "compare", **figure) == figure
     assert visit(test, "kmeans") == before
-    # In a new window there are no own choices: the figure's stay, to go on from them.
+    # In a new window there are no own choices, so the figure's choices remain.
     alone = opened("compare", figure)
     choose_figure(alone, "none")
     assert link_of(alone)["methods"] == figure["methods"]
@@ -454,7 +455,7 @@ def test_an_empty_list_on_the_compare_page_changes_no_data_elsewhere() -> None:
 def test_compare_begins_with_the_family_that_was_explored() -> None:
     test = opened("kmeans", {})
     assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
-    # Once somebody has seen it, only a choice changes its methods.
+    # After the first visit, only a choice changes the methods of this page.
     visit(test, "wavecluster")
     assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
     visit(test, "wavecluster")
@@ -473,7 +474,7 @@ def test_a_release_of_own_data_keeps_k_but_lets_the_method_choose() -> None:
     for page in ("kmeans", "release", "wavecluster", "release"):
         found = visit(test, page)
     assert (found["k"], found["choose"]) == ("7", "private")
-    # A person may say on the page that it is to be used.
+    # The user may choose on this page that it is used.
     set_by_hand(test, "release", "choose", "given")
     assert not_used(test) == ""
 

@@ -1,4 +1,4 @@
-"""What every page says of privacy is true of the unit, the domain, the data and the server."""
+"""Every page's sentences on privacy are true for the unit, the domain, the data and the server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.ui.test_working_state import link_of, load, opened, visit
 
 VIEWS = {"wavecluster": tuple(WAVECLUSTER_VIEWS), "kmeans": tuple(KMEANS_VIEWS)}
 
-#: Method of each explorer with all of its views.
+#: For each explorer, a method that has all of its views.
 METHOD = {"wavecluster": "privthr", "kmeans": "mcmc"}
 
 PANELS = ("behind", "draws", "diagnosis", "goal")
@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(test: AppTest) -> Iterator[str]:
-    """All text of a page but what pictures draw."""
+    """All text of a page except text in pictures."""
     protos: list[Any] = [getattr(node, "proto", None) for node in test._tree]
     while protos:
         proto = protos.pop()
@@ -58,7 +58,7 @@ def shown(test: AppTest) -> Iterator[str]:
 
 
 def figures(test: AppTest) -> list[dict[str, Any]]:
-    """What the browser gets of each figure, without its arrays."""
+    """Data of each figure that the browser gets, without its arrays."""
     raws = [
         one.proto.bytes
         for one in test.get("bidi_component")
@@ -72,14 +72,14 @@ def text_of_html(test: AppTest) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Sentences, and half ones between dots in the middle of a line."""
+    """Sentences, and parts of a line that are separated by dots."""
     for text in texts:
         yield from re.split(r"(?<=[a-z%.)][.!?])\s+|\s·\s|\n", text)
 
 
-# -- a guess has a unit ------------------------------------------------------------------
+# -- a sentence about a guess names its unit ------------------------------------------------
 
-#: A guess, and a factor.
+#: Sentences about a guess, and about a factor.
 SURE, LIKELY = re.compile(r"% sure at most|next to certain"), re.compile("times as likely")
 
 CASES = [
@@ -128,9 +128,9 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
         assert re.search(unit_of[0], one) or one.startswith("Of three that are in it together"), one
     for one in factors:
         assert unit_of[1] in one, one
-    # Three records of a person are said where records are protected, there alone.
+    # Three records of a person are mentioned if and only if records are protected.
     assert any("three" in one for one in guesses) == (not unit)
-    # No green tick stands beside a guess of more than 90%.
+    # No green tick is shown if a guess can be more than 90% sure.
     little = promises_little(float(epsilon))
     whole = " ".join(said)
     if page == "release":
@@ -142,7 +142,7 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
 
 
 def literals(file: Path) -> Iterator[str]:
-    """Texts of a source file: of Python its strings without the values in them."""
+    """Texts of a source file; for Python, its strings without the values in them."""
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
         yield text.replace("\n", " ")
@@ -162,7 +162,7 @@ TEXTS = [
     if file.name != "CHANGELOG.md"
 ]
 
-#: Words for whom a promise is to.
+#: Words that name the receiver of a promise.
 WHOM = re.compile(r"record|person|\byou\b|\bSam\b|\bunit\b|data sets|\bthem\b|you as|takes? part")
 
 PROMISED = re.compile(
@@ -172,7 +172,7 @@ PROMISED = re.compile(
 
 
 def unsaid(text: str) -> list[str]:
-    """Sentences of a text that promise something to nobody in particular."""
+    """Sentences of a text with a promise but without a receiver."""
     found = re.split(r"(?<=[.!?])\s+", text)
     return [one for one in found if PROMISED.search(one) and not WHOM.search(one)]
 
@@ -186,20 +186,20 @@ def test_no_text_of_the_project_promises_to_nobody_in_particular():
         for file in TEXTS
         for text in literals(file)
         for one in unsaid(text)
-        # Half sentences that get their unit where they are put together.
+        # These half sentences get their unit when they are combined.
         if file.name != "explain.py"
     }
     assert not found
 
 
-# -- what spans the data is not private --------------------------------------------------
+# -- a domain from the data is not private ------------------------------------------------
 
-#: Words that claim privacy; the name of a run's side, "private", is one of them.
+#: Words that claim privacy; the name "private" for one side of a run is not a claim.
 CLAIMED = re.compile(r"(?<!not )(?<!NOT )\bprivate\b(?! (runs?|side|choice|map)\b)|\bsound\b")
 
 
 def claims(texts: Iterable[str]) -> list[str]:
-    """Claims in what a page says of a run that is not private."""
+    """Claims of privacy in the texts of a page about a run that is not private."""
     return [one for one in texts if CLAIMED.search(one.replace("sound steps, not private", ""))]
 
 
@@ -224,9 +224,9 @@ def test_no_picture_of_a_run_on_the_range_of_the_data_claims_to_be_private(page,
         assert "not private" in one["base_name"]
         assert "not private: the domain spans the data" in one["alt"]
     for table in test.dataframe:
-        # The card tells what soundness costs, on declared domains.
+        # The card has the cost of soundness, on declared domains.
         assert "sound is" in table.value.columns or not claims(map(str, table.value.columns))
-    # The tile says it, and nothing promises a factor.
+    # The tile says it, and no sentence promises a factor.
     said = " ".join(shown(test))
     assert "Method not private" in re.sub(r"\s+", " ", said)
     assert not [one for one in pieces(shown(test)) if SURE.search(one)]
@@ -266,14 +266,14 @@ def test_a_table_of_public_data_says_that_its_method_is_not_private():
     assert (MADE_UP.file, fails.file) == ("dpviz-exploration", "dpviz-exploration-not-private")
 
 
-# -- who may see it ----------------------------------------------------------------------
+# -- who may see the data ------------------------------------------------------------------
 
-#: What is said of data that need protection, and only of them.
+#: Sentences for data that need protection, and only for such data.
 SECRET = re.compile(r"[Nn]ot for publication|owner only|for the owner|with the owner|stay with you")
 
 
 def secrets(test: AppTest) -> list[str]:
-    """Sentences that keep the pictures of a page back, but for those about releases."""
+    """Sentences that forbid to publish the pictures of a page, except those about releases."""
     alts = [one["alt"] for one in figures(test)]
     return [one for one in pieces([*shown(test), *alts]) if SECRET.search(one)]
 
@@ -303,18 +303,18 @@ def test_what_is_declared_public_is_these_columns_of_this_file_and_nothing_else(
     (switch,) = (one for one in test.toggle if one.label == "These data are public")
     checked(switch.set_value(True).run())
     link = link_of(test)
-    # It follows to the other pages, and a link has it.
+    # The declaration follows to the other pages, and a link contains it.
     visit(test, "kmeans")
     assert not secrets(test)
     visit(test, "wavecluster", **link)
     assert not secrets(test)
-    # Not to other columns, nor to another file, nor with somebody else's link.
+    # It does not apply to other columns, to another file, or to somebody else's link.
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("c").run())
     assert secrets(test)
     other = "\n".join(["who,a,b,c", *(f"{i},{i % 7},{i % 5},1" for i in range(50))]).encode()
     assert secrets(load(opened("wavecluster", **link), content=other))
-    # A release shows no such switch.
+    # A release has no such switch.
     visit(test, "release")
     assert not [one for one in test.toggle if "public" in one.label]
 
@@ -327,7 +327,7 @@ def test_a_wrong_digest_in_a_link_is_said_and_means_nothing():
 
 # -- where a file goes -------------------------------------------------------------------
 
-#: Sentences that are true on one's own computer alone.
+#: Sentences that are true only on one's own computer.
 LOCAL = re.compile(r"[Nn]othing leaves|this computer|~/|/home/")
 
 

@@ -1,4 +1,4 @@
-"""Heavy jobs share few places, take turns in them, and say how many are before them."""
+"""Heavy jobs share few slots, take turns in them, and show how many jobs are before them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def until(condition: object) -> None:
 
 
 class Steps:
-    """A task that goes on step by step until it is told to end."""
+    """A task that continues step by step until it is told to end."""
 
     def __init__(self) -> None:
         self.steps, self.end = 0, threading.Event()
@@ -48,7 +48,7 @@ def test_the_line_keeps_its_order_and_says_its_places() -> None:
     assert [task.steps for task in tasks[1:]] == [0, 0, 0]
     assert progress_text(jobs[1], "runs") == "Waiting: 1 job before yours"
     assert progress_text(jobs[3], "runs") == "Waiting: 3 jobs before yours"
-    # Who stops while it waits is out of the line at once, and others move up.
+    # A job that is stopped while it waits leaves the queue immediately, and others move up.
     jobs[1].cancel()
     assert jobs[1].wait(5)
     assert (jobs[1].result, progress_text(jobs[1], "runs")) == (None, "Stopped")
@@ -85,8 +85,8 @@ def test_a_short_job_does_not_wait_for_the_end_of_a_long_one() -> None:
     assert short.wait(5)
     assert short.result == "done"
     before = long.steps
-    until(lambda: long.steps > before)  # it goes on
-    # One that fails gives its place back, too.
+    until(lambda: long.steps > before)  # the long job continues
+    # A job that fails frees its slot, too.
     failing = Job(lambda *, progress, cancelled: 1 / 0, turns=turns)
     assert failing.wait(5)
     assert failing.error
@@ -122,14 +122,14 @@ def test_no_more_run_than_there_are_places() -> None:
         ("HEAVY", 30, 2, 3.6),
         ("HEAVY", 30, 99, 10.0),
         ("CROWDED", 30, 0, 0.5),
-        ("CROWDED", 1, 0, 0.0),  # the others have left meanwhile
+        ("CROWDED", 1, 0, 0.0),  # the others have left in the meantime
         ("LIGHT", 3, 9, 0.0),
     ],
 )
 def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, drawn, rest) -> None:
     clock, rested = [0.0], []
-    # A job that another test has left sees this clock, too: this one has places of its own, and its
-    # own rest alone counts.
+    # Jobs of other tests see this clock, too, so this job has its own slots, and only its own rest
+    # counts.
     monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     turns = Turns(1, share=5.0)
     monkeypatch.setattr(job, places, turns)
@@ -192,7 +192,7 @@ def test_to_wait_for_a_turn_is_no_work_but_rest(monkeypatch) -> None:
 
     own = Job(work, turns=turns)
     assert own.wait(5)
-    # 36 times 0.1 s, of which it had 1 s while it waited; then all of it.
+    # 36 times 0.1 s, minus 1 s while it waited; then all of it.
     assert sum(seconds for one, seconds in rested if one is own) == pytest.approx(2.6)
 
 
@@ -226,7 +226,7 @@ def test_a_rest_ends_when_nobody_needs_it_any_longer(monkeypatch, end) -> None:
     own.append(Job(work, turns=turns, abandoned=lambda: gone[0]))
     ready.set()
     assert own[0].wait(5)
-    # 0.2 s of work are a rest of 16.2 s; it ended after four looks of 0.5 s.
+    # 0.2 s of work need a rest of 16.2 s, which ended after four checks of 0.5 s.
     assert sum(rested) == pytest.approx(2.0)
 
 
@@ -240,7 +240,7 @@ def test_the_load_is_the_mean_of_the_last_moments() -> None:
     assert load.mean() == pytest.approx(2)
     clock[0] += math.log(4)
     assert load.mean() == pytest.approx(0.5)
-    # In turn half of the time: half of one.
+    # Active half of the time, in turn: a load of one half.
     load = Load(lambda: clock[0])
     for _ in range(10_000):
         with load:

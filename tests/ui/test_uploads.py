@@ -21,7 +21,7 @@ from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # no
 
 @pytest.fixture
 def uploads_are_read_here() -> None:
-    """Not here: the processes that read them are what these tests look at."""
+    """Not in this file, because these tests are about the processes that read uploads."""
 
 
 def uploaded(name: str) -> SimpleNamespace:
@@ -54,7 +54,7 @@ def test_a_second_upload_ends_the_reading_of_the_first(monkeypatch: pytest.Monke
 
 
 class Files:
-    """What Streamlit keeps of uploads, in a test."""
+    """Test double for Streamlit's store of uploads."""
 
     def __init__(self) -> None:
         self.file_storage: dict[str, dict[str, SimpleNamespace]] = {}
@@ -93,11 +93,11 @@ async def answer(door: Shield, path: str, size: int | None, method: str = "PUT")
 
 
 def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: Files) -> None:
-    """Six files of 90 MB at once: two are in, and the others get one sentence."""
+    """Six files of 90 MB at once: two are accepted, and the others get one sentence."""
     held: list[int] = []
 
     async def store(scope: Any, receive: Any, send: Any) -> None:
-        # A file is counted from its first byte on, also while others come in beside it.
+        # A file is counted from its first byte on, also while other files are arriving.
         await asyncio.sleep(0)
         _, _, _, session, name = scope["path"].split("/")
         files.put(session, name, 90 * 2**20)
@@ -149,14 +149,14 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
         uploads.keep(place, [SimpleNamespace(file_id=name) for name in names])
         return "".join(files.file_storage["me"])
 
-    assert keep("own", "a") == "abcd"  # one that is on its way is not touched
+    assert keep("own", "a") == "abcd"  # a file that is still arriving stays unchanged
     assert keep("own", "ab") == "abcd"
     assert keep("papers", "a") == "abcd"
-    assert keep("own", "b") == "abcd"  # another place still has it
+    assert keep("own", "b") == "abcd"  # another place still uses it
     assert keep("papers", "") == "bcd"
     assert keep("own", "d") == "cd"
     assert "".join(files.file_storage["another"]) == "abcd"
-    # Before the next file may be refused, the page says what still fits.
+    # Before the next file may be refused, the page says how much still fits.
     told: list[str] = []
     monkeypatch.setattr(uploads, "show_caption", told.append)
     uploads.show_room()

@@ -1,4 +1,4 @@
-"""The app without a browser: what is computed and said; rendering is tests/browser's."""
+"""The app without a browser: numbers and messages; tests/browser tests the rendering."""
 
 import gzip
 import io
@@ -38,7 +38,7 @@ from tests.wavecluster.test_reference import GRIDS, TRUE
 
 @pytest.fixture
 def app():
-    """Open the app with a link; no error of the app's own may come out."""
+    """Open the app by a link; the app may not raise an error."""
 
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
@@ -55,7 +55,7 @@ def checked(test: AppTest) -> AppTest:
 
 
 def cards(test: AppTest) -> dict[str, tuple[str, str]]:
-    """Readouts by label: value, and what stands beside it."""
+    """Readouts by label: value, and the text beside it."""
     body = next(one.proto.body for one in test.get("html") if 'class="dpv-card' in one.proto.body)
     found = re.findall(
         r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
@@ -66,7 +66,7 @@ def cards(test: AppTest) -> dict[str, tuple[str, str]]:
 
 
 def cards_at_once(test: AppTest) -> dict[str, tuple[str, str]]:
-    """Readouts that stand with the picture: OCM and 2CE come when a job ends, whenever that is."""
+    """Readouts that appear with the picture. OCM and 2CE appear later, when a job ends."""
     late = ("Points wrong", "Pairs wrong")
     return {label: value for label, value in cards(test).items() if label not in late}
 
@@ -76,7 +76,7 @@ def text(test: AppTest) -> str:
 
 
 def figure_head(test: AppTest) -> dict:
-    """JSON head of the figure's bytes: everything but the arrays."""
+    """JSON head of the figure's bytes: everything except the arrays."""
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_live_figure":
             raw = one.proto.bytes
@@ -105,19 +105,19 @@ def test_opens_on_a_clustered_sample(app):
 
 
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
-    """Without a link something breaks; a link without an epsilon has the default one."""
+    """Without a link clusters are lost; a link without an epsilon has the default one."""
     first = app()
     assert "2 clusters invented, 1 grown: epsilon 0.02" in text(first)
     assert "14 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
-    # Reset brings the first visit back.
+    # Reset returns to the first visit.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
     assert "2 clusters invented, 1 grown: epsilon 0.02<" in text(checked(reset.click().run()))
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
-    """What broke is counted by the same rule as each cluster is looked at."""
+    """Broken clusters are counted by the same rule as in the panel for each cluster."""
     test = app(epsilon=0.03)
     test.session_state["wavecluster:diagnosis"] = True
     checked(test.run())
@@ -125,7 +125,7 @@ def test_the_sentence_agrees_with_the_panel_below_it(app):
     broken = [title for title in titles if "broken" in title]
     assert f"{15 - len(broken)} of 15 true clusters found" in text(test)
     assert 0 < len(broken) < 15
-    # The first broken one is looked at until a hand chooses.
+    # The first broken cluster is shown until the user chooses.
     found = control(test.selectbox, "wavecluster:diagnosis cluster")
     assert found.options[found.index] == broken[0]
     test = checked(found.select_index(titles.index(broken[-1])).run())
@@ -169,7 +169,7 @@ def test_classes_of_samples_are_scored_against(app, name):
 def test_the_threshold_is_explained_to_its_owner(app, method):
     test = app(view="threshold", data="tiny8", method=method, epsilon=0.5)
     assert not test.error
-    # Brackets are escaped: a caption is Markdown.
+    # Brackets are escaped, because a caption is Markdown.
     captions = [one.value.replace("\\", "") for one in test.caption]
     (said,) = [text for text in captions if "True run:" in text]
     assert "k = ⌈(1 − 0.40) · 10⌉ = 6, and the value of rank 6 is d = 12." in said
@@ -186,13 +186,13 @@ def test_nothing_found_is_said_and_means_are_called_so(app):
     assert not test.error
     assert cards(test)["Clusters"][0] == "0"
     said = " ".join(one.value for one in test.caption)
-    assert "Nothing found: what was released does not stand out from its noise." in said
+    assert "Nothing found: the released counts do not differ clearly from noise." in said
     # The picture of the clusters shows no counts.
     assert "are means, given" not in said
     test = app(data="shapes", method="twostage", view="counts")
     found = " ".join(one.value for one in test.caption)
     assert "Nothing found" not in found
-    assert "Private counts and coefficients are means, given what was released" in found
+    assert "Private counts and coefficients are means, estimated from the released counts" in found
     published = app(data="shapes", method="privthr", view="counts")
     assert "are means, given" not in " ".join(one.value for one in published.caption)
 
@@ -211,7 +211,7 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
     assert cards(test)["Points wrong"][0] == "…"
     first = test.session_state["wavecluster:agreement job"]
     control(test.number_input, "wavecluster:seed").set_value(1).run()
-    # Nobody waits for the earlier draw any more.
+    # The earlier draw is no longer needed.
     assert first.cancelled
     gate.set()
     assert test.session_state["wavecluster:agreement job"].wait(60)
@@ -235,7 +235,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
     assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
-    # Methods of papers have both, and one of ours takes its own in silence.
+    # Methods of papers have both variants; a method of ours switches to its only one.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
     checked(method("privthr").run())
@@ -254,7 +254,7 @@ def test_the_card_stands_below_its_code_as_plain_text(app, method):
     (said,) = (one.value for one in checked(test.run()).markdown if card.summary in one.value)
     assert ("(our own method, no paper)" in said) == (card.origin == "ours")
     assert ("Differs from the paper" in said) == (card.origin != "ours" and bool(card.deviations))
-    # Stars and brackets of formulas are no Markdown.
+    # Stars and brackets of formulas are not Markdown.
     assert not re.search(r"(?<!\\)[*\[\]]", re.sub(r"(?m)^\* |\*\*", "", said))
 
 
@@ -270,7 +270,7 @@ def test_every_view_has_true_beside_private_and_words(app, view):
         assert traces[true].get("coloraxis") == traces[private].get("coloraxis")
     axes = [name for name in head["figure"]["layout"] if re.fullmatch(r"xaxis\d+", name)]
     linked = {name: head["figure"]["layout"][name].get("matches") for name in axes}
-    if view == "overview":  # the two mosaics are linked with each other
+    if view == "overview":  # the two mosaics are linked
         assert (linked.pop("xaxis2"), linked.pop("xaxis7")) == (None, "x2")
     assert set(linked.values()) == {"x"}
     told = any("LH (H) averages along x" in one.value for one in test.caption)
@@ -314,7 +314,7 @@ BAD_LINKS = {
 }
 
 
-# Every day the first value of each control: what is no number is refused by one function.
+# Every day the first value of each control, because one function refuses all bad numbers.
 @pytest.mark.parametrize(
     ("name", "value"),
     daily(
@@ -380,7 +380,7 @@ def test_a_link_gives_each_column_its_own_number_of_cells(app):
     source = Source.build(load_sample("spirals"), (33, 20))
     truth = Truth(source, Config(density=0.1, level=2))
     assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters}"
-    # The last blocks end with the domain.
+    # The last blocks end at the end of the domain.
     (heat,) = (
         one
         for one in figure_head(app(g="33,20", level=2, view="average"))["arrays"]
@@ -410,7 +410,7 @@ def test_the_switch_keeps_the_grid_and_the_sliders_move_it(app):
     checked(switch(test).set_value(False).run())
     assert "g 40 · " in title(test)
     assert live_sliders(test)["Grid g"] == 40
-    # What the sliders last said does not come back.
+    # The last values of the sliders do not return.
     checked(switch(test).set_value(True).run())
     assert "g 40 · " in title(test)
     assert live_sliders(test)["Grid g · y"] == 40
@@ -478,7 +478,7 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
     checked(reset.click().run())
     assert "Two-stage · ε 0.02 · g 64" in title(test)
     assert "seed 0" in title(test)
-    # The share of a method that is not chosen is back, too.
+    # The share of a method that is not chosen is reset, too.
     checked(control(test.selectbox, "wavecluster:method").set_value("privthr").run())
     assert "ε 0.02 · α 0.90" in title(test)
 
@@ -528,7 +528,7 @@ def test_bounds_follow_the_variant_until_a_person_chooses(app):
     lines, shell = (one.value for one in test.code)
     assert "domain='data'" in lines
     assert "--domain data" in shell
-    # What a person chooses stays, and stands in the link.
+    # The user's choice stays, and is in the link.
     checked(kind().set_value("declared").run())
     assert test.query_params["domain"] == "declared"
     assert cards(test)["Method"][0] == "private"
@@ -548,14 +548,14 @@ def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
     assert "dpv-card dpv-no" in text(test)
     kind = next(one for one in test.radio if one.label == "Bounds of the grid")
     checked(kind.set_value("declared").run())
-    assert box(test, "a").value == ""  # no proposal read off the data
+    assert box(test, "a").value == ""  # no proposal from the data
     assert "dpv-card dpv-no" in text(test)
     checked(box(test, "a").set_value("0, 10").run())
     assert "dpv-card dpv-no" in text(test)
     checked(box(test, "b").set_value("0, 8").run())
     assert "dpv-card dpv-yes" in text(test)
     assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
-    # Bounds of one column say nothing of another.
+    # Bounds of one column do not apply to another column.
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
     assert "dpv-card dpv-no" in text(test)
@@ -630,7 +630,7 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert figures["L (positive coefficients)"] == positive
     assert figures["Z (non-positive)"] == nonpositive
     assert cells.dropna().tolist() == sizes
-    # The theorem on the chosen technique stands in the help of k' and among the numbers.
+    # The theorem on the chosen method is in the help of k' and among the numbers.
     theorem = test.dataframe[2].value["Theorem 5"]
     assert theorem["k′ min"] < k < theorem["k′ max"]
     assert "Theorem 5: " in text(test)
@@ -739,13 +739,13 @@ def test_columns_of_a_link_wait_for_their_table(app, columns, declared):
     test.file_uploader(key="own:file").set_value(("three.csv", rows, "text/csv"))
     checked(test.run())
     assert test.query_params["columns"] == ("z,y" if declared else "x,y")
-    # Bounds are of the columns that they came with.
+    # Bounds belong to the columns that came with them.
     assert test.query_params.get("domain") == ("0.0,50.0;0.0,70.0" if declared else None)
 
 
 @pytest.fixture
 def state(monkeypatch):
-    """Controls p and q of a page, outside of the server: run by run."""
+    """Controls p and q of a page, outside the server, run by run."""
     monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr("streamlit.query_params", Link(p="2"))
 
@@ -763,7 +763,7 @@ def test_what_a_hand_chose_stays_with_its_widget(state):
     for chosen in (3, 2, 5):
         st.session_state[first["key"]] = chosen
         assert state().widget("p") == {"key": first["key"], "value": chosen}
-    # The page is left: Streamlit forgets the widget, its value stays.
+    # After the page is left, Streamlit forgets the widget, but the value stays.
     del st.session_state[first["key"]]
     assert state().widget("p", "default") == {"key": first["key"], "default": 5}
     assert state().get("q") == "a"
@@ -774,7 +774,7 @@ def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(sta
     known = {page.widget("p")["key"]}
     st.session_state[page.widget("p")["key"]] = 3
     for step, value in enumerate((7, 3, 7)):
-        # From a callback, or from outside by way of the session.
+        # From a callback, or from outside through the session state.
         if step == 1:
             st.session_state["page:p"] = value
         else:
@@ -783,10 +783,10 @@ def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(sta
         assert drawn["value"] == value == page.get("p")
         assert drawn["key"] not in known
         known.add(drawn["key"])
-        # What comes late from the earlier widget is not heard.
+        # A late message of the earlier widget is ignored.
         st.session_state[min(known)] = 99
         assert page.get("p") == value
-    # The same value again needs no other widget: it keeps its focus.
+    # The same value again keeps the widget, which keeps its focus.
     page.set("p", 7)
     assert page.widget("p") == drawn
 
@@ -802,7 +802,7 @@ def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, 
         st.query_params.from_dict(late)
         assert state().get("p") == 4
         assert st.query_params == now
-    # Any other link is a new one, and so is an old one that Back brings.
+    # Any other link is new, and so is an old link to which Back leads.
     st.query_params.from_dict({"p": "6"})
     assert state().get("p") == 6
     monkeypatch.setattr("dpviz.ui.session.state._moved_in_history", lambda: True)
@@ -873,13 +873,13 @@ def test_g_and_p_are_chosen_privately(app, method):
     found = trial.draw(0)
     assert found.config.grid != (64, 64)
     assert any(found.decision in one.value for one in test.caption)
-    # The true side has the same g and p; the title names neither.
+    # The true side has the same g and p; the title shows neither value.
     truth = trial.beside(found).truth
     assert cards(test)["Clusters"][0] == f"{found.stages.n_clusters:,}"
     assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters:,}"
     assert " g 64" not in title(test)
     assert test.query_params["choose"] == "private"
-    # How, and the price: the row of the chosen p has the score of the run on the screen.
+    # How it was chosen, and the price: the row of the chosen p has the score of the shown run.
     test.session_state["wavecluster:choice"] = True
     test = checked(test.run())
     rows = next(one.value for one in test.dataframe if "p" in one.value)
@@ -893,7 +893,7 @@ def test_g_and_p_are_chosen_privately(app, method):
     (measured,) = (one.value for one in test.dataframe if "sets" in one.value.columns)
     pd.testing.assert_frame_equal(measured, summary(rows), check_dtype=False)
     assert plain_text(sentence(rows)) in [one.value for one in test.caption]
-    # By hand again.
+    # Chosen by the user again.
     control(test.selectbox, "wavecluster:choose").set_value("given")
     test = checked(test.run())
     assert " g 64" in title(test)
@@ -902,7 +902,7 @@ def test_g_and_p_are_chosen_privately(app, method):
 
 def test_many_draws_may_choose_different_grids(app):
     test = app(data="incomes", method="privthr", choose="private", epsilon="0.5")
-    # Fewer records than usual: seeds 0 to 7 choose two grids, which all panels have to bear.
+    # Few records: seeds 0 to 7 choose two different grids, and all panels must work with both.
     for panel in ("draws", "diagnosis", "goal", "choice"):
         test.session_state[f"wavecluster:{panel}"] = True
     test = checked(test.run())
@@ -923,7 +923,7 @@ def test_under_private_stands_what_a_release_would_tell(app, method):
     known = ["k (rank of the threshold)", "d (threshold)", "L (positive coefficients)",
              "Z (non-positive)", "significant cells", "clusters"]  # fmt: skip
     assert set(found.index[found["private"].notna()]) <= set(known)
-    # A rank that a release keeps secret stands beside it.
+    # The secret rank of a release is shown beside it.
     rank = found.loc["k (rank of the threshold)"]
     assert math.isnan(rank["private"]) == (method == "privthrem")
     assert math.isnan(rank["private, by true data"]) == (method != "privthrem")

@@ -32,7 +32,7 @@ from dpviz.grid.domain import Domain, Outside
 Floats = NDArray[np.float64]
 Cell = tuple[int, int]
 
-#: Scores that compare clusters of points, whatever grid each clustering has.
+#: Scores that compare clusters of points; the two clusterings may have different grids.
 POINT_SCORES = tuple(name for name, score in SCORES.items() if score.of_table)
 
 #: Parameters whose smaller values cost less.
@@ -46,13 +46,14 @@ class ParameterMap(Displayed):
     Parameters
     ----------
     score, share
-        Score, and the share of the draws that reach the number on the map.
+        Score, and the share of the draws that must reach the value on the map.
     values
-        Values of each, ascending, shapes (A,) and (B,); those of ``config`` are among them.
+        Values of each parameter, ascending, shapes (A,) and (B,). They include the values of
+        ``config``.
     reached
-        Score that this share of the draws reaches or exceeds, shape (A, B): the pessimistic end.
+        Score that at least this share of the draws reaches, shape (A, B).
     seeds
-        Of the draws, the same in every cell.
+        Seeds of the draws; they are the same in every cell.
     """
 
     config: Configuration
@@ -65,7 +66,7 @@ class ParameterMap(Displayed):
 
     @cached_property
     def current(self) -> Cell:
-        """Cell of the settings that the search began with."""
+        """Cell of the settings in ``config``."""
         first, second = (
             values.index(getattr(self.config, name))
             for name, values in zip(self.names, self.values, strict=True)
@@ -76,8 +77,8 @@ class ParameterMap(Displayed):
     def best(self) -> Cell:
         """Cell of the best choice.
 
-        If epsilon is one of the two, it stays as in ``config``: more budget nearly always helps,
-        but it is a cost, not a setting.
+        If epsilon is one of the two parameters, it stays as in ``config``, because it is a cost: a
+        larger epsilon is nearly always better.
         """
         given = [axis for axis, name in enumerate(self.names) if name == "epsilon"]
         cells = (cast(Cell, cell) for cell in np.ndindex(*self.reached.shape))
@@ -93,14 +94,14 @@ class ParameterMap(Displayed):
 
     @property
     def best_at(self) -> tuple[int, ...]:
-        """If epsilon is the first parameter: best index of the other one at each epsilon."""
+        """If epsilon is the first parameter: best index of the second one at each epsilon."""
         if self.names[0] != "epsilon":
             return ()
         rows, columns = map(range, self.reached.shape)
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; on ties the coarser, then cheaper, then nearer one."""
+        """Best of some cells; on ties the cheapest, then the one nearest to the current cell."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 
@@ -128,31 +129,31 @@ def best_parameters(
 ) -> ParameterMap:
     """Map a score over two parameters, and find the best pair.
 
-    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a choice
-    that is only sometimes good is not a good choice. On ties, the coarser grid wins, then fewer
-    iterations, then the smaller distance to ``config``. Raises InputError where score, parameters
-    and data do not fit together.
+    The value of a cell is not the average of the draws, but the score that ``share`` of the draws
+    reach. The reason is that a choice which is only sometimes good is not a good choice. On ties,
+    the coarser grid wins, then fewer iterations, then the smaller distance to ``config``. Raises
+    InputError if score, parameters and data do not fit together.
 
     Parameters
     ----------
     dataset, config, domain, outside
         As for :func:`dpviz.families.trial_of`.
     score
-        One of ``BETTER``; of ``POINT_SCORES`` where g or p is searched.
+        One of ``BETTER``; one of ``POINT_SCORES`` if g or p is searched.
     over
-        Two of :func:`searched` that the method has, each with the values to try; those of
-        ``config`` are added.
+        Two of the method's parameters from :func:`searched`, each with the values to try. The
+        values of ``config`` are added.
     seeds, share
-        One draw each in every cell; the share of them that must reach the number.
+        Seeds of the draws in every cell, and the share of these draws that must reach the score.
 
     Notes
     -----
-    The true clustering itself changes with g and p. Compared with the true run on its own
-    grid, the most trivial setting would win: in one single cell nothing can go wrong. So where
-    g or p is searched, all private runs are compared with one labelling of the points, that of
-    the true run at ``config``: its clusters are the ones that a user wants to preserve. Cells of
-    different grids cannot be compared, but points can: so only scores of points are allowed.
-    Scores against known classes compare the points with their classes on every grid.
+    The true clustering changes with g and p. If each private run were compared with the true run on
+    the same grid, the most trivial setting would win, because a grid of one cell has no errors.
+    Therefore, if g or p is searched, all private runs are compared with the point labels of the
+    true run at ``config``, whose clusters a user wants to preserve. Cells of different grids cannot
+    be compared, so only scores of points are allowed then. Scores against known classes compare the
+    points with their classes on every grid.
 
     For exploring only: see ``TUNING``.
     """
@@ -160,8 +161,7 @@ def best_parameters(
     check_share(share)
     if score not in BETTER:
         raise InputError(
-            f'score = "{shown(score)}" is neither good nor bad by itself: choose from '
-            f"{', '.join(BETTER)}."
+            f'score = "{shown(score)}" has no better direction: choose from {", ".join(BETTER)}.'
         )
     seeds = checked_seeds(seeds)
     score_of: Callable[[dict[str, Any], int], float]
@@ -215,7 +215,7 @@ def _axes(
         now = getattr(config, name)
         if isinstance(now, tuple):
             raise InputError(
-                f"grid = {','.join(map(str, now))}: the search begins at one number for all axes: "
+                f"grid = {','.join(map(str, now))}: the search needs one number for all axes: "
                 "give one."
             )
         values.append(tuple(sorted({*tried, now})))
@@ -224,7 +224,7 @@ def _axes(
 
 
 def _reached(values: Floats, sign: Better, share: float) -> float:
-    """Score that a share of the draws reaches or exceeds; a draw without a score is the worst."""
+    """Score that a share of the draws reaches; a draw without a score counts as the worst."""
     ordered = np.sort(values) if sign == "<=" else -np.sort(-values)
     return float(ordered[max(0, math.ceil(share * ordered.size - 1e-9) - 1)])
 
@@ -232,7 +232,7 @@ def _reached(values: Floats, sign: Better, share: float) -> float:
 def _against_points(
     dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
 ) -> Callable[[dict[str, Any], int], float]:
-    """Score against known classes, or the labels that the true run at the first settings gives."""
+    """Score against known classes, or against the labels of the true run at ``config``."""
     family, of_table = family_of(config.method), SCORES[score].of_table
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
     first = family.build(dataset, config, domain, outside)

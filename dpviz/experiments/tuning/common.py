@@ -1,4 +1,4 @@
-"""Common part of all searches: defaults, checks, and draws at other settings."""
+"""Code that all searches share: defaults, checks, and draws at other settings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dpviz.family.method import check_method
 from dpviz.family.score import Better
 from dpviz.family.trial import Configuration, Trial
 
-#: Privacy cost of a search on the true data, in words for users.
+#: Warning for users about the privacy cost of a search on the true data.
 TUNING = (
-    "Tuning on true data spends privacy: parameters that were chosen by looking at the data tell "
-    "something about it, and no ledger counts that. Tune on a public look-alike, and take its "
-    "values over."
+    "Tuning on true data costs privacy: parameters that were chosen by looking at the data reveal "
+    "something about the data, and no ledger counts this. Instead, tune on similar public data, "
+    "and use the values found there."
 )
 
-#: Default draws, and the default share of them that has to meet a target.
+#: Default seeds, and the default share of the draws that must meet a target.
 SEEDS = tuple(range(50))
 SHARE = 0.9
 
-#: Scores that can be tuned, with the side that is better; the others have no better side.
+#: Scores that can be tuned, with the better direction. Other scores have no better direction.
 BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if one.better}
 
 
 def checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds; InputError if there is none."""
+    """Return the seeds; raise InputError if there are no seeds."""
     if not seeds:
         raise InputError("seeds are missing: ask for 1 or more draws.")
     return tuple(seeds)
@@ -51,7 +51,7 @@ def check_spends(config: Configuration) -> None:
 
 
 def score_at(trial: Trial, name: str, changes: dict[str, Any], seed: int) -> float:
-    """Score of the draw of a seed at other settings, against the same true run."""
+    """Score of the draw with a seed at changed settings, compared with the same true run."""
     changed = trial.at(**changes)
     return changed.scores(changed.draw(seed), seed, (name,))[name]
 

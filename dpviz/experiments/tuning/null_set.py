@@ -31,9 +31,9 @@ class NullSet(Displayed):
     config
         Settings; the method in it does not matter.
     seeds
-        One set of uniform noise and one draw of each technique for each.
+        R seeds. Each seed has its own uniformly random points and one draw of each technique.
     clusters
-        Numbers of clusters, shape (R,), by technique; without privacy first.
+        Numbers of clusters, shape (R,), by technique; the technique without privacy is the first.
     """
 
     config: Any
@@ -59,17 +59,17 @@ def null_clusters(
     """Count the clusters that each technique invents on uniform noise.
 
     Every seed has new points, which are the same for all techniques. So the band includes the
-    randomness of the points and of the privacy noise, and no answer depends on one set of points.
-    For this reason the true WaveCluster also has a band. Raises InputError where there is no record
-    or no seed. The points are public, nobody's data: this spends nothing.
+    randomness of the points and of the privacy noise, and does not depend on one set of points.
+    For this reason WaveCluster without noise also has a band. Raises InputError if there are no
+    records or no seeds. The points are random, not data of persons, so this spends no budget.
 
     Parameters
     ----------
     config
-        Settings of a family that finds the number of clusters. What only its own method has,
-        such as alpha, goes to that one; the others take their defaults.
+        Settings of a family that finds the number of clusters. Parameters that only some methods
+        have, such as alpha, apply to the method in ``config``; other methods use their defaults.
     domain
-        Box of the points; None takes the unit square. Where it lies does not matter.
+        Box of the points; None means the unit square. The position of the box does not matter.
     """
     if n < 1:
         raise InputError(f"n = {n}: give one or more records of uniform noise.")

@@ -34,22 +34,22 @@ from dpviz.metrics.bands import Band, band
 Search = Literal["every", "bisect"]
 Floats = NDArray[np.float64]
 
-#: Budgets that are searched: ten a decade from 0.01 to 10, to three significant digits.
+#: Budgets that are searched: ten per decade from 0.01 to 10, with three significant digits.
 GRID = tuple(float(f"{10 ** (step / 10 - 2):.3g}") for step in range(31))
 
 #: Confidence level of the interval for the share of all possible draws.
 CONFIDENCE = 0.95
 
-#: Bisection begins with every fifth budget of the grid, and ends with the next three above the
-#: one that it finds, which must meet the target too.
+#: Bisection begins with every fifth budget of the grid. At the end it checks that the next three
+#: budgets above the one found meet the target, too.
 _COARSE, _NEIGHBOURS = 5, 3
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a draw must reach.
+    """A condition on a score that a draw must meet.
 
-    Raises InputError where sign or value can't be used.
+    Raises InputError if sign or value is invalid.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Target:
     value: float
 
     def __post_init__(self) -> None:
-        """Check what can be checked without a method."""
+        """Check sign and value."""
         if self.sign not in ("<=", ">="):
             raise InputError(f'sign = "{shown(self.sign)}" is unknown: choose <= or >=.')
         if not math.isfinite(check_number("target", self.value)):
@@ -82,22 +82,22 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SmallestEpsilon(Displayed):
-    """The smallest budget that meets a target in most draws, and what led to it.
+    """The smallest budget that meets a target in most draws, with the scores of all draws.
 
     Parameters
     ----------
     target, share
-        What a draw must reach, and the share of the draws that must.
+        Target, and the share of the draws that must meet it.
     epsilons
         Budgets of the grid, ascending, shape (E,).
     seeds
-        Of the draws, the same at every budget.
+        Seeds of the R draws, which are the same at every budget.
     values
-        Score of every draw, shape (E, R); NaN in rows that were not tried.
+        Score of every draw, shape (E, R); NaN in rows of budgets that were not tried.
     tried
-        Mask (E,) of the budgets that were drawn.
+        Mask of the budgets that were tried, shape (E,).
     epsilon
-        The answer, or None if no budget is enough.
+        The smallest budget, or None if no budget meets the target.
     """
 
     target: Target
@@ -110,7 +110,7 @@ class SmallestEpsilon(Displayed):
 
     @cached_property
     def shares(self) -> Floats:
-        """Share of the draws that meet the target, shape (E,); NaN where not tried."""
+        """Share of the draws that meet the target, shape (E,); NaN for budgets not tried."""
         return np.where(self.tried, self.target.met(self.values).mean(axis=1), np.nan)
 
     @cached_property
@@ -138,12 +138,10 @@ class SmallestEpsilon(Displayed):
         if self.epsilon == self.epsilons[-1]:
             return f"{found}. It is the largest that was tried."
         if self.epsilon == self.epsilons[0]:
-            return f"{found}. It is the smallest that was tried; less may do."
+            return f"{found}. It is the smallest that was tried; a smaller one may be enough."
         if self.early:
             listed = ", ".join(readable(epsilon) for epsilon in self.early)
-            return (
-                f"{found}. The way there is not steady: ε = {listed} met it too, but not all above."
-            )
+            return f"{found}. ε = {listed} met it too, but not every larger ε below the answer did."
         return (
             f"{found}. At every larger budget that was tried, {self.share:.0%} or more of the "
             "draws met it too."
@@ -169,10 +167,10 @@ class SmallestEpsilon(Displayed):
         return f"{self._met(epsilon)} of {len(self.seeds)} draws"
 
     def _confidence(self, epsilon: float) -> str:
-        from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
+        from dpviz.audit.bounds import share_bounds  # only needed here
 
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
-        # Outwards, so that rounding does not overstate the confidence.
+        # Round outwards, so that rounding does not overstate the confidence.
         ends = f"{math.floor(100 * low)}% to {math.ceil(100 * high)}%"
         return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
 
@@ -196,10 +194,10 @@ def smallest_epsilon(
 ) -> SmallestEpsilon:
     """Find the smallest budget of a grid at which most draws meet a target.
 
-    Most draws must meet it at that budget and at every larger one of the grid; the seeds are the
-    same throughout, so that the share changes with the budget and not with luck. Raises InputError
-    where the method spends no budget, the score is unknown or there is nothing to search. For
-    exploring only: see ``TUNING``.
+    Most draws must meet the target at this budget and at every larger budget of the grid. All
+    budgets have the same seeds, so that the share changes with the budget and not by chance. Raises
+    InputError if the method spends no budget, the score is unknown, or seeds or budgets are
+    missing. For exploring only: see ``TUNING``.
 
     Parameters
     ----------
@@ -208,10 +206,10 @@ def smallest_epsilon(
     share
         Share of the draws that must meet the target, in (0, 1].
     search
-        ``"every"`` draws at all budgets. ``"bisect"`` draws at every fifth, halves what is
-        between, and draws at the next three above: the same answer with less than half of the
-        draws, unless the share falls for a moment farther up. None chooses by the speed of the
-        method.
+        ``"every"`` tries all budgets. ``"bisect"`` tries every fifth budget, bisects between two of
+        them, and then tries the next three above the one found. The answer is the same with less
+        than half of the draws, unless the share drops for a short range of larger budgets. None
+        chooses by the speed of the method.
     """
     check_spends(config)
     check_share(share)
@@ -248,19 +246,18 @@ def smallest_epsilon(
 
 
 def _bisections(n: int) -> int:
-    """Budgets that bisection tries about."""
     return min(n, -(-n // _COARSE) + math.ceil(math.log2(_COARSE)) + _NEIGHBOURS)
 
 
 def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
-    """First index from which all targets are met, by definition."""
+    """First index from which on the target is always met; all indices are tried."""
     failed = [place for place in range(n) if not met(place)]
     first = failed[-1] + 1 if failed else 0
     return first if first < n else None
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """First index from which all targets are met, unless one fails between coarse ones above."""
+    """The same index by bisection; may miss a failure between coarse indices above."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:
@@ -273,6 +270,6 @@ def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
     place = found + 1
     while place <= min(found + _NEIGHBOURS, n - 1):
         if not met(place):
-            found = place + 1  # at most the last place, which is met
+            found = place + 1  # at most the last index, where the target is met
         place += 1
     return found

@@ -1,4 +1,4 @@
-"""Rooms in which a class plays: in the server's memory, without names, and they end by themselves.
+"""Rooms in which a class plays. They are in the server's memory, hold no names, and expire.
 
 All functions may be called from any thread.
 """
@@ -17,41 +17,41 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 from dpviz.teaching.game.rules import Answer, Case, Game, Tally
 
-#: Most rooms on a server, players in a room, and guesses of one player before a new start.
+#: Largest numbers of rooms on a server, of players in a room, and of guesses of one player.
 MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 
-#: Most rooms that one client opened: half of all, so nobody takes all rooms from the others.
+#: Largest number of rooms of one client: half of all, so that other clients can open rooms.
 MOST_OF_CLIENT = MOST_ROOMS // 2
 
-#: Seconds after which a room ends, after which one ends in which nothing happens, and after which
-#: one ends whose teacher and players have all left.
+#: A room ends this many seconds after it was opened, after its last event, or after its teacher
+#: and all players have left.
 LONGEST, IDLE, EMPTY = 3 * 3600.0, 1800.0, 120.0
 
-#: Seconds after which nobody is in a room that nobody was seen in.
+#: A room counts as empty if nobody was seen in it for this number of seconds.
 _SEEN = 5.0
 
-#: Letters of a code: without vowels, so that no code is a word, and none looks like a digit.
+#: Letters of a code. Vowels are left out, so that no code is a word or contains I or O.
 _LETTERS, _LENGTH = "BCDFGHJKLMNPQRSTVWXZ", 5
 
 Clock = Callable[[], float]
 
 
 def checked_code(text: str) -> str:
-    """Return a room code in capital letters, or raise InputError; empty is no room."""
+    """Return a room code in capital letters, or raise InputError; empty text is allowed."""
     code = text.strip().upper()
     if code and not re.fullmatch(f"[{_LETTERS}]{{{_LENGTH}}}", code):
         raise InputError(
-            f'room = "{shown(text)}" is no room code: it has {_LENGTH} letters, as the teacher\'s '
-            "screen shows them."
+            f'room = "{shown(text)}" is not a room code: a code has {_LENGTH} letters, and the '
+            "teacher's screen shows it."
         )
     return code
 
 
 def checked_key(text: str) -> str:
-    """Return a teacher's key, or raise InputError; empty is none."""
+    """Return a teacher's key, or raise InputError; empty text is allowed."""
     if text and not re.fullmatch("[0-9a-f]{16}", text):
         raise InputError(
-            f'key = "{shown(text)}" is no teacher\'s key: take the link of the page that opened '
+            f'key = "{shown(text)}" is not a teacher\'s key: use the link of the page that opened '
             "the room."
         )
     return text
@@ -65,16 +65,17 @@ class _Seat:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What a room adds up, at one moment.
+    """Totals of a room at one moment.
 
     Parameters
     ----------
     players
-        Players who are there now; the guesses of those who left count on.
+        Number of players who are there now. Guesses of players who left still count.
     everybody, rule
-        Guesses of all players together, and of the rule on the same draws.
+        Guesses of all players together, and guesses of the rule on the same draws.
     without, joined
-        The telling number of each draw that was guessed, by what the coin had decided.
+        The published number of each draw that was guessed: draws without the person, and draws with
+        the person.
     """
 
     players: int
@@ -85,13 +86,13 @@ class Score:
 
 
 class Room:
-    """A class that plays against one mechanism with a whole budget; a client opened it."""
+    """A room: a class plays against one mechanism at one epsilon; ``client`` opened the room."""
 
     def __init__(
         self, case: Case, epsilon: float, clock: Clock = time.monotonic, client: str = ""
     ) -> None:
         self.code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
-        #: Whoever has it may change and end the room.
+        #: A person who has this key may change and end the room.
         self.key = secrets.token_hex(8)
         self.case, self.epsilon, self.client = case, epsilon, client
         self._clock, self._lock = clock, threading.RLock()
@@ -110,7 +111,7 @@ class Room:
 
     @property
     def left(self) -> float:
-        """Seconds until the room ends if nothing happens in it from now on; below 0 it is over."""
+        """Seconds until the room ends if nothing happens in it; negative if it has ended."""
         with self._lock:
             now = self._clock()
             if any(not seat.gone() for seat in self._seats.values()):
@@ -119,7 +120,7 @@ class Room:
 
     @property
     def quiet(self) -> float:
-        """The same where somebody stays, but makes no guess."""
+        """Seconds until the room ends if the people in it stay, but do not guess."""
         with self._lock:
             there = self._clock() - self._met < _SEEN
             return (self._ends - self._clock()) if there else self.left
@@ -131,7 +132,8 @@ class Room:
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
         """Take a seat; return its token, or raise InputError if the room is full.
 
-        ``gone`` says whether that player has left: then a full room gives the seat to the next one.
+        ``gone`` returns whether this player has left. A full room gives the seat of a player who
+        has left to the next player.
         """
         with self._lock:
             self._touched = self._clock()
@@ -139,8 +141,8 @@ class Room:
                 left = next((token for token, seat in self._seats.items() if seat.gone()), None)
                 if left is None:
                     raise InputError(
-                        f"Room {self.code} is full: {MOST_PLAYERS} players are in it, so look on "
-                        "with a neighbour."
+                        f"Room {self.code} is full: {MOST_PLAYERS} players are in it, so play "
+                        "together with a neighbour."
                     )
                 del self._seats[left]
             token = secrets.token_hex(8)
@@ -151,13 +153,13 @@ class Room:
         return Game(self.case, self.epsilon, secrets.randbits(64), first)
 
     def game(self, token: str) -> Game | None:
-        """Return a player's game; None where the seat was given away."""
+        """Return a player's game; None if another player got the seat."""
         with self._lock:
             seat = self._seats.get(token)
             return seat.game if seat else None
 
     def guess(self, token: str, number: int, said: bool) -> Answer | None:
-        """Take a player's guess on a draw, as :meth:`Game.guess`; None where it can't count."""
+        """Take a player's guess on a draw, as :meth:`Game.guess`; None if the guess is invalid."""
         with self._lock:
             seat = self._seats.get(token)
             if seat is None or seat.game.you.guesses >= MOST_GUESSES:
@@ -173,7 +175,7 @@ class Room:
             return answer
 
     def change(self, case: Case, epsilon: float) -> None:
-        """Go on with another mechanism or budget: all scores start anew, everybody stays."""
+        """Continue with another mechanism or budget: all scores are reset, all players stay."""
         with self._lock:
             self.case, self.epsilon = case, epsilon
             self._touched = self._clock()
@@ -182,7 +184,7 @@ class Room:
                 seat.game = self._new_game(seat.game.round.number + 1)
 
     def score(self) -> Score:
-        """What the room adds up so far."""
+        """Return the totals of the room so far."""
         with self._lock:
             return Score(
                 players=sum(not seat.gone() for seat in self._seats.values()),
@@ -203,9 +205,9 @@ class Rooms:
     def open(
         self, case: Case, epsilon: float, *, instead: Room | None = None, client: str = ""
     ) -> Room:
-        """Open a room; a room that the same person opened before ends.
+        """Open a room, and end the room ``instead``.
 
-        Raises InputError if the server holds as many rooms as it may, or as many of this client.
+        Raises InputError if the server or this client has reached its largest number of rooms.
         """
         with self._lock:
             if instead:
@@ -213,14 +215,14 @@ class Rooms:
             self._sweep()
             theirs = [room for room in self._open.values() if room.client == client]
             for rooms, most, whose in (
-                (list(self._open.values()), MOST_ROOMS, "the most that this server holds"),
+                (list(self._open.values()), MOST_ROOMS, "the most that this server allows"),
                 (theirs, MOST_OF_CLIENT, "the most that one place may open"),
             ):
                 if len(rooms) >= most:
                     minutes = math.ceil(min(room.quiet for room in rooms) / 60)
                     raise InputError(
-                        f"{most} rooms are open, {whose}: end one of them, or wait; one is free "
-                        f"in {counted(max(minutes, 1), 'minute')} if nobody plays in it until then."
+                        f"{most} rooms are open, {whose}: end one of them, or wait; if nobody "
+                        f"plays in one, it ends in {counted(max(minutes, 1), 'minute')}."
                     )
             room = Room(case, epsilon, self._clock, client)
             while room.code in self._open:
@@ -229,7 +231,7 @@ class Rooms:
             return room
 
     def find(self, code: str) -> Room:
-        """Return the open room with this code, or raise InputError if there is none."""
+        """Return the open room with this code, or raise InputError if no room has this code."""
         with self._lock:
             self._sweep()
             if code not in self._open:
@@ -240,7 +242,7 @@ class Rooms:
             return self._open[code]
 
     def end(self, room: Room) -> None:
-        """End a room at once."""
+        """End a room immediately."""
         with self._lock:
             self._open.pop(room.code, None)
 

@@ -1,9 +1,9 @@
 """In or out? A coin decides whether one person is in the data; a player guesses from the result.
 
-The result comes from a method of the library on one of the two neighbouring data sets of an
-audit's scenario. No player of a mechanism that is epsilon-private guesses right more often, in
-the long run, than e^epsilon / (1 + e^epsilon): Bayes' rule with even odds. The likelihood ratio
-of all noisy answers decides as well as any rule can; it plays along.
+A method of the library computes the result on one of the two neighbouring data sets of an audit's
+scenario. If the mechanism is epsilon-private, no player can guess correctly more often, in the long
+run, than e^epsilon / (1 + e^epsilon). This follows from Bayes' rule with even odds. The best rule
+compares the likelihoods of all noisy answers; it plays the same draws for comparison.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Floats = NDArray[np.float64]
 #: Levels of difficulty: epsilon, from hard to easy.
 LEVELS = (0.5, 1.0, 2.0, 4.0)
 
-#: Confidence of the band around a share of right guesses.
+#: Confidence level of the band around a share of correct guesses.
 CONFIDENCE = 0.95
 
-#: Key of the coin's stream; the noise of the two data sets has 0 and 1.
+#: Key of the coin's random stream; the noise streams of the two data sets have the keys 0 and 1.
 _COIN = 2
 
 
@@ -42,8 +42,8 @@ class Seen:
     cells
         Noisy counts of a map's squares, shape (columns, rows), or None.
     centres, counts
-        Noisy centres in the unit square, shape (k, 2), with the noisy number of persons of
-        each, shape (k,), or None.
+        Noisy centres in the unit square, shape (k, 2), and noisy numbers of persons per centre,
+        shape (k,); or None.
     """
 
     cells: Floats | None = None
@@ -58,20 +58,20 @@ class Case:
     Parameters
     ----------
     name, title
-        Key in links, and name for users.
+        Key in links, and readable name.
     method, variant, scenario
         A scenario of the audit: the mechanism and its two data sets.
     story
-        What everybody knows: both data sets, and what is published.
+        Public knowledge: both data sets, and the kind of result.
     telling
-        Name of one number of the result, of which a class sees a histogram.
+        Name of the number in the result that reveals most; a class sees its histogram.
     measure
-        Which number that is: the person's square, the fullest square of the map, or the largest
-        coordinate of the centres.
+        Definition of this number: count of the person's square, largest count of the map, or
+        largest coordinate of the centres.
     person
-        Square of the person on a map, or place in the unit square.
+        Square of the person on a map, or position in the unit square.
     leak
-        By what a leaking mechanism can be beaten; empty where it keeps its promise.
+        How a player can beat a mechanism that leaks; empty if the mechanism keeps its promise.
     """
 
     name: str
@@ -86,13 +86,13 @@ class Case:
     leak: str = ""
 
     def see(self, run: Any) -> Seen:
-        """What the player sees of a run: the map, or the centres and the last counts of them."""
+        """Return the visible result of a run: the map, or the centres with their last counts."""
         if self.measure == "farthest":
             return Seen(centres=run.centers, counts=run.iterations[-1].counts)
         return Seen(cells=run.stages.counts)
 
     def number(self, seen: Seen) -> float:
-        """Telling number of a result."""
+        """Return the number in a result that ``telling`` names."""
         if seen.centres is not None:
             return float(seen.centres.max())
         assert seen.cells is not None  # noqa: S101 - what has no centres is a map
@@ -111,20 +111,20 @@ class Case:
         return self.audited.private
 
 
-#: All mechanisms to play against, by name; the easiest to understand first.
+#: All mechanisms of the game by name, from easy to hard to understand.
 CASES = {one.name: one for one in read_rows(Path(__file__).with_name("cases.toml"), Case)}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Round:
-    """One draw: what the player sees, and what stays hidden until the guess.
+    """One draw: the visible result, and the facts that are hidden until the guess.
 
     Parameters
     ----------
     joined
-        What the coin decided: whether the person is in.
+        Whether the coin put the person into the data.
     ratio
-        Log-likelihood ratio of all noisy answers, in over out.
+        Log-likelihood ratio of all noisy answers: person in the data against not in the data.
     """
 
     number: int
@@ -134,14 +134,14 @@ class Round:
 
     @property
     def rule(self) -> bool:
-        """What the likelihood-ratio rule says; where nothing tells, out."""
+        """Guess of the likelihood-ratio rule; "out" (False) if both are equally likely."""
         return self.ratio > 0
 
 
 def draw(case: Case, epsilon: float, seed: int, number: int) -> Round:
-    """Toss the coin, run the mechanism on that data set, and let the rule decide.
+    """Toss the coin, run the mechanism on the chosen data set, and compute the likelihood ratio.
 
-    The same seed and number give the same draw. A game takes a secret seed.
+    The same seed and number give the same draw. A game uses a secret seed.
     """
     joined = bool(np.random.default_rng((seed, _COIN, number)).integers(2))
     runs = _runs(case, epsilon)
@@ -156,13 +156,12 @@ def draw(case: Case, epsilon: float, seed: int, number: int) -> Round:
 
 @lru_cache(maxsize=2 * len(CASES) * len(LEVELS))
 def _runs(case: Case, epsilon: float) -> ScenarioRuns:
-    """Both data sets and the configuration, built once."""
     return ScenarioRuns(case.audited, epsilon)
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Right guesses and all guesses."""
+    """Number of correct guesses, and number of all guesses."""
 
     right: int = 0
     guesses: int = 0
@@ -173,23 +172,23 @@ class Tally:
 
     @property
     def share(self) -> float:
-        """Share of right guesses; NaN before the first."""
+        """Share of correct guesses; NaN before the first guess."""
         return self.right / self.guesses if self.guesses else float("nan")
 
     def band(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Clopper-Pearson band in which the share in the long run lies."""
+        """Clopper-Pearson confidence band for the share in the long run."""
         if not self.guesses:
             return 0.0, 1.0
         return share_bounds(self.right, self.guesses, (1 - confidence) / 2)
 
     def above(self, share: float) -> bool:
-        """Whether the whole band lies above a share: luck alone hardly explains it."""
+        """Whether the whole band is above a share, so that luck hardly explains the result."""
         return self.band()[0] > share
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the player and the rule said, and the truth: whether the person was in."""
+    """The guesses of the player and of the rule, and whether the person was in the data."""
 
     said: bool
     rule: bool
@@ -212,9 +211,10 @@ class Game:
         self.last: Answer | None = None
 
     def guess(self, number: int, said: bool) -> Answer | None:
-        """Take a guess on the draw that the player saw, and draw anew.
+        """Take a guess on the draw that the player saw, and start the next draw.
 
-        None where that draw is no longer open: a second click must not count for the next one.
+        Returns None if this draw is no longer open, so that a second click does not count for the
+        next draw.
         """
         if number != self.round.number:
             return None
@@ -224,7 +224,7 @@ class Game:
         return self.last
 
     def let_rule_play(self, rounds: int) -> None:
-        """Play rounds by the rule alone; the player's score stays."""
+        """Let only the rule play some rounds; the player's score does not change."""
         for _ in range(rounds):
             self._rule_too()
 

@@ -1,1 +1,1 @@
-"""Lessons as Markdown files, and what reads them."""
+"""Lessons as TOML files, and the code that reads the files."""

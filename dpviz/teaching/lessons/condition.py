@@ -18,7 +18,7 @@ _SIGNS = {
     "<": operator.lt,
     ">": operator.gt,
 }
-#: Digits of a fact in a text, where it is no whole number.
+#: Number of significant digits of a fact in a text, if the fact is not a whole number.
 DIGITS = 3
 
 _PART = re.compile(r"\s*([\w.]+)\s*(==|!=|<=|>=|<|>)\s*([\w.]+)\s*")
@@ -31,22 +31,22 @@ class Condition:
     Parameters
     ----------
     parts
-        Left side, sign and right side of each; a side is a fact's name or a number.
+        Left side, sign and right side of each comparison; a side is a fact's name or a number.
     """
 
     parts: tuple[tuple[str | float, str, str | float], ...]
 
     @property
     def names(self) -> set[str]:
-        """Facts that are asked for."""
+        """Names of the facts in the comparisons."""
         sides = [side for left, _, right in self.parts for side in (left, right)]
         return {side for side in sides if isinstance(side, str)}
 
     def holds(self, facts: Mapping[str, float]) -> bool:
-        """Whether all comparisons hold; one with an unknown or missing value does not.
+        """Whether all comparisons hold; a comparison with a missing value does not hold.
 
-        Facts are compared as they are written in texts: a noise scale of 1.996 is written 2, and so
-        it is 2 or more.
+        Facts are rounded as in texts before they are compared. For example, a noise scale of 1.996
+        is written as 2, so "noise_scale >= 2" holds.
         """
         return all(
             not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)
@@ -58,7 +58,7 @@ class Condition:
 def parse_condition(text: str, known: Collection[str]) -> Condition:
     """Read comparisons that are joined by "and".
 
-    Raises InputError where they can't be read, or a fact is unknown.
+    Raises InputError if a comparison can't be read, or a fact is unknown.
     """
     parts = []
     for piece in re.split(r"\band\b", text):
@@ -74,7 +74,7 @@ def parse_condition(text: str, known: Collection[str]) -> Condition:
 
 
 def check_fact(name: str, known: Collection[str]) -> str:
-    """Return the name of a fact, or raise InputError where there is none of this name."""
+    """Return the name of a fact, or raise InputError if no fact has this name."""
     if name not in known:
         raise InputError(f'there is no fact "{shown(name)}": choose from {", ".join(known)}.')
     return name
@@ -88,7 +88,6 @@ def _side(text: str, known: Collection[str]) -> str | float:
 
 
 def _value(side: str | float, facts: Mapping[str, float]) -> float:
-    """Value of a side; NaN where the run has no such fact."""
     if not isinstance(side, str):
         return side
     value = float(facts.get(side, math.nan))

@@ -1,11 +1,11 @@
 '''Reads a lesson: a TOML file with a title and steps; a step has a link, texts, question and task.
 
-A lesson is text of somebody else, maybe: nothing of it is markup but ``**bold**``, and whoever
-shows it escapes it. A file looks like this::
+The author of a lesson may be unknown, so its texts can't be trusted. The only markup is
+``**bold**``; code that shows a text must escape everything else. A file looks like this::
 
     title = "One person can be seen"
     minutes = 8
-    after = "You can say why a result without noise tells on people."
+    after = "You can say why a result without noise reveals people."
     needs = "nothing"
 
     [[steps]]
@@ -26,7 +26,7 @@ shows it escapes it. A file looks like this::
     formula = "scale = sensitivity / epsilon"
     teacher = 'Many say "the outlier".'
 
-Names in braces are facts of the run beside the text; a question and its answers have none.
+Names in braces are facts of the run that the step shows. Questions and answers have no braces.
 '''
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from urllib.parse import parse_qsl
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.teaching.lessons.condition import Condition, check_fact, parse_condition
 
-#: Keys of a lesson, with their types; all are needed.
+#: Keys of a lesson, with their types; all keys are required.
 FRONT = {"title": str, "minutes": int, "after": str, "needs": str, "steps": list}
 
-#: Keys of a step, with their types; title and link are needed.
+#: Keys of a step, with their types; title and link are required.
 STEP = {
     "title": str, "link": str, "text": str, "look": str, "bars": str, "holds": list,
     "question": str, "answers": list, "right": int, "reveal": str, "task": str, "done": str,
@@ -53,7 +53,7 @@ STEP = {
 
 _KINDS = {str: "text in quotation marks", int: "a whole number", list: "a list"}
 
-#: Most bytes of a file, and minutes of a lesson.
+#: Largest size of a file in bytes, and longest duration of a lesson in minutes.
 MOST_BYTES, MOST_MINUTES = 200_000, 240
 
 _FACT = re.compile(r"\{([^{}]*)\}")
@@ -61,24 +61,24 @@ _FACT = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One idea, with the run that shows it.
+    """One idea, with a run that shows this idea.
 
     Parameters
     ----------
     explorer, query
-        Explorer beside the text, and its controls as in a link.
+        Explorer that is shown with the text, and the values of its controls as in a link.
     look, bars
-        What to look at; name of the bars that stand below the text.
+        Hint about what to look at; name of the bar chart below the text.
     right, reveal
-        Position of the right answer, and what is said after an answer.
+        Index of the right answer, and the text after an answer.
     wanted
-        When the task is done.
+        Condition for the end of the task.
     formula, teacher
-        Formula behind a toggle; a note for the teacher: what classes get wrong, or what to ask.
+        Formula that the user can show; a note for the teacher: a usual mistake, or a question.
     holds
-        What the texts say of the run at the beginning of the step.
+        Conditions that the run meets at the beginning of the step, because the texts rely on them.
     page
-        Another page of the app to open, with its controls as in a link.
+        Another page of the app that the step opens, with values of its controls as in a link.
     """
 
     title: str
@@ -100,7 +100,7 @@ class Step:
 
     @property
     def names(self) -> set[str]:
-        """Facts that the texts and conditions need."""
+        """Names of all facts in the texts and conditions."""
         texts = (*self.text, self.look, self.question, self.reveal, self.task, self.formula)
         found = {name for one in (*texts, self.teacher) for name in _FACT.findall(one)}
         asked = (*self.holds, *([self.wanted] if self.wanted else []))
@@ -109,7 +109,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson: its name in links, its front matter and its steps."""
+    """A lesson: its name in links, its general information and its steps."""
 
     name: str
     title: str
@@ -121,7 +121,7 @@ class Lesson:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """Names that a lesson may use: of explorers, of facts of a run, of bars."""
+    """Names that a lesson may use: names of explorers, of facts of a run, and of bar charts."""
 
     explorers: tuple[str, ...]
     facts: tuple[str, ...]
@@ -129,9 +129,9 @@ class Known:
 
 
 def parse_lesson(data: bytes, *, name: str, file: str, known: Known) -> Lesson:
-    """Read a lesson from a whole file; links have its name.
+    """Read a lesson from the content of a file; ``name`` is the lesson's name in links.
 
-    Raises InputError, one sentence with the file, and the line or the step.
+    Raises InputError with one sentence that names the file, and the line or the step.
     """
     try:
         front = _checked(_read_toml(data), FRONT, tuple(FRONT))
@@ -164,7 +164,7 @@ def _read_toml(data: bytes) -> dict[str, Any]:
 
 
 def _checked(table: object, types: Mapping[str, type], needed: tuple[str, ...]) -> dict[str, Any]:
-    """Return a table whose values have their types, with each text on one line."""
+    """Check keys and types of a table; return the table with each text on one line."""
     if not isinstance(table, dict):
         raise InputError("a step is a table: begin it with [[steps]].")
     for key, value in table.items():
@@ -226,15 +226,14 @@ def _step(table: object, known: Known) -> Step:
 
 
 def _check_facts(text: str, known: Known) -> None:
-    """Raise InputError where a brace is lonely, or names no fact."""
     for name in _FACT.findall(text):
         check_fact(name, known.facts)
     if set("{}") & set(_FACT.sub("", text)):
-        raise InputError("a brace stands alone: write {name of a fact}.")
+        raise InputError("a brace has no partner: write {name of a fact}.")
 
 
 def _check_question(step: Mapping[str, Any]) -> None:
-    """Check question, answers, the right one and reveal: a step has all of them or nothing."""
+    """Check that a step has a valid question, answers, right and reveal, or none of these keys."""
     parts = ("question", "answers", "right", "reveal")
     missing = [key for key in parts if key not in step]
     if len(missing) == len(parts):
@@ -242,7 +241,7 @@ def _check_question(step: Mapping[str, Any]) -> None:
     if missing:
         raise InputError(f'a question needs {", ".join(parts)}: "{missing[0]} = ..." is missing.')
     answers = step["answers"]
-    # They stand on the screen before the run has facts.
+    # Question and answers are shown before the run has facts.
     if set("{}") & set("".join((step["question"], *answers))):
         raise InputError("a question and its answers have to be text, without facts in braces.")
     if len(answers) < 2:
@@ -254,5 +253,5 @@ def _check_question(step: Mapping[str, Any]) -> None:
 
 
 def filled(text: str, facts: Mapping[str, str]) -> str:
-    """Put the values of facts into a text; what is not known yet is "…"."""
+    """Put the values of facts into a text; a fact that is not known yet becomes "…"."""
     return _FACT.sub(lambda found: facts.get(found[1], "…"), text)

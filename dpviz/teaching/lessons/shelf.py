@@ -1,4 +1,4 @@
-"""All lessons: those of the package, and a teacher's own from a folder."""
+"""All lessons: the lessons of the package, and a teacher's own lessons from a folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dpviz.teaching.lessons.parser import MOST_BYTES, Known, Lesson, parse_lesso
 #: Environment variable with the folder of a teacher's own lessons.
 FOLDER_VARIABLE = "DPVIZ_LESSONS"
 
-#: Most lessons of a folder.
+#: Largest number of lessons that are read from a folder.
 MOST_LESSONS = 100
 
 _NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
 
 
 def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
-    """All lessons by name in their order, and what is wrong with files of the own folder."""
+    """Return all lessons by name, in order, and error messages about the teacher's own files."""
     found = dict(_shipped(known))
     folder, faults = os.environ.get(FOLDER_VARIABLE), list[str]()
     if not folder:
@@ -52,7 +52,6 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
 
 @cache
 def _shipped(known: Known) -> dict[str, Lesson]:
-    """The lessons of the package, in the order of the numbers of their files."""
     files = sorted(Path(__file__).parent.glob("*.toml"))
     return {one.name: one for one in (_read(file, known) for file in files)}
 

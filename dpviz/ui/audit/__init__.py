@@ -1,1 +1,1 @@
-"""The audit page, part by part."""
+"""The parts of the audit page."""

@@ -1,4 +1,4 @@
-"""All audits at one claim: a table and a chart on the audit page."""
+"""All audits at one claim, as a table and a chart on the audit page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dpviz.ui.session.job import follow, job_of, show_progress, start
 from dpviz.ui.widgets.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-#: Session entry of the job.
 _JOB = "audit:all job"
 
 #: Approximate duration of one audit with a scenario's own number of runs.
@@ -26,7 +25,6 @@ def all_audits(claim: float, seed: int) -> None:
 
 
 def _all_audits(claim: float, seed: int) -> None:
-    """Show button, progress bar, table and chart of all audits at a claim."""
     rows = table_rows(results(), claim)
     missing = [scenario for scenario, result in rows if result is None]
     wanted = missing or [scenario for scenario, _ in rows]
@@ -35,7 +33,7 @@ def _all_audits(claim: float, seed: int) -> None:
     st.markdown(
         f"Every method, variant and scenario at the claim ε = {readable(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
-        "Each row by itself is wrong at most once in 100 audits."
+        "Each single row is wrong at most once in 100 audits."
     )
     left, right = st.columns([3, 7], vertical_alignment="center")
     with left:

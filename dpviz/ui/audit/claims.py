@@ -36,7 +36,6 @@ VARIANTS = ("sound", "published")
 CLAIMS = (0.5, 5.0)
 FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000
 
-#: Audit that the page begins with.
 _FIRST = next(one for one in scenarios() if one.name == "far-point")
 
 CONTROLS = {
@@ -50,7 +49,6 @@ CONTROLS = {
     "seed": Control(0, whole("seed", 0, MAX_SEED)),
 }
 
-#: Session entry of the job.
 _JOB = "audit:one job"
 
 
@@ -74,7 +72,7 @@ def correct_link(state: UrlState) -> None:
 
 
 def _offered(state: UrlState) -> dict[str, Scenario]:
-    """Scenarios of the chosen method and variant by name, planted ones last."""
+    """Scenarios of the chosen method and variant by name; planted scenarios are last."""
     return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
 
 
@@ -83,7 +81,6 @@ def _chosen(state: UrlState) -> Scenario:
 
 
 def _reset_scenario(state: UrlState) -> None:
-    """After a change of method or variant: choose a scenario that fits, and its runs."""
     offered = _offered(state)
     if state.get("scenario") not in offered:
         state.set("scenario", next(iter(offered)))
@@ -98,11 +95,12 @@ def _reset_runs(state: UrlState) -> None:
 
 
 def claims(state: UrlState) -> bool:
-    """Show one audit, and all of them; return True if the user holds no slider."""
+    """Show one audit, and all audits; return False while the user drags a slider."""
     st.header("Claimed against measured", anchor="claimed-against-measured")
     st.markdown(
-        "An audit runs a method many times on two data sets that differ in one person. What comes "
-        "out may differ by a factor of e^ε at most. Where it differs more, the claim is refuted."
+        "An audit runs a method many times on two data sets that differ in one person. The chances "
+        "of its results may differ by a factor of e^ε at most. If they differ by more, the claim "
+        "is refuted."
     )
     left, right = st.columns([5, 9], gap="medium")
     with left:
@@ -135,8 +133,8 @@ def _audit_controls(state: UrlState) -> bool:
         **state.choice("scenario", tuple(offered)),
         format_func=lambda name: _scenario_title(offered.get(name), name),
         on_change=partial(_reset_runs, state),
-        help="Two data sets that differ in one person, chosen to bring a leak out. Planted "
-        "scenarios have a mistake built in on purpose: they show that an audit finds it.",
+        help="Two data sets that differ in one person, chosen to show a leak. Planted scenarios "
+        "contain a mistake on purpose: they show that an audit finds it.",
     )
     st.caption(_chosen(state).description)
     slider = live_slider(
@@ -155,10 +153,10 @@ def _audit_controls(state: UrlState) -> bool:
         MOST_RUNS,
         step=500,
         **state.widget("runs"),
-        help=f"This scenario shows what there is to show with {_chosen(state).runs:,}.",
+        help=f"{_chosen(state).runs:,} runs are enough for the leaks of this scenario.",
     )
     second.number_input(
-        "Seed", 0, MAX_SEED, **state.widget("seed"), help="The same one gives the same result."
+        "Seed", 0, MAX_SEED, **state.widget("seed"), help="The same seed gives the same result."
     )
     return slider.settled
 
@@ -200,8 +198,8 @@ def _result(state: UrlState) -> None:
     runs = int(state.get("runs"))
     most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
     limits = (
-        f"{most}; of a claim below 0.5 an audit sees little. A bound above the claim disproves it "
-        "(wrong at most once in 100 audits). A bound below proves nothing."
+        f"{most}; an audit shows little about claims below 0.5. A bound above the claim disproves "
+        "the claim (wrong at most once in 100 audits). A bound below it proves nothing."
     )
     if result is None:
         st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")
@@ -209,7 +207,7 @@ def _result(state: UrlState) -> None:
         refuted, sentence = verdict(result)
         kind = "dpv-no" if refuted else ""
         st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(sentence)}</b></div>')
-        lead = "What tells the two data sets apart" if refuted else "What looked most different"
+        lead = "This event tells the data sets apart" if refuted else "The most different event"
         st.markdown(f"{lead}: {plain_text(result.event)}.")
         show_panels(
             score_bars(result, theme_mode()),
@@ -219,8 +217,8 @@ def _result(state: UrlState) -> None:
             about="score",
         )
         st.caption(
-            f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "
-            f"the other half chose the event. {limits}"
+            f"The figure shows the {result.runs - result.runs // 2:,} runs on each data set that "
+            f"decide; the other half chose the event. {limits}"
         )
         csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
     with st.expander("The method's card: source, promises and their reasons"):
@@ -238,7 +236,7 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     scenario = find(result.method, result.variant, result.scenario)
     measured = f"Not refuted: measured at least {bound}, claimed {readable(result.claim)}."
     if scenario.planted:
-        why = "That proves nothing: a mistake is built in here; more runs may show it."
+        why = "That proves nothing: this scenario contains a mistake, and more runs may show it."
     elif scenario.private:
         why = "That proves nothing by itself; the proof is in the method's card."
     else:

@@ -18,9 +18,9 @@ def cost_overview() -> None:
     st.header("What soundness costs")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(
-        "Error of the sound variant against that of the published one, by data set: DSG_C for "
-        "WaveCluster, NICV over that of the best k-means for the others. Lower is better; "
-        "▲ and ▼ mark where soundness clearly costs or gains.",
+        "Errors of the sound and the published variant, by data set: DSG_C for WaveCluster, NICV "
+        "divided by that of the best k-means for the others. Lower is better; ▲ and ▼ mark where "
+        "soundness clearly costs or gains.",
         help=COST_HELP,
     )
     budgets = sorted({row.epsilon for row in costs()})

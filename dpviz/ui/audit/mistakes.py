@@ -1,4 +1,4 @@
-"""What an audit can detect: a part of the audit page, from stored results."""
+"""The mistakes that an audit can detect: a part of the audit page, from stored results."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def detected_mistakes() -> None:
     )
     by_itself = [row for row in halved if row.found_alone]
     st.markdown(
-        "A mistake is planted in every step of every sound method: its noise is halved, or left "
-        "out, while the ledger still shows all of it. The data sets are those on which all steps "
-        "move as far as we know how, and the score is the most telling one there is: how likely "
-        "the noisy numbers are with and without the person, for whoever knows the code. "
-        f"Where it is left out, {steps.RUNS[NONE]:,} runs on each data set show that at a claim of "
-        f"{steps.CLAIM:g} in {_count(left_out)} steps. With {steps.RUNS[HALF]:,} runs half the "
-        f"noise is found in **{_count(halved)} steps**, in {len(by_itself)} of them only by the "
-        "step's own answers after those of one run, held against its own share of the budget. "
-        "(Of DP-Refine and Two-stage some runs take so long that fewer were made: see the table.) "
-        "The others are out of sight:"
+        "We planted a mistake in every step of every sound method: the step's noise is halved or "
+        "missing, while the ledger still shows all of it. The data sets change the steps as much "
+        "as we know how. The score is the best possible one: how likely the noisy numbers are with "
+        "and without the person, for someone who knows the code. "
+        f"Missing noise is found with {steps.RUNS[NONE]:,} runs on each data set at a claim of "
+        f"{steps.CLAIM:g} in {_count(left_out)} steps. Halved noise is found with "
+        f"{steps.RUNS[HALF]:,} runs in **{_count(halved)} steps**, in {len(by_itself)} of them "
+        "only if one run's other answers are fixed and the step is compared with its own share of "
+        "the budget. (Some runs of DP-Refine and Two-stage take so long that fewer were made: see "
+        "the table.) The others are out of sight:"
     )
     not_found = {
         reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS
@@ -68,7 +68,6 @@ def detected_mistakes() -> None:
 
 
 def _count(rows: list[steps.StepResult]) -> str:
-    """Number of detected bugs: "3 of 4"."""
     return f"{sum(row.found for row in rows)} of {len(rows)}"
 
 

@@ -10,7 +10,7 @@ from dpviz.ui.session.state import UrlState
 
 
 def page_state() -> UrlState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     state = UrlState("audit", {**person.CONTROLS, **claims.CONTROLS})
     if state.fresh:
         claims.correct_link(state)

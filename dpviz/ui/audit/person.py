@@ -1,4 +1,4 @@
-"""The first part of the audit page: one person, without noise and under a technique."""
+"""The first part of the audit page: one person, without noise and with a technique's noise."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TECHNIQUES = tuple(
     for variant in CARDS[name].variants
 )
 
-#: The reach of the other pages, from which epsilon follows.
+#: Range of epsilon on the other pages, from which this page takes epsilon.
 EPSILONS = (0.01, 10.0)
 FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
@@ -54,12 +54,11 @@ CONTROLS = {
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }
 
-#: Session entries: the job, and the last result.
 _JOB, _RESULT = "audit:story job", "audit:told"
 
 
 def one_person(state: UrlState) -> bool:
-    """Show the part; return True if the user holds no slider."""
+    """Show the part; return False while the user drags a slider."""
     st.header("One person", anchor="one-person")
     joining = person_joining()
     without, joined = (counted(stages.n_clusters, "cluster") for stages in joining.stages)
@@ -118,7 +117,7 @@ def _technique(state: UrlState) -> bool:
             scale="log",
             low_label="more private",
             high_label="more accurate",
-            help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+            help="Whole budget. If it is lower, less can be learned about anyone, with more noise.",
         )
     third.number_input(
         "Draws on each side",
@@ -126,7 +125,7 @@ def _technique(state: UrlState) -> bool:
         MOST_DRAWS,
         step=500,
         **state.widget("draws"),
-        help="So often the technique is run without and with the person.",
+        help="Number of times that the technique runs without, and with, the person.",
     )
     epsilon_panel(slider.value, Neighbours())
     if slider.settled:
@@ -159,7 +158,7 @@ def _technique_title(technique: str) -> str:
 
 
 def _start_draws(state: UrlState) -> None:
-    """Start draws unless the last draws, finished or not, match the controls."""
+    """Start draws, unless the latest draws (finished or not) match the controls."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
     request = (technique, epsilon, draws, seed)
@@ -218,10 +217,11 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
             f"{measured}; an audit of everything that it publishes follows below.",
         )
     return (
-        f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
-        f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
-        "Who knows all else, and thinks it 50 : 50 whether this person with one record is in "
-        f"the data, is {surest_words(experiment.epsilon)} after seeing the number.",
-        f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
-        "nothing, the proof is in the method's card.",
+        f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "
+        f"e^{epsilon} = {times} times as often with this person as without, or the other way "
+        "round. Someone who knows all other records, and thinks it 50 : 50 whether this person "
+        f"with one record is in the data, is {surest_words(experiment.epsilon)} after seeing the "
+        "number.",
+        f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing, the "
+        "proof is in the method's card.",
     )

@@ -64,22 +64,22 @@ EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
 
-#: Parameters that can run along the axis, if all chosen methods have them.
+#: Parameters that the axis can show, if all chosen methods have them.
 AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([method])))
 
 
 class Names(list[str]):
-    """Several names, in the text form of a link."""
+    """Several names; their text form is that of a link."""
 
     def __str__(self) -> str:
         """Return the names separated by commas."""
         return ",".join(self)
 
 
-#: Controls for own data only: a sample set has its own bounds and parameters here.
+#: Controls that only own data use here, because each sample set has its own values.
 OF_OWN_DATA = ("domain", "outside", *suited_links())
 
-#: What a figure of a paper sets; those that other pages have as well don't follow meanwhile.
+#: Controls that a figure of a paper sets. Meanwhile they are not shared with other pages.
 _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
     "view",
@@ -87,7 +87,7 @@ _OF_FIGURE = (
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters that depend on the data set, with their values for a sample set."""
+    """Parameters that suit a data set, with their values for a sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()
@@ -100,7 +100,7 @@ class CompareState(DataState):
 
     @property
     def has_own_data(self) -> bool:
-        """Whether own data is among the chosen ones."""
+        """Whether own data is among the chosen data sets."""
         return UPLOAD in self.get("data")
 
     @property
@@ -109,7 +109,7 @@ class CompareState(DataState):
         return bool(self.get("preset") != NO_PRESET)
 
     def told(self) -> dict[str, Any]:
-        """Values that the other pages take over: of several data sets the first."""
+        """Values that this page shares with the other pages, with only the first data set."""
         told = super().told()
         for name in ("data", "methods"):
             if not told[name]:  # somebody is about to choose
@@ -123,24 +123,24 @@ class CompareState(DataState):
         return without(told, _OF_FIGURE) if self.has_figure else told
 
     def tell(self) -> None:
-        """Store what was changed here; what a figure of a paper has is no news."""
+        """Share this page's changes, except values that a figure of a paper has set."""
         if self._store.figure != self.has_figure:
             self._store.figure = self.has_figure
-            if self._store.told:  # {} says that all of a link is news
+            if self._store.told:  # with {} all values of a link are shared
                 self._store.told = None
         super().tell()
         if not self.has_figure:
             self._store.own = {name: self.get(name) for name in _OF_FIGURE}
 
     def leave_figure(self) -> None:
-        """Bring back the own choices, and follow what was changed on other pages meanwhile."""
+        """Restore the user's choices, and take over changes made on other pages meanwhile."""
         self.set("preset", NO_PRESET)
         for name, value in self._store.own.items():
             self.set(name, value)
         self._store.opened = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; a chosen data set stays beside the others."""
+        """Values that this page takes over; the data set is kept if it is already chosen."""
         taken = super().taken(working) | self._methods(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)
@@ -149,7 +149,7 @@ class CompareState(DataState):
         return without(taken, _OF_FIGURE) if self.has_figure else taken
 
     def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Methods that this page takes over: beside those of the same family, if there are any."""
+        """Methods that this page takes over, in addition to chosen methods of the same family."""
         chosen = methods_of(working, self)
         if not chosen:
             return {}
@@ -172,7 +172,7 @@ class CompareState(DataState):
 
 
 def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
-    """Parser of names separated by commas; at least one must be known."""
+    """Parser of names separated by commas, of which at least one must be known."""
 
     def parse(text: str) -> Names:
         names = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
@@ -190,7 +190,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
 
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
-    """Read budgets separated by commas, in ascending order; InputError for what is no budget."""
+    """Read budgets separated by commas; return them in ascending order, or raise InputError."""
     return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
 
 
@@ -203,7 +203,6 @@ def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
 def _parse_numbers(
     text: str, name: str, check: Callable[[float], float], reach: tuple[float, float]
 ) -> tuple[float, ...]:
-    """Read numbers separated by commas, each checked and within reach, in ascending order."""
     found, (low, high) = set(), reach
     for part in filter(None, (part.strip() for part in text.split(","))):
         try:
@@ -234,7 +233,7 @@ def _epsilon_end(name: str) -> Control:
 
 
 def page_state() -> CompareState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     wrong: list[str] = []
 
     def typed(text: str) -> str:
@@ -283,7 +282,7 @@ def page_state() -> CompareState:
 
 
 def _correct(state: CompareState) -> None:
-    """Correct values of a link that are valid alone but not with the values of other controls."""
+    """Correct values of a link that are valid, but not with the values of other controls."""
     low, high = state.get("low"), state.get("high")
     axis = state.get("axis")
     if axis not in (one.name for one in axes(state.get("methods"))):
@@ -298,7 +297,7 @@ def _correct(state: CompareState) -> None:
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
         state.correct("high", low, sentence)
-    # Whether own data have classes is known only later.
+    # It is not yet known whether own data have classes.
     classed = all(name == UPLOAD or sample(name).classes for name in state.get("data"))
     for name, choices in (
         ("score", offered(families_of(state.get("methods")), classed=classed)),
@@ -311,7 +310,7 @@ def _correct(state: CompareState) -> None:
 
 
 def _change_preset(state: CompareState) -> None:
-    """Fill in what the chosen figure has, or bring back the own choices."""
+    """Set the controls as in the chosen figure, or restore the user's choices."""
     if state.has_figure:
         _take_preset(state)
     else:
@@ -340,17 +339,17 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
 
 
 def sidebar(state: CompareState) -> SweepRequest | None:
-    """Show the controls; return the runs to show, None for a figure without runs."""
+    """Show the controls; return the runs to show, or None for a figure without runs."""
     st.selectbox(
         "Figure of a paper",
         **state.choice("preset", (NO_PRESET, *FIGURES)),
         format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
         on_change=partial(_change_preset, state),
-        help="Fills in all below as the figure has it, on our sample sets or the paper's own data. "
-        "Your own choices come back afterwards.",
+        help="Sets all controls below as in the figure, for our sample sets or the paper's own "
+        "data. Your own choices come back afterwards.",
     )
     if state.has_figure:
-        # The box cuts a long name off.
+        # The box truncates long names.
         show_caption(FIGURES[state.get("preset")].full_name)
         st.button(
             "Back to your own choices",
@@ -363,7 +362,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         return None
     preset = PRESETS.get(state.get("preset"))
     if preset and paper_sets_panel(preset):
-        # The stand-in may lack the classes of the figure's own score.
+        # The stand-in may lack the classes that the figure's score needs.
         state.set("score", next(iter(preset.scores)))
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data"}
     st.multiselect(
@@ -394,7 +393,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         1,
         MOST_DRAWS,
         **state.widget("draws"),
-        help="Every method draws with the same seeds, from 0 on.",
+        help="All methods use the same seeds, starting from 0.",
     )
     epsilons = _epsilon_boxes(state)
     if epsilons:
@@ -426,7 +425,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
         "or these ε",
         **state.widget("epsilons"),
         placeholder="0.1, 0.5, 1",
-        help="Numbers with commas between, in place of the range.",
+        help="Numbers separated by commas, instead of the range.",
     )
     if typed:
         return parse_epsilons(typed)
@@ -434,7 +433,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def _axis_boxes(state: CompareState) -> tuple[float, ...]:
-    """Show what runs along the axis, if there is a choice; return its values, none for epsilon."""
+    """Show the choice of the axis, if there is a choice; return its values, () for epsilon."""
     offered = tuple(one.name for one in axes(state.get("methods")))
     if state.get("axis") not in offered:
         state.set("axis", EPSILON.name)
@@ -445,8 +444,8 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         "Axis",
         **state.choice("axis", offered),
         format_func=lambda name: PARAMETERS[name].sign,
-        help="What runs along the axis: ε, or another parameter of all chosen methods. Then there "
-        "is one panel for each ε.",
+        help="What the axis shows: ε, or another parameter that all chosen methods have. Then each "
+        "ε has its own panel.",
     )
     axis = PARAMETERS[state.get("axis")]
     usual = ", ".join(f"{value:g}" for value in axis.searched)
@@ -455,7 +454,7 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         **state.widget("values"),
         placeholder=usual,
         disabled=axis.name == EPSILON.name,
-        help="Numbers with commas between; the usual ones where empty. ε has its own boxes above.",
+        help="Numbers separated by commas; if empty, usual values. ε has its own boxes above.",
     )
     if axis.name == EPSILON.name:
         return ()
@@ -484,7 +483,7 @@ def _stand_in(figure: str, name: str) -> Subject:
 
 
 def _subject(preset: Preset | None, name: str) -> Subject:
-    """Sample set, or the paper's own data that it stands for."""
+    """Sample set, or the paper's own data that the sample set replaces."""
     if preset is None:
         return _sample_subject(name)
     return given_subject(preset, name) or _stand_in(preset.name, name)
@@ -521,7 +520,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
             disabled=one.kind == "sides" and dataset.counts is not None,
             below=below,
         )
-    # A file may have the name of a sample set, but the name identifies the rows.
+    # Rows are identified by their data set's name, so a file must not have that of a sample set.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
     return Subject(
         name=name,

@@ -1,4 +1,4 @@
-"""Figures of the papers that are no sweep, on the compare page."""
+"""Figures of the papers that are not sweeps, on the compare page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpviz.ui.widgets.stamp import MADE_UP
 
 
 def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) -> None:
-    """Show a figure with its caption and its table, and a link where the explorer has it."""
+    """Show a figure with caption and table, and a link if an explorer can show the figure."""
     show_caption(f"{one.paper}. {one.caption}")
     table = _table(one.name, one)
     if isinstance(one, TimeFigure):
@@ -49,7 +49,6 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
 
 @st.cache_data(show_spinner=False)
 def _table(name: str, _one: NoiseFigure | Picture | TimeFigure) -> pd.DataFrame:
-    """Table of a figure; the same for all sessions."""
     return _one.table()
 
 

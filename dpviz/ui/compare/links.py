@@ -22,14 +22,14 @@ def explorer_link(
     seed: int,
     step: Mapping[str, float] | None = None,
 ) -> dict[str, str]:
-    """Parameters of the link that shows a run of a plan of one data set in its explorer.
+    """Parameters of the link that shows a run of a one-data-set plan in its explorer.
 
-    ``data`` is the data set's name in links, ``step`` one of the plan's.
+    ``data`` is the data set's name in links; ``step`` is one of the plan's steps.
     """
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method, step)
     if subject.dataset.counts is not None:
-        chosen.pop("grid", None)  # a grid of counts brings its own cells
+        chosen.pop("grid", None)  # data given as counts fix the grid
     values = {
         "data": data if is_sample(subject) else UPLOAD,
         "method": method,
@@ -47,7 +47,7 @@ def explorer_link(
 def command_lines(request: SweepRequest) -> list[str]:
     """Command lines that make all rows, each for one data set.
 
-    A method whose own choices differ from its defaults has a separate line.
+    A method whose options differ from its defaults has a separate command line.
     """
     lines = []
     for name, plan in request.plans.items():
@@ -103,7 +103,6 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
 
 
 def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How to read own data: bounds, some settings, columns and classes if there are any."""
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
     words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}
@@ -112,5 +111,5 @@ def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
         classes = subject.dataset.classes
         words |= {} if classes is None else {"classes": classes.column}
         return words | {"columns": columns_option(subject.dataset.columns)}
-    words.pop("grid", None)  # a grid of counts brings its own cells
+    words.pop("grid", None)  # data given as counts fix the grid
     return words

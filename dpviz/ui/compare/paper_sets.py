@@ -1,4 +1,4 @@
-"""The papers' own data sets on the compare page: given by path or as files, kept by the session."""
+"""The papers' own data sets on the compare page, which the user gives as paths or files."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 
-#: Session entry of what was given, and of the number of times that it was given back.
+#: Session entries: the sets that were given, and how often the user went back to the stand-ins.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Given:
-    """A paper's set that was given: its data and the file that it was read from."""
+    """A paper's data set that the user gave, and its file."""
 
     subject: Subject
     file: Any
 
 
 def given_sets() -> dict[str, Given]:
-    """Papers' sets of this session, by name."""
+    """Papers' data sets that were given in this session, by name."""
     found: dict[str, Given] = st.session_state.setdefault(_GIVEN, {})
     return found
 
 
 def given_subjects() -> list[Subject]:
-    """The same as data sets of a sweep."""
+    """The given data sets, as subjects of a sweep."""
     return [one.subject for one in given_sets().values()]
 
 
 def given_subject(preset: Preset | None, name: str) -> Subject | None:
-    """The paper's own data in place of a sample set, if it was given."""
+    """The paper's own data in place of a sample set, if the user gave it."""
     theirs = preset.stands_for.get(name) if preset else None
     found = given_sets().get(theirs.name) if theirs else None
     return found.subject if found else None
 
 
 def take_along(subject: Subject) -> None:
-    """Make a paper's set the own data of all pages."""
+    """Make all pages use a paper's data set as "own data"."""
     found = next((one for one in given_sets().values() if one.subject is subject), None)
     if found:
         hand_over(found.file)
 
 
 def paper_sets_panel(preset: Preset) -> bool:
-    """Show where to give the paper's own data; return whether a set has just been given."""
+    """Show the boxes for the paper's own data; return whether a set has just been given."""
     wanted = preset.stands_for
     if not wanted:
         show_caption("The paper doesn't name its data: our sample sets stand in for them.")
         return False
     before = {name: one.file.file_id for name, one in given_sets().items()}
     epoch = st.session_state.get(_EPOCH, 0)
-    # The label stays the same, or the browser would close the panel.
+    # The label never changes, because with another label the browser would close the panel.
     with st.expander("The paper's own data", icon=":material/dataset:", key="compare:paper data"):
         titles = ", ".join(one.title for one in wanted.values())
         show_caption(
-            "Our sample sets stand in, since the papers' data may not be passed on. Whoever has "
-            "them gives the files here. They stay in this session, and are in no link: after a "
-            "reload give them again."
+            "Our sample sets stand in, because we may not distribute the papers' data. If you have "
+            "the files, give them here. They stay in this session and are not part of links: after "
+            "a reload give them again."
         )
         files = st.file_uploader(
             plain_text(f"Files of {titles}"),
@@ -109,7 +109,7 @@ def _status(name: str, theirs: PaperSet) -> str:
     found = given_sets().get(theirs.name)
     if found:
         return f"✓ {theirs.title}: {shown(found.file.name)}, {found.subject.dataset.n:,} records."
-    return f"{theirs.title}: {sample(name).title} stands in. To be had from {theirs.source}."
+    return f"{theirs.title}: {sample(name).title} stands in. Available from {theirs.source}."
 
 
 def _give_back() -> None:
@@ -128,7 +128,7 @@ def _take_path(theirs: PaperSet, text: str) -> None:
 
 
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
-    """Take a file as the set that it has the records of; say what is wrong with it."""
+    """Use a file as the data set whose records it has; raise InputError if no set fits."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
     try:
@@ -141,7 +141,7 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
         theirs = next((one for one in sets if one.fits(table)), None)
         if theirs is None:
             if len(sets) == 1:
-                sets[0].take(table)  # says what is wrong
+                sets[0].take(table)  # raises an error with the reason
             raise InputError(
                 f"{shown(file.name)} has {table.rows:,} rows and {len(table.columns):,} columns, "
                 f"which none of {', '.join(one.title for one in sets)} has: choose another file."
@@ -164,7 +164,7 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
 
 
 def stand_in_words(preset: Preset, names: Iterable[str]) -> str:
-    """Say which of the chosen sample sets stand in for the paper's data; empty if none does."""
+    """Say which chosen sample sets stand in for the paper's data; empty if there are none."""
     missing = [
         preset.stand_in_title(name).removeprefix("stand-in: ")
         for name in names

@@ -1,4 +1,4 @@
-"""Runs of the compare page: the request, the known rows, and the job that draws the rest."""
+"""Runs of the compare page: the request, the known rows, and the job for missing rows."""
 
 from __future__ import annotations
 
@@ -31,25 +31,24 @@ from dpviz.ui.data.state import UPLOAD
 from dpviz.ui.session.job import Job, job_of, start
 from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 
-#: Work of at most this many seconds starts without the button.
+#: Runs that take at most this many seconds start without a click.
 _EAGER = 15.0
 
-#: Seconds that the page waits for new runs, so that short work shows no partial picture.
+#: Seconds that the page waits for new runs, so that short jobs do not show a partial picture.
 _WAIT = 0.6
 
 #: Session entries: the running job, and the rows found so far.
 JOB, FOUND = "compare:job", "compare:found"
 
-#: Maximum number of rows that a session stores.
 _MOST_ROWS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepRequest:
-    """Runs to show on the page: a plan for each data set, by its name in the link.
+    """Runs to show on the page, as a plan for each data set by its name in the link.
 
-    The plans differ only in the data. ``unit`` is the column of persons of own data, and ``public``
-    whether their owner declares them public.
+    The plans differ only in the data. ``unit`` is the column of persons of own data; ``public``
+    says whether the owner declares own data public.
     """
 
     plans: dict[str, Plan]
@@ -58,7 +57,7 @@ class SweepRequest:
 
     @property
     def any(self) -> Plan:
-        """One of the plans, for their common settings."""
+        """One of the plans, from which settings that all plans share are read."""
         return next(iter(self.plans.values()))
 
     @property
@@ -79,9 +78,9 @@ class SweepRequest:
 
     @property
     def stamp(self) -> Stamp:
-        """What the figure and the tables say of themselves: what they show, and what fails."""
+        """Stamp of the figure and the tables."""
         plan, sets = self.any, self.subjects
-        # Without sample sets and what its owner calls public, the data of others are left.
+        # None stands for data that are neither a sample set nor declared public.
         kinds = {
             MADE_UP if is_sample(one) else DECLARED if name == UPLOAD and self.public else None
             for name, one in sets.items()
@@ -104,7 +103,7 @@ class SweepRequest:
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:
-        """Why a method is not private on a data set, by name in the link; see ``Plan.failing``."""
+        """Why methods are not private, by the data set's name in the link and the method."""
         return {
             (name, method): why
             for name, plan in self.plans.items()
@@ -113,7 +112,7 @@ class SweepRequest:
 
     @property
     def fails(self) -> str:
-        """What is not private, and why, in a few words; empty where everything is."""
+        """A few words on what is not private, and why; empty if everything is private."""
         if len(set(self.failing.values())) == 1 and not self._keeping:
             return next(iter(self.failing.values()))
         titles = {
@@ -124,13 +123,13 @@ class SweepRequest:
 
     @property
     def variant_words(self) -> str:
-        """The variant's name, and whether what is drawn is private."""
+        """The variant's name, and whether its runs are private."""
         words = variant_words(self.any.variant, private=not self.failing)
         return words.replace("not private", "in part not private") if self._keeping else words
 
     @property
     def _keeping(self) -> bool:
-        """Whether a method is private on a data set."""
+        """Whether at least one method is private on a data set."""
         return len(self.failing) < len(self.plans) * len(self.any.methods)
 
     @property
@@ -153,7 +152,7 @@ def _with_settings(subject: Subject) -> str:
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    """The options of a figure that at least one of the methods has."""
+    """Options of a figure that at least one of the methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
@@ -168,7 +167,7 @@ def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
 
 
 def is_sample(subject: Subject) -> bool:
-    """Whether a data set is one of ours: no other one has such a name."""
+    """Whether a data set is a sample set, by its name, which no other data set has."""
     return subject.name in sample_names()
 
 
@@ -178,37 +177,37 @@ def all_classed(subjects: Iterable[Subject]) -> bool:
 
 
 def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that all families have on data with or without classes, most informative first."""
+    """Scores that all families have on data with or without classes; best scores come first."""
     first, *others = families
     shared = [name for name in first.telling if all(name in one.scores for one in others)]
     return scores_for(shared, first.scores, classed=classed)
 
 
 def quick_scores(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that take no longer than a draw, on data with or without classes."""
+    """Scores that take no longer than the run itself, on data with or without classes."""
     quick = dict.fromkeys(name for family in families for name in family.quick)
     return scores_for(quick, SCORES, classed=classed)
 
 
 class Found:
-    """Rows of this session, indexed by everything that they depend on."""
+    """Rows of this session, indexed by everything on which a row depends."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._table: pd.DataFrame | None = None
-        # While the page follows a job, it looks up the same plans repeatedly.
+        # Cache, because the page looks up the same plans repeatedly while it follows a job.
         self._latest: dict[str, tuple[Plan, pd.DataFrame, pd.DataFrame]] = {}
         self.notes: dict[Hashable, list[str]] = {}
 
     def add(self, table: pd.DataFrame) -> None:
-        """Store the rows of a sweep; drop the oldest ones if there are too many."""
+        """Store the rows of a sweep; remove the oldest rows if there are too many."""
         with self._lock:
             if self._table is not None:
                 table = pd.concat([self._table, table], ignore_index=True)
             self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
 
     def rows(self, plan: Plan) -> pd.DataFrame:
-        """Known rows of a plan, in its order."""
+        """Known rows of a plan, in the plan's order."""
         table, key = self._table, plan.subjects[0].name
         columns = [*COLUMNS, *plan.columns]
         if table is None:
@@ -221,13 +220,13 @@ class Found:
         return rows
 
     def missing(self, plan: Plan) -> list[Plan]:
-        """Missing runs of a plan of one data set, one plan per method."""
+        """Missing runs of a one-data-set plan, as plans of one method each."""
         rows = self.rows(plan)
         along = rows[PARAMETERS[plan.axis].column]
         known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # Budgets by their missing seeds, and values of the axis by all these.
+            # Group budgets by their missing seeds, and values of the axis by these groups.
             alike: dict[tuple[Any, ...], list[float]] = {}
             for step in plan.steps:
                 left: dict[tuple[int, ...], list[float]] = {}
@@ -260,7 +259,7 @@ def found() -> Found:
 
 
 def seconds(pieces: Iterable[Plan]) -> float:
-    """Estimated seconds to draw plans of one method and one data set each."""
+    """Estimated seconds for plans, each of one method and one data set."""
     total = 0.0
     for plan in pieces:
         (method,), (subject,) = plan.methods, plan.subjects
@@ -276,9 +275,9 @@ def draw_all(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Draw plans one after the other, and add their rows; return the number of rows.
+    """Run plans one after the other, and store their rows; return the number of rows.
 
-    After a cancel, the finished rows of the last plan are added as well.
+    After a cancel, the finished rows of the last plan are stored as well.
     """
     work = Work(sum(plan.settings * len(plan.seeds) for plan in pieces), "runs", progress)
     notes = found.notes[request] = []
@@ -296,7 +295,7 @@ def draw_all(
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
-    """Start a job for the missing runs; a job for another request ends, its finished rows stay."""
+    """Start a job for the missing runs; end an earlier job, whose finished rows are kept."""
     task = partial(draw_all, pieces, request.key, found())
     return start(JOB, task, request=request.key)
 
@@ -315,6 +314,6 @@ def begin_if_new(request: SweepRequest) -> None:
 
 
 def missing_runs(request: SweepRequest) -> list[Plan]:
-    """Missing runs of a request, method by method: so all data sets have a curve early."""
+    """Missing runs of a request, method by method, so that all data sets have a curve early."""
     pieces = [piece for plan in request.plans.values() for piece in found().missing(plan)]
     return sorted(pieces, key=lambda piece: request.any.methods.index(piece.methods[0]))

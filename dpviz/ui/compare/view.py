@@ -1,4 +1,4 @@
-"""Content of the compare page: progress, curves, and the data behind them."""
+"""Content of the compare page: progress, curves, and their data."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ from dpviz.wavecluster.truth import Truth
 #: Session entry of the last chosen seed among the runs of a chart.
 _SEED = "compare:open seed"
 
-#: Scores that need only one result of WaveCluster, so the noise-free result has them too.
+#: Scores that need only one result of WaveCluster, so that the noise-free result has them, too.
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
 
 
 def build(state: CompareState) -> None:
-    """Draw the page: choice of score and view, progress, curves, and the data behind them."""
+    """Show the page: choice of score and view, progress, curves, and their data."""
     with st.sidebar:
         request = sidebar(state)
     if not state.has_figure:
@@ -81,13 +81,13 @@ def build(state: CompareState) -> None:
             follow(job_of(JOB), lambda: _progress(request))
         follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
-    # What has no room goes below.
+    # Controls that do not fit into the row wrap to the next row.
     row = st.container(horizontal=True, vertical_alignment="bottom")
     row.selectbox(
         "Score",
         **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
-        help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
+        help="Scores that all chosen methods share. Choosing a slower score computes all of them.",
         width=270,
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
@@ -105,7 +105,7 @@ def build(state: CompareState) -> None:
 
 
 def _of_figure(request: SweepRequest | None) -> str:
-    """Say what data a figure of a paper has, and that it changes nothing else."""
+    """Say which data a figure of a paper uses, and that the user's choices stay."""
     subjects = request.subjects.values() if request else ()
     titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
     has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
@@ -131,8 +131,8 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     if preset:
         stand_ins = stand_in_words(preset, request.plans)
         show_caption(
-            f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
-            f"the curves are medians. {stand_ins}"
+            f"{preset.paper}. {preset.caption} The papers plot means. Here the table has means, "
+            f"and the curves are medians. {stand_ins}"
         )
     clicked = show_panels(
         curves(
@@ -182,7 +182,6 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
-    """Source of the curves' parameters."""
     if preset is None:
         return "those that each method has by default"
     same = (
@@ -204,7 +203,7 @@ def _progress(request: SweepRequest) -> None:
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        # A note below names the runs that do not fit a data set; a new run would not help.
+        # Runs that do not fit a data set are named in a note below; repeating them would not help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
                 job,
@@ -260,7 +259,7 @@ def _charts_of(
     table: pd.DataFrame,
     failing: Collection[str],
 ) -> Iterator[Chart]:
-    """Panel of a score on a data set; if the axis is not epsilon, one for each epsilon."""
+    """Panel of a score on a data set; if the axis is not epsilon, a panel for each epsilon."""
     true = _true(plan, score)
     parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
     for epsilon in parts:
@@ -306,7 +305,6 @@ def _truth(plan: Plan) -> Truth:
 def _follow_click(
     clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    """Open the run nearest to the clicked median in its explorer."""
     data, method, score, epsilon = clicked["meta"] or ("", "", "", None)
     if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that no longer exists
@@ -339,7 +337,7 @@ def _runs(
 
 
 def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Choose one run of the chart, and link to it in its explorer."""
+    """Let the user choose a run of the chart, and show a link to its explorer."""
     plan = request.any
     st.markdown("**One of these runs in its explorer**")
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -375,7 +373,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     values = dict(zip(runs["seed"], runs[score], strict=True))
     seed = st.session_state.get(_SEED)
     seed = seed if seed in plan.seeds else plan.seeds[0]
-    # The browser caches a widget's label of a value, so each set of labels has its own widget.
+    # The browser caches the labels of a widget's values, so each set of labels has its own widget.
     labels = hash((request.key, data, method, epsilon, str(step), score, seed in values))
     key = f"compare:open seed@{labels}"
     row.selectbox(
@@ -399,7 +397,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         link = explorer_link(shown, data, method, epsilon, seed, step)
         if shown.subjects[0] not in given_subjects():
             st.page_link(page, label=label, query_params=link, **look)
-        elif st.button(label, help="These data become the own data of all pages.", **look):
+        elif st.button(label, help='All pages then use these data as "Own data".', **look):
             take_along(shown.subjects[0])
             st.switch_page(page, query_params=link)
 
@@ -419,7 +417,7 @@ def _behind(
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     low, high = end_names(len(request.any.seeds))
     numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
-    # 220.6T: nobody counts the zeros of a sum of squares.
+    # Large numbers are shortened, for example to 220.6T.
     scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
@@ -469,7 +467,7 @@ def _behind(
 
 
 def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:
-    """Table with a column that says for which set of the paper a sample set stands in."""
+    """Add a column with the paper's data set for which a sample set stands in."""
     theirs = {
         one.name: preset.stand_in_title(name).removeprefix("stand-in: ")
         for name, one in request.subjects.items()
@@ -479,7 +477,7 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 
 def _printed(preset: Preset, score: str) -> None:
-    """Say whether the paper prints numbers, and lead to what its text says."""
+    """Say whether the paper prints numbers, and link to the claims of its text."""
     if score != RANK:
         show_caption(CURVES_ALONE)
     st.page_link(
@@ -522,7 +520,7 @@ def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str])
 
 
 def _theorems_words(charts: Sequence[Chart]) -> str:
-    """What the draws do beside the theorems, and where they do it less often than promised."""
+    """Compare shares of draws inside the theorems' bounds with the promised shares."""
     bounds = [chart.bounds for chart in charts if chart.bounds is not None]
     if not bounds:
         return "None of these methods has a theorem about k′."
@@ -534,14 +532,14 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     least = (
         f"At least promised: {promised}."
         if promised
-        else "They are stated for Haar: with this wavelet they promise nothing."
+        else "They are stated for the Haar wavelet, so they promise nothing for this wavelet."
     )
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
     missed = int((known["inside"] < known["promised"]).sum())
     few = f" In {counted(missed, 'row')} fewer draws than promised are inside." if missed else ""
     return (
-        "Theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
-        f"{OMEGA:g}, within what is possible; they are computed from the true data. Draws inside, "
-        f"on average: {listed}.{few} {least}"
+        "Bounds of theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
+        f"{OMEGA:g} and cut to possible values; they are computed from the true data. Average "
+        f"share of draws inside: {listed}.{few} {least}"
     )

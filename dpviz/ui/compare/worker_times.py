@@ -1,4 +1,4 @@
-"""Times of runs on several workers, on the compare page: figure, findings, what an hour costs."""
+"""Times of runs on several workers, on the compare page: figure, findings, costs per hour."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dpviz.ui.session.state import UrlState
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 
-#: Most that an hour of one worker may cost, in any currency.
+#: Highest price of an hour of one worker, in any currency.
 MOST_PRICE = 1e6
 
 
 def show_worker_times(one: TimeFigure, state: UrlState) -> None:
-    """Show a figure of times, what was found, and what runs cost where the model says it."""
+    """Show a figure of times, its findings, and the costs of runs that the model predicts."""
     times, mode = worker_times(), theme_mode()
     measured = f"measured on {times.machine['cores']} cores, beyond 2 workers calculated"
     stamp = Stamp(allowed=True, shows="times on made-up data", facts=(measured,))
@@ -50,7 +50,7 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
 
 
 def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
-    """Draw a figure of a paper that is no sweep."""
+    """Show a figure of a paper that is not a sweep."""
     show_panels(
         panels,
         stamp,
@@ -71,7 +71,7 @@ def _costs(times: WorkerTimes, method: str, state: UrlState) -> None:
         step=0.01,
         format="%g",
         width=260,
-        help="Yours, in any currency. With 0 the table has worker-hours alone.",
+        help="Your price, in any currency. With 0 the table shows only worker-hours.",
     )
     numbers = ("seconds", "S(m)", "worker-hours", "cost of the run", "cost of an hour")
     st.dataframe(

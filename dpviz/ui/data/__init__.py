@@ -1,1 +1,1 @@
-"""Data on the screen: own files, columns, domain, and what they stand for."""
+"""Data on the screen: own files, columns, domain, privacy unit, and scale of maps."""

@@ -1,4 +1,4 @@
-"""Bounds of the grid: a person declares them, or they are read from the data and marked so."""
+"""Bounds of the grid: declared by the user, or read from the data and marked as such."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.state import UrlState, following, working
 from dpviz.ui.widgets.show import lazy_expander
 
-#: A box that was drawn on a picture, or leaves out what is far away, tells of the data.
+#: A box that was drawn on a picture, or that leaves out distant points, reveals something of the
+#: data.
 DRAWN = (
     "This box comes from a look at the data: it counts as declared only if public knowledge alone "
     "would have led you to the same bounds. Change what would not."
 )
 
-#: Session entry with the last such box: all pages share the domain, so this as well.
+#: Session entry with the last such box. All pages share it, as they share the domain.
 DRAWN_KEY = "app:domain:drawn"
 
-#: Any bounds of longitude and latitude.
+#: Largest possible bounds of longitude and latitude.
 _WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
 
-#: Kilometres from side to side of a box around a city: most large ones fit in.
+#: Default width in kilometres of a box around a city; most large cities fit in.
 _WIDTH = 50.0
 
 
@@ -49,15 +50,15 @@ def domain_panel(
 
     The control "domain" is empty (the variant decides, as in ``run_domain``), "data", "declared"
     (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
-    the data set has them or a person typed those of every column; a proposal read from the data
-    does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
-    ``axes`` are the positions of the two columns that are shown. Points outside of the box ``far``
-    are far from all others: the range of the data leaves them out.
+    the data set has them or the user typed bounds of every column; a proposal read from the data
+    does not count. With ``look=False`` the panel does not replace missing bounds by the range of
+    the data. ``axes`` are the positions of the two columns that are shown. Points outside the box
+    ``far`` are far from all other points, and the range of the data leaves them out.
     """
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     if not look and setting == "data":
-        # A release refuses it, so it is no choice there; on other pages it stays.
+        # A release does not accept "data", so its page does not offer it; other pages keep it.
         setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None and look:
@@ -71,7 +72,7 @@ def domain_panel(
             **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
-            help="Where many lie outside, those that are moved pile up at the border and look like "
+            help="If many points are outside, the moved points pile up at the border and look like "
             "clusters.",
         )
     declared = _declared(dataset, setting)
@@ -85,11 +86,11 @@ def domain_panel(
 
 
 def _fit(state: DataState, dataset: Dataset) -> None:
-    """Give bounds from a link or another page to the columns here, or reset them."""
+    """Assign bounds from a link or another page to the columns here, or reset the bounds."""
     setting = state.get("domain")
     own = state.has_own_data and dataset.counts is None
     if own and state.entered and _is_typed(working().get("domain", "")):
-        # Another page may have other columns, or the same ones in another order.
+        # Another page may have other columns, or the same columns in another order.
         setting = bounds_of(dataset.columns) or setting
     if setting == "declared":
         misfit = state.fresh and dataset.domain is None
@@ -104,7 +105,7 @@ def _fit(state: DataState, dataset: Dataset) -> None:
 
 
 def _is_drawn(setting: str, dataset: Dataset) -> bool:
-    """Whether bounds come from a box on a picture, also on a page with other columns than there."""
+    """Whether some bounds come from a box drawn on a picture, also on a page with other columns."""
     drawn: set[Any] = st.session_state.setdefault(f"{DRAWN_KEY}:columns", set())
     if not _is_typed(setting):
         return False
@@ -119,7 +120,7 @@ def _is_typed(setting: str) -> bool:
 
 
 def _of_variant(dataset: Dataset, variant: VariantName) -> str:
-    """Setting while nobody has chosen one: "declared", or "data" for the range of the points."""
+    """Setting until the user chooses: "declared", or "data" for the range of the points."""
     if dataset.counts is not None:
         return "declared"
     return "data" if variant == "published" or dataset.domain is None else "declared"
@@ -144,13 +145,10 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
 
 
 def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool) -> None:
-    """Show one text box per column: "from, to"; empty until somebody declares bounds.
-
-    Unless the panel may ``look`` at the data, there is no other choice.
-    """
+    """Show one text box per column ("from, to"), which is empty until the user declares bounds."""
     token = f"{state.page}:{identity}:{state.epoch}"
     typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
-    if typed[1] != setting:  # set by the program: new boxes start with this value
+    if typed[1] != setting:  # the program has set it, so new boxes start with this value
         typed[:] = typed[0] + 1, setting
     keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
@@ -168,7 +166,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
             domain = Domain.parse(";".join(texts))
             check_bounds(dataset.columns, domain)
             if dataset.domain is None and typed[1] in ("", "data"):
-                # The first bounds of own data: what lies outside may be far away.
+                # These are the first bounds of own data; points outside may be far away.
                 state.set("outside", "drop")
             state.set("domain", "declared" if domain == dataset.domain else str(domain))
             typed[1] = state.get("domain")
@@ -197,9 +195,10 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
 
 
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
-    """Make a part of a map the domain; points outside would pile up at its border like clusters.
+    """Make a part of a map the domain, and leave out points outside.
 
-    ``seen`` says that the part was chosen by a look at the data.
+    Otherwise those points would pile up at the border like clusters. ``seen`` means that the part
+    was chosen by a look at the data.
     """
     state.set("domain", domain)
     state.set("outside", "drop")
@@ -209,7 +208,7 @@ def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
 
 def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     names = [dataset.columns[axis] for axis in axes]
-    # By their names, or as a person says on the map.
+    # Axes are recognized by their names, or the user has chosen their meaning on the map.
     meant: Axes = state.get("axes") if "axes" in state else "auto"
     worlds = (_WORLD, Domain(_WORLD.bounds[::-1]))
     degrees = {scale_of(names, box, meant).degrees for box in worlds} - {""}
@@ -219,7 +218,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
 
     def use() -> None:
-        # As they are now: a width that is still being typed arrives together with the click.
+        # Read the values at the click: a width that is being typed arrives together with it.
         title, width = st.session_state[city_key], st.session_state[width_key]
         if title is None:
             return
@@ -236,8 +235,8 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
             index=None,
             key=city_key,
             placeholder="type its name",
-            help="7,342 cities of Natural Earth: public places, so the box tells nothing of the "
-            "data. Points outside are left out.",
+            help="7,342 cities of Natural Earth. They are public, so the box reveals nothing about "
+            "the data. Points outside are left out.",
         )
         left, right = st.columns(2, vertical_alignment="bottom", gap="small")
         left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)
@@ -255,7 +254,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
 
 
 def _check_box(name: str, text: str) -> None:
-    """Raise InputError with the column's name if a box does not hold two bounds in order."""
+    """Raise InputError with the column's name unless the text is two bounds in order."""
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
@@ -280,7 +279,6 @@ def _declared(dataset: Dataset, setting: str) -> Domain | None:
 
 
 def _data_range(dataset: Dataset, far: Domain | None) -> Domain:
-    """Range of the points, computed once per data set: a pass over the points."""
     latest = st.session_state.get("domain:range")
     if latest is None or latest[0] != (dataset.digest, far):
         points = dataset.points

@@ -1,4 +1,4 @@
-"""How a file of own data is read: fields for what a person says, notes on what was guessed."""
+"""How a file of own data is read: fields for the user's settings, and notes on guesses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.formats import RELEASED, format_of
+from dpviz.base.formats import RELEASED, TYPED, format_of
 from dpviz.base.replace import replacing
 from dpviz.commands.reproduce import columns_of
 from dpviz.data.conversion import as_csv, free_name
@@ -25,10 +25,10 @@ from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import MOST
 
-#: What the first line of a file of points holds, by its format.
+#: Content of the first line of a file of points, by the value of the control "format".
 _FIRST_LINES = {"": "auto", "names": "names", "data": "data"}
 
-#: What an empty field stands for.
+#: Placeholder of an empty field, whose value the reader finds in the file.
 _FOUND = "found"
 
 
@@ -36,7 +36,7 @@ _FOUND = "found"
 class How:
     """How a file is read, as in :func:`~dpviz.data.reading.read.read_table`.
 
-    What is None or empty, the reader finds by itself.
+    The reader finds out each setting that is None or empty.
     """
 
     counts: bool = False
@@ -48,7 +48,7 @@ class How:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments for the reader of tables, fit for JSON."""
+        """Arguments for the reader of tables, which can be written as JSON."""
         given = {
             "header": self.header, "part": self.part, "skip": self.skip,
             "missing": list(self.missing), "encoding": self.encoding,
@@ -56,12 +56,12 @@ class How:
         return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-#: How a reader that finds all by itself reads a table.
+#: Settings with which the reader finds out everything.
 FOUND = How()
 
 
 def how_of(state: DataState, part: str | None = None) -> How:
-    """How the controls say that a file is read for exploring."""
+    """Settings of the controls by which a file is read for exploring."""
     kind = state.get("format")
     if kind == COUNTS:
         return How(counts=True, part=part)
@@ -76,13 +76,13 @@ def how_of(state: DataState, part: str | None = None) -> How:
 
 
 def forget_how(state: DataState) -> None:
-    """Let the reader find everything by itself again."""
+    """Reset the controls, so that the reader finds out everything again."""
     for name, value in READING.items():
         state.set(name, value)
 
 
 def first_line(state: DataState) -> None:
-    """Show what the first line holds."""
+    """Show the control for the content of the first line."""
     kind = state.get("format")
     st.segmented_control(
         "First line",
@@ -107,14 +107,14 @@ def how_panel(
     *,
     failed: bool = False,
 ) -> None:
-    """Show fields and notes in an expander, open where something was guessed or left out.
+    """Show fields and notes in an expander, which is open if something was guessed or left out.
 
-    ``table`` and ``data`` are what was read of the file, and what is on the screen.
+    ``table`` is the table that was read from the file; ``data`` is on the screen.
     """
     kind = format_of(name)
     notes = data.notes if data else table.notes if table else ()
     more = table is not None and len(notes) > len(table.notes)
-    fields = kind not in ("parquet", "feather", "npy", "npz")
+    fields = kind not in TYPED
     said = any(state.get(one) != value for one, value in READING.items())
     if not fields and not notes:
         return
@@ -142,8 +142,8 @@ def _fields(state: DataState, *, is_text: bool) -> None:
         "No value",
         placeholder="-, 999",
         **following("own:missing", state.get("missing"), partial(state.set, "missing")),
-        help="Cells that stand for no value, separated by commas. Empty cells, NA, n/a, -, ? and "
-        "others like them always do.",
+        help="Texts that mean a missing value, separated by commas. Empty cells, NA, n/a, -, ? and "
+        "similar texts always mean it.",
     )
     if is_text:
         st.text_input(
@@ -158,7 +158,7 @@ def _fields(state: DataState, *, is_text: bool) -> None:
 
 
 def not_released(name: str, how: How) -> str:
-    """Say why a release does not read a file as exploring does; "" if it does."""
+    """Say why a release reads a file differently than exploring does; "" if it does not."""
     way_out = "save as CSV what exploring shows of it, and load that in its place."
     if (format_of(name) or "text") not in RELEASED:
         return (
@@ -178,9 +178,9 @@ def not_released(name: str, how: How) -> str:
 def offer_csv(
     file: Any, table: Table | UploadedTable | Dataset, use: Callable[[LocalFile], None]
 ) -> None:
-    """Show the button that saves what exploring shows: as a download, or beside a local file.
+    """Show the button that saves the explored table as a download, or beside a local file.
 
-    ``use`` is called with the new file beside a local one.
+    ``use`` is called with the new file if the file is local.
     """
     icon, key = ":material/save_as:", "own:save"
     if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):

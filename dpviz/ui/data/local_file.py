@@ -1,4 +1,4 @@
-"""Files of this computer, named by their paths: they are read where they are."""
+"""Files of this computer, given by their paths and read in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpviz.data.reading.files import MAX_BYTES
 
 
 class LocalFile(os.PathLike[str]):
-    """A file of this computer, with what uploads have; each change gives it another ``file_id``."""
+    """A file on this computer with the attributes of uploads; ``file_id`` changes with the file."""
 
     def __init__(self, path: Path) -> None:
         known = path.stat()
@@ -24,15 +24,15 @@ class LocalFile(os.PathLike[str]):
 
 
 def local_file(text: str, title: str = "") -> LocalFile | None:
-    """Return the file at a path that a person typed; None where the text is empty.
+    """Return the file at a typed path; None if the text is empty.
 
-    A sentence on a wrong path begins with ``title``.
+    The error message about an invalid path begins with ``title``.
     """
     if not text.strip():
         return None
     path, begin = Path(text.strip()), f"{title}: " if title else ""
     try:
-        with suppress(RuntimeError):  # no such user, so no such file
+        with suppress(RuntimeError):  # an unknown user name means that there is no such file
             path = path.expanduser()
         if not path.is_file():
             raise InputError(

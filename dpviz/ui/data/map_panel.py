@@ -1,4 +1,4 @@
-"""What maps stand on, as chosen on the page: the scale of their axes, and lines beneath."""
+"""Settings of maps: the scale of their axes, and lines in the background."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.session.uploads import keep
 
-#: What a person may know of the axes.
+#: Meanings of the axes that the user can choose.
 AXES: dict[Axes, str] = {
     "auto": "by names and extents",
     "lonlat": "longitude, latitude",
@@ -38,7 +38,7 @@ def map_controls() -> dict[str, Control]:
 
 
 def map_panel(state: UrlState, active: ActiveData) -> Ground:
-    """Show the panel; return what the maps stand on."""
+    """Show the panel; return scale and background of the maps."""
     columns = [active.dataset.columns[axis] for axis in active.axes]
     domain = active.domain.select(active.axes)
     with st.popover("Map", icon=":material/map:", width="stretch"):
@@ -46,15 +46,15 @@ def map_panel(state: UrlState, active: ActiveData) -> Ground:
             "The two axes are",
             **state.choice("axes", tuple(AXES)),
             format_func=AXES.__getitem__,
-            help="Axes of one unit have one scale: as far up as across. Longitude and latitude are "
-            "drawn true to scale at the middle latitude.",
+            help="Axes with the same unit have the same scale. Longitude and latitude have the "
+            "correct scale at the middle latitude.",
         )
         st.radio(
             "Coastlines and borders",
             **state.choice("lines", ("shown", "hidden")),
             horizontal=True,
-            help="Natural Earth, 1:50 million, public domain: beneath longitude and latitude, good "
-            "to some kilometres.",
+            help="Natural Earth, 1:50 million, public domain: drawn beneath data with longitude "
+            "and latitude, accurate to some kilometres.",
         )
         own = _own_lines(domain)
         ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
@@ -94,19 +94,19 @@ def _own_lines(domain: Domain) -> Background | None:
 
 
 def cell_words(ground: Ground, columns: Sequence[str], domain: Domain, shape: Sequence[int]) -> str:
-    """How large a cell is, where the unit of the axes is a length; "" otherwise."""
+    """Sentence on the size of a cell if the unit of the axes is a length; "" otherwise."""
     sides = [(hi - lo) / side for (lo, hi), side in zip(domain.bounds, shape, strict=True)]
     words = ground.scale(columns, domain).lengths((sides[0], sides[1]))
     return f"A cell of the grid is about {words}." if words else ""
 
 
 def can_draw_box(active: ActiveData) -> bool:
-    """Whether a box on the picture can become the domain: all other columns have bounds."""
+    """Whether a box on the picture can become the domain, as all other columns have bounds."""
     return active.dataset.counts is None and (active.dataset.ndim == 2 or active.domain.declared)
 
 
 def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
-    """Make a box that was drawn on the picture the declared domain, in round numbers."""
+    """Make a box drawn on the picture the declared domain, with rounded bounds."""
     if not box or not can_draw_box(active):
         return
     bounds = list(active.domain.bounds)
@@ -122,6 +122,6 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
 
 
 def _round(low: float, high: float) -> tuple[float, float]:
-    """Ends of an interval in hundredths of the power of ten below its width."""
+    """Round the ends of an interval to hundredths of the power of ten below its width."""
     digits = 1 - int(f"{high - low:e}".partition("e")[2]) + 1
     return round(low, digits), round(high, digits)

@@ -1,4 +1,4 @@
-"""What a page does not take of the choices on other pages, in one sentence."""
+"""One sentence on the choices of other pages that a page does not use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpviz.ui.session.state import UrlState, format_value, working
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import left_to_method
 
-#: What pages with data and settings of their own say, if people chose anything elsewhere.
+#: Sentences of pages with their own data and settings, shown after choices on other pages.
 OF_THEIR_OWN = {
     "audit": "The audit has its own made-up data, methods and seeds. It takes ε from the other "
     "pages; your other choices stay there.",
@@ -34,7 +34,7 @@ OF_THEIR_OWN = {
     "learn": "Each lesson has its own data and settings. Your choices on other pages stay there.",
 }
 
-#: Beginning of the sentence of the others.
+#: Beginning of the sentence on all other pages.
 NOT_USED = "Chosen on other pages and kept there, but not used here"
 
 #: Why a page lacks a control.
@@ -47,18 +47,17 @@ _LACKS = {
 _DEFAULTS = "methods have their own defaults here"
 _OF_SAMPLES = "each sample set has its own here"
 
-#: Parameters by their names in links.
 _BY_LINK = {one.link: one for one in PARAMETERS.values()}
 
 
 def show_not_taken(state: UrlState) -> None:
-    """Show the sentence, if there is anything to say."""
+    """Show the sentence, unless it is empty."""
     if not embedded() and (text := not_taken(state)):
         show_caption(text)
 
 
 def not_taken(state: UrlState) -> str:
-    """What this page does not take of the choices on other pages, and why; "" for nothing."""
+    """Say which choices of other pages this page does not use, and why; "" if it uses all."""
     choices = choices_of(working())
     if not isinstance(state, DataState):
         return OF_THEIR_OWN.get(state.page, "") if choices else ""
@@ -73,7 +72,7 @@ def not_taken(state: UrlState) -> str:
 
 
 def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Choices that differ from what people see before they choose anything."""
+    """Choices that differ from the initial values."""
     methods = chosen.get(METHODS_CHOSEN, ())
     usual: dict[str, set[Any]] = {
         "data": {FIRST}, "variant": {"sound"}, "outside": {"clip"}, "neighbours": {"add_remove"},
@@ -100,7 +99,7 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason(state: DataState, name: str, value: Any) -> str:
-    """Why a page does not use a choice of other pages; "" if it does, or it is only a look."""
+    """Why a page does not use a choice of other pages; "" if it does, or if no result changes."""
     of_samples = state.page == "compare" and not state.has_own_data
     if name == METHODS_CHOSEN:
         return _reason_of_methods(state, value)
@@ -170,6 +169,6 @@ def _words(name: str, value: Any) -> str:
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names with commas, and "and" before the last one."""
+    """Join names with commas, and with "and" before the last name."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last

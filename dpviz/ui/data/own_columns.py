@@ -1,4 +1,4 @@
-"""Columns of own data: proposed where pages explore, named by a person for a release."""
+"""Columns of own data: exploring pages propose them, and the user names them for a release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpviz.ui.session.uploads import check_size
 def choose_columns(
     state: DataState, memory: Memory, loaded: Loaded, *, many: bool, named: bool
 ) -> OwnData:
-    """Show the choice of the columns; return their data, or raise InputError if they have none."""
+    """Show the choice of columns; return their data, or raise InputError if they have no data."""
     table = loaded.data
     if isinstance(table, Dataset):
         return OwnData(
@@ -46,7 +46,8 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps it, see :func:`check_unit`: it may not protect less than was chosen.
+    # A release keeps the unit and refuses to run, see :func:`check_unit`, since otherwise it would
+    # protect less than was chosen.
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -86,7 +87,7 @@ def choose_columns(
             request=request,
             current=whole if unit is None else cap_records(whole, cap),
             complete=whole,
-            # Typed bounds stay when the privacy unit changes.
+            # Without the privacy unit: typed bounds stay when the unit changes.
             identity=f"{loaded.number} {whole.columns}",
             unit=unit,
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
@@ -100,7 +101,7 @@ def choose_columns(
 
 
 def _turns(state: DataState, columns: Sequence[str]) -> bool:
-    """Whether longitudes may go beyond 180: not where typed bounds end there."""
+    """Whether longitudes may exceed 180: True unless typed bounds end at 180."""
     typed, across = state.get("domain"), longitude(columns)
     if across is None or typed in ("", "data", "declared"):
         return True
@@ -123,7 +124,7 @@ def _class_box(state: DataState, table: AnyTable) -> None:
     options = ("", *table.columns)
     st.selectbox(
         "Class column",
-        # By position: the name of a column may be anything.
+        # Options are positions, because any text may be the name of a column.
         **following(
             "own:classes",
             options.index(state.get("classes")),
@@ -131,15 +132,15 @@ def _class_box(state: DataState, table: AnyTable) -> None:
             range(len(options)),
         ),
         format_func=lambda at: options[at] or "none",
-        help="Known classes, to score true and private clusters against. They show on your screen "
-        "only: no run reads them, and no release has them.",
+        help="Known classes, with which scores compare true and private clusters. Only your screen "
+        "shows them: no run reads them, and no release contains them.",
     )
 
 
 def _named(
     state: DataState, loaded: Loaded, table: AnyTable, many: bool
 ) -> tuple[list[str], tuple[str, str]]:
-    """Let a person name the columns to cluster; the screen shows the first two."""
+    """Let the user name the columns to cluster; the screen shows the first two."""
     names = columns_of(state.get("columns"))
     names = names if set(names) <= set(table.columns) else []
 
@@ -152,20 +153,20 @@ def _named(
         table.columns,
         **following(f"own:columns:{loaded.number}", names, keep, initial="default"),
         placeholder="name them",
-        help="Nothing is proposed here: which columns hold numbers throughout depends on every "
-        "record. Columns that were chosen on another page stay chosen.",
+        help="Nothing is proposed here, because every record decides which columns hold only "
+        "numbers. Columns that were chosen on another page stay chosen.",
     )
     if names and set(memory_of(released=False).choice.looked) == set(names):
         show_caption(
-            f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
-            "choice lies outside of the proof. Are they what you would have named anyway?"
+            f"{' and '.join(names)} were proposed on another page, which looks at the data; the "
+            "proof does not cover such a choice. Would you have named these columns anyway?"
         )
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(
             f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
             "cluster by, such as longitude and latitude."
         )
-    # Bounds of more than two columns are in the order of the table, as on the other pages.
+    # More than two columns, and so their bounds, are in the order of the table on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]
     return used, (names[0], names[1])
 
@@ -180,7 +181,7 @@ def _proposed(
     leave_out: bool,
     named: bool,
 ) -> tuple[list[str] | None, tuple[str, str]]:
-    """Choose from numeric columns; return those to cluster and the two to show."""
+    """Choose from numeric columns; return the columns to cluster and the two to show."""
     columns, choice = table.columns, memory.choice
     usable = {*(columns if named else table.numeric_columns)} - {classes}
     nearly = {*(() if named else table.nearly_numeric)} - {classes}
@@ -188,7 +189,7 @@ def _proposed(
     numeric = tuple(name for name in columns if name in (usable | nearly if leave_out else usable))
     names = tuple(lon_first(choice.asked or columns_here(state, many)))
     fits = len(names) > 1 and set(names) <= set(columns)
-    # The column of persons is no axis, unless somebody chose it as one.
+    # The column of persons is not an axis, unless the user chose it as an axis.
     misfit = classes in names or (names == choice.proposed and state.get("unit") in names)
     if not choice.asked and (not fits or misfit):
         others = [name for name in columns if name != classes]
@@ -203,7 +204,7 @@ def _proposed(
 
     base = f"{'many' if many else 'two'}:{memory.count}"
     left, right = st.columns(2)
-    # Who takes the column of the other axis swaps both.
+    # Choosing the column of the other axis swaps both axes.
     left.selectbox(
         "Across",
         **following(
@@ -245,7 +246,7 @@ def _proposed(
 
 
 def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
-    """Chosen columns; where there is room again, those that only other pages showed as well."""
+    """Chosen columns; a page for many columns also restores columns that only others could show."""
     wider = working().get("columns", "") if many and "columns" in state.adapted else ""
     return tuple(columns_of(wider or state.get("columns")))
 
@@ -253,25 +254,26 @@ def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
 def _first(
     state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
-    """Columns of a table that nobody has chosen from, or not from this one."""
+    """First columns of a table for which no choice was made, or only for another table."""
     if len(numeric) > 1:
         but = (state.get("unit"),)
         if isinstance(table, UploadedTable):
             return table.first_columns(numeric, but)
         return first_columns(table, numeric, but)
     first = numeric[0] if numeric else others[0]
-    # A column that is no number says so itself, which helps more than one column twice.
+    # A second column that is not numeric causes an error with its name, which helps more than
+    # showing the same column twice.
     return first, next((name for name in reversed(others) if name != first), first)
 
 
 def _put_longitude_first(state: DataState) -> None:
-    """Exchange two columns that are latitude and longitude, with what belongs to each."""
+    """Exchange two columns that are latitude and longitude, with the settings of each."""
     names = columns_of(state.get("columns"))
     turned = lon_first(names)
     if turned == names:
         return
     state.set("columns", columns_option(turned))
-    # Of more columns, bounds are in the order of the table.
+    # Bounds of more than two columns are in the order of the table, so they stay.
     if len(names) > 2:
         return
     domain = state.get("domain")
@@ -285,14 +287,14 @@ def _put_longitude_first(state: DataState) -> None:
 
 
 def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
-    """Store the columns on the screen; bounds that were typed for others go."""
     before = columns_of(state.get("columns"))
     if not asked and before[:2] == list(names)[:2]:
-        # Only the room changes: other pages keep all columns, the domain panel their bounds.
+        # Only the number of shown columns changes, so other pages keep all columns, and the domain
+        # panel keeps the bounds.
         keep = state.adapt if len(names) < len(before) else state.set
         keep("columns", columns_option(names))
         return
-    # All columns are clustered in the order of the table, whichever two are shown.
+    # More than two columns are clustered in the order of the table, whichever two are shown.
     same = before == list(names) if len(names) < 3 else set(before) == set(names)
     if before and not same:
         state.set("domain", "")

@@ -43,20 +43,21 @@ from dpviz.ui.session.leave import collect_soon
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import keep, show_room
 
-#: Session entries: the last file, the file that the settings of how it is read belong to, and the
-#: one that all other settings belong to.
+#: Session entries: the last file, the file to which the reading settings belong, and the file to
+#: which all other settings belong.
 _FILE, _READ_AS, _SETTINGS_OF = "own:upload", "own:read as", "own:settings of"
 
-#: Columns that are named where a file is.
+#: Largest number of columns that the description of a file names.
 _MOST_NAMES = 12
 
 
 def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; return the data.
 
-    ``named`` is True for a release: a person names the columns of a wider table, and unreadable
-    values count as missing. Otherwise the panel proposes the numeric columns: which are numeric
-    depends on every record. NothingLoadedError if no file is there, or no column is named.
+    ``named`` is True for a release: the user names the columns of a table with more than two
+    columns, and unreadable values count as missing. Otherwise the panel proposes numeric columns,
+    and this choice depends on every record. NothingLoadedError if there is no file, or no column
+    is named.
     """
     memory = memory_of(released=named)
     if state.fresh or state.followed:
@@ -68,14 +69,15 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         help="A matrix of records per cell.",
     )
     uploaded = file_boxes()
-    # The box is empty after a bad file and on another page: the last readable file stays.
+    # The upload box is empty on another page; then the last readable file stays.
     file = uploaded or st.session_state.get(_FILE)
     how, failed = FOUND, ""
     if file is not None:
         if st.session_state.setdefault(_READ_AS, file.file_id) != file.file_id:
             st.session_state[_READ_AS] = file.file_id
             forget_how(state)
-        # A release reads no part of a file, and what a file holds must not tell whether it has any.
+        # A release does not read single parts of a file, and the file's contents must not decide
+        # whether it has parts.
         whole = named and not not_released(file.name, FOUND)
         part, failed = (None, "") if whole else choose_part(state, file)
         how = how_of(state, part)
@@ -87,7 +89,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             _load(state, memory, file, how, named, failed)
         own = _use(state, memory, uploaded, many, named)
     except NothingLoadedError as error:
-        if named and memory.error and not guesses:  # what exploring reads, a release reads as CSV
+        if named and memory.error and not guesses:  # exploring may read the file and save it as CSV
             guesses = partial(_offer_csv, memory_of(released=False), file)
         if guesses:
             raise NothingLoadedError(str(error), guesses) from None
@@ -111,7 +113,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
     loaded, own = memory.loaded, memory.shown
     table = loaded.data if loaded and isinstance(loaded.data, AnyTable) else None
     table = None if memory.error else table
-    # What is on the screen may still be of the file, or of the columns, before.
+    # The data on the screen may still be from the previous file or columns.
     data = own.current if table and own and own.number == memory.count else None
     how_panel(state, file.name, table, data, failed=bool(memory.error))
 
@@ -119,7 +121,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
 def _load(
     state: DataState, memory: Memory, file: Any, how: How, named: bool, failed: str = ""
 ) -> None:
-    """Read a file, unless it is read already; ``failed`` says why its parts can't be."""
+    """Read a file, unless it is already read; ``failed`` says why its parts can't be read."""
     token, loaded = (file.file_id, how), memory.loaded
     if token != memory.tried:
         memory.tried, memory.error = token, failed
@@ -129,7 +131,7 @@ def _load(
             memory.load(data, token, local=isinstance(file, LocalFile))
             _forget_others(file, named)
             st.session_state[_FILE] = file
-            # Settings that came by a link, or stayed after a reload, wait for the first file.
+            # Settings of a link, or from before a reload, apply to the first file that is loaded.
             if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
                 st.session_state[_SETTINGS_OF] = file.file_id
                 for name in ("rows", "columns", "classes", "domain"):
@@ -144,7 +146,7 @@ def _load(
 
 
 def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[], None] | None]:
-    """Show how a release reads a file; return it, and what says that exploring guesses more."""
+    """Show how a release reads a file; return the settings, and a function that shows guesses."""
     explored = memory_of(released=False)
     if file is not None and (why := not_released(file.name, how)):
         _load(state, explored, file, how, named=False)
@@ -154,7 +156,7 @@ def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[
         raise NothingLoadedError(why, partial(_offer_csv, explored, file))
     first_line(state)
     guesses = None
-    # Only said: what exploring guesses decides nothing here.
+    # The guesses of exploring are only shown; a release does not use them.
     if file is not None and not how.counts and not is_large(file):
         _load(state, explored, file, how, named=False)
         read = explored.loaded and explored.loaded.data
@@ -166,8 +168,8 @@ def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[
         "Header",
         key="own:line",
         placeholder="x,y",
-        help="The first line that the file lacks: names of all columns, separated as its "
-        "fields are. No record must tell how many there are.",
+        help="The first line that is missing in the file: names of all columns, with the file's "
+        "separator. The records must not decide how many columns there are.",
         persist_state="session",
     )
     return How(header=line.strip() or False), guesses
@@ -175,9 +177,9 @@ def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[
 
 def _say_guesses(explored: Memory, file: Any) -> None:
     show_caption(
-        f"Exploring guesses how {shown(file.name)} is read; a release takes its first line for "
-        "names, and reads each other line by itself. If you need what exploring shows, save that "
-        "as CSV, and load it in place of this file."
+        f"Exploring guesses how {shown(file.name)} is read. A release reads the first line as "
+        "names, and every other line separately. If you need the table that exploring shows, save "
+        "it as CSV, and load that file instead of this one."
     )
     _offer_csv(explored, file)
 
@@ -188,13 +190,12 @@ def _offer_csv(explored: Memory, file: Any) -> None:
 
 
 def _take_saved(file: LocalFile) -> None:
-    """Load a saved file in place of the one that it comes from, with the same settings."""
     st.session_state[PATH] = os.fspath(file)
     st.session_state[_SETTINGS_OF] = file.file_id
 
 
 def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: bool) -> OwnData:
-    """Choose columns of what was read, or say why nothing is on the screen."""
+    """Choose columns of the file that was read, or say why nothing is on the screen."""
     show_room()
     loaded = memory.loaded
     if loaded and uploaded is None:
@@ -232,7 +233,8 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
         columns = columns_of(state.get("columns"))
         if memory.error:
             raise NothingLoadedError(
-                "The file can't be read here: the left side says why, and the way out."
+                "The file can't be read here, and the left side says why. Choose another file "
+                "there, or choose a sample set."
             )
         raise NothingLoadedError(
             "Choose the file of your data again on the left: a reload forgets it, but keeps its "
@@ -244,25 +246,25 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
 
 
 def loaded() -> bool:
-    """Whether a file was read, which may not be on the screen yet."""
+    """Whether a file was read; it may not be on the screen yet."""
     return memory_of(released=False).loaded is not None
 
 
 def _forget_others(file: Any, named: bool) -> None:
-    """Drop what the session still holds of the file before another one."""
+    """Free the data of the previous file after a new file was read."""
     before = st.session_state.get(_FILE)
     if before is None or before.file_id == file.file_id:
         return
     st.session_state.pop("recent", None)
-    # The other pages read the new file when somebody opens them.
+    # The other pages read the new file when the user opens them.
     memory_of(released=not named).state = None
     collect_soon()
 
 
 def hand_over(file: Any) -> None:
-    """Make a file the own data of all pages, as if it had been uploaded."""
+    """Make all pages use a file as "own data", as if the user had uploaded it."""
     st.session_state[_FILE] = file
-    # The link that follows has its settings.
+    # The link that is opened next contains the settings of this file.
     st.session_state[_SETTINGS_OF] = st.session_state[_READ_AS] = file.file_id
 
 
@@ -273,7 +275,7 @@ def _described(table: AnyTable | Dataset) -> str:
 
 
 def check_unit(state: DataState, own: OwnData) -> None:
-    """Raise NothingLoadedError where a person was chosen and a release would protect a record."""
+    """Raise NothingLoadedError if the unit is a person, but a release would protect a record."""
     unit, table = state.get("unit"), own.loaded.data
     if isinstance(table, AnyTable) and unit not in ("", *table.columns):
         raise NothingLoadedError(

@@ -1,4 +1,4 @@
-"""A file of own data: where it comes from, which of its tables is meant, and its reading."""
+"""A file of own data: choosing the file, choosing one of its tables, and reading it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.formats import ACCEPTED, format_of
+from dpviz.base.formats import ACCEPTED, PARTS, format_of
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.dataset import Dataset
@@ -27,21 +27,19 @@ from dpviz.ui.session.job import Job, follow, job_of, start
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import UPLOAD_LIMIT
 
-#: Session entries: the path of a file of this computer, and the job that reads a large file.
+#: Session entries: the path of a file on this computer, and the job that reads a large file.
 PATH, _READING = "own:path", "own:reading"
 
-#: Bytes from which a file is read in a job, and seconds that the page waits for it first.
+#: Smallest number of bytes of a file that is read in a job, and seconds for which the page waits
+#: for the job.
 _LARGE, _PATIENCE = 2**23, 0.3
 
-#: Session entries: the last upload and what reads it; a file and the names of its tables.
+#: Session entries: the last upload and its reader; a file and the names of its tables.
 _READER, _KNOWN_PARTS = "own:reader", "own:parts"
-
-#: What the tables of a file with several are called, by its format.
-_PARTS = {"sheet": "Sheet", "layer": "Layer", "npz": "Array", "zip": "File"}
 
 
 def file_boxes() -> Any:
-    """Show the upload and the field for a path of this computer; return the file, or None."""
+    """Show the upload box and the field for a path on this computer; return the file, or None."""
     uploaded: Any = st.file_uploader(
         "Your file",
         key="own:file",
@@ -50,12 +48,12 @@ def file_boxes() -> Any:
         help=ACCEPTED,
     )
     if uploaded is None:
-        prepare()  # while somebody looks for the file
+        prepare()  # starts the reader while the user looks for the file
     return (on_this_machine() and _file_at_path()) or uploaded
 
 
 def _forget_path() -> None:
-    """Take the file that was just uploaded, not the one at the path that was typed before."""
+    """Clear the typed path, so that the file that was just uploaded is used."""
     st.session_state[PATH] = ""
 
 
@@ -65,7 +63,7 @@ def _file_at_path() -> LocalFile | None:
         key=PATH,
         placeholder="/folder/points.parquet",
         persist_state="session",
-        help="It is read where it is: for files that are too large for a browser to send.",
+        help="Use this for files that are too large to upload: they are read in place.",
     )
     try:
         return local_file(path)
@@ -75,13 +73,13 @@ def _file_at_path() -> LocalFile | None:
 
 
 class ReadingError(NothingLoadedError):
-    """The file is still being read, or somebody stopped that."""
+    """The file is still being read, or the user stopped the reading."""
 
 
 def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Dataset:
-    """Read a file; a large one in a job, with progress and a button that stops it.
+    """Read a file; a large file is read in a job with progress and a button that stops it.
 
-    InputError if it can't be read, ReadingError while it is being read or after a stop.
+    InputError if the file can't be read, ReadingError while it is being read or after a stop.
     """
     read: Callable[[], AnyTable | Dataset] = partial(
         _read, file, reader_of(file), token[1], released
@@ -129,7 +127,7 @@ def _progress(job: Job, file: Any) -> None:
 
 @st.cache_resource(show_spinner=False)
 def shared() -> LRUCache:
-    """Files of this computer, read once for all sessions."""
+    """Cache of files on this computer, which are read once for all sessions."""
     return LRUCache(4)
 
 
@@ -139,9 +137,9 @@ def is_large(file: Any) -> bool:
 
 
 def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
-    """Let a person choose the table of a file with several; return its name, or an error."""
+    """Let the user choose one of several tables in a file; return its name, or an error."""
     kind = format_of(file.name)
-    if is_large(file) and kind not in _PARTS:
+    if is_large(file) and kind not in PARTS:
         return None, ""
     known = st.session_state.get(_KNOWN_PARTS)
     if known is None or known[0] != file.file_id:
@@ -157,20 +155,19 @@ def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
         return None, failed
     current = state.get("sheet")
     part = st.selectbox(
-        plain_text(_PARTS.get(kind or "", "Table")),
+        plain_text(PARTS.get(kind or "text", "Table")),
         **following(
             f"{_KNOWN_PARTS}:{file.file_id}",
             current if current in names else names[0],
             partial(state.set, "sheet"),
             names,
         ),
-        help="The file has several; one of them is the table.",
+        help="The file has several tables; choose one.",
     )
     return part, ""
 
 
 def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | Dataset:
-    """Read a file as points or as counts."""
     name = file.name
     if how.counts:
         grid = (
@@ -184,7 +181,7 @@ def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | 
                 "one, or use the command line."
             )
         return grid
-    # What rows do to a table is said once its columns are chosen.
+    # Unreadable rows are reported after the columns are chosen.
     unreadable: Unreadable = "missing" if released else "leave out"
     if of:
         return of.table(unreadable=unreadable, **how.options)
@@ -192,13 +189,13 @@ def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | 
 
 
 def reader_of(file: Any) -> Upload | None:
-    """What reads an upload in a process of its own; None for a file of this computer."""
+    """Reader of an upload in a separate process; None for a file on this computer."""
     if isinstance(file, LocalFile):
         return None
     known = st.session_state.get(_READER)
     if known is None or known[0] != file.file_id:
         if known:
-            # Nobody waits for the file before: neither does this page.
+            # The user no longer waits for the previous file, so its job is cancelled.
             if job := job_of(_READING):
                 job.cancel()
             known[1].stop()

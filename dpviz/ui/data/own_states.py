@@ -1,4 +1,4 @@
-"""Own data of a session: nothing, a file that was read, and columns of it on the screen."""
+"""States of a session's own data: no file, a file that was read, columns on the screen."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dpviz.data.reading.unread import NamedRows
 from dpviz.grid.domain import Domain
 from dpviz.ui.data.how_read import How
 
-#: A table of this computer's file, or one that a process of its own has read.
+#: A table of a file on this computer, or a table that a separate process has read.
 AnyTable: TypeAlias = Table | UploadedTable
 
-#: A file, by its identifier, and how it is read.
+#: Identifier of a file, and the settings by which it is read.
 Token: TypeAlias = tuple[str, How]
 
 
@@ -25,7 +25,8 @@ Token: TypeAlias = tuple[str, How]
 class Loaded:
     """A file that was read: its table, or its grid of counts.
 
-    Other files of a page have other numbers. All sessions share a ``local`` file of this computer.
+    ``number`` differs between the files of a page. All sessions share a ``local`` file, which is on
+    this computer.
     """
 
     data: AnyTable | Dataset
@@ -41,12 +42,12 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnData:
-    """Columns of own data, on the screen until other ones are found to be usable.
+    """Columns of own data, which stay on the screen until new columns are found to be usable.
 
-    They are of the file ``number``: the ``loaded`` one, or one before. In ``current`` no person has
-    more records than the cap, in ``complete`` all. Typed bounds belong to one ``identity``.
-    ``axes`` are the positions of the two columns that are shown; ``far`` has rows far from all
-    others, and a box around those.
+    They are from the file ``number``, which is the ``loaded`` file or an earlier one. ``complete``
+    has all records; ``current`` has at most ``cap`` records of each person. Typed bounds belong to
+    one ``identity``. ``axes`` are the positions of the two columns that are shown. ``far`` has the
+    rows that are far from all others, and a box around the other rows.
     """
 
     loaded: Loaded
@@ -62,10 +63,11 @@ class OwnData:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """How columns came to be chosen.
+    """How columns were chosen.
 
-    A person has just ``asked`` for them, until they are found to be usable; or they were
-    ``proposed`` by what the data look like. Which ones are ``looked`` at depends on every record.
+    The user has just ``asked`` for columns, and they are not yet found to be usable; or columns
+    were ``proposed`` from the data. The choice of the columns in ``looked`` depends on every
+    record.
     """
 
     asked: tuple[str, ...] = ()
@@ -75,9 +77,9 @@ class ColumnChoice:
 
 @dataclass
 class Memory:
-    """What pages remember of own data from run to run.
+    """Own data that pages keep between runs.
 
-    The state is None before a file is read; ``error`` says why what was ``tried`` can't be read.
+    The state is None before a file is read; ``error`` says why the file ``tried`` can't be read.
     """
 
     state: Loaded | OwnData | None = None
@@ -97,18 +99,18 @@ class Memory:
         return self.state if isinstance(self.state, OwnData) else None
 
     def load(self, data: AnyTable | Dataset, token: Token, *, local: bool) -> None:
-        """Take a file that was read; what is on the screen stays there."""
+        """Store a file that was read; the data on the screen stay."""
         self.count += 1
         loaded = Loaded(data=data, token=token, number=self.count, local=local)
         self.state = replace(self.shown, loaded=loaded) if self.shown else loaded
         self.forget_asked()
 
     def forget_asked(self) -> None:
-        """Forget which columns a person has just chosen."""
+        """Forget which columns the user has just chosen."""
         self.choice = replace(self.choice, asked=())
 
 
 def memory_of(*, released: bool) -> Memory:
-    """Memory of the release page, or of all other pages."""
+    """Memory of the release page (``released``), or the common memory of all other pages."""
     memory: Memory = st.session_state.setdefault("own:released" if released else "own", Memory())
     return memory

@@ -1,4 +1,4 @@
-"""The data panel of every page: sample sets and own tables, columns, domain."""
+"""The data panel of all pages: sample sets and own tables, columns, domain."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 class ActiveData:
     """The data on the screen: a grid of counts, or the columns to cluster.
 
-    ``complete`` has all records of each person, ``axes`` the positions of the two columns that are
-    shown, ``far`` rows far from all others and a box around those, where the bounds span the data.
+    ``complete`` has all records of each person. ``axes`` are the positions of the two columns that
+    are shown. If the bounds span the data, ``far`` has the rows that are far from all others, and a
+    box around the other rows.
     """
 
     dataset: Dataset
@@ -57,12 +58,12 @@ class ActiveData:
 
     @property
     def is_sample(self) -> bool:
-        """Whether this is a sample set (public, shared between sessions)."""
+        """Whether the data is a sample set (public, shared between sessions)."""
         return self.sample is not None
 
     @property
     def public(self) -> Stamp | None:
-        """What pictures of data say that anybody may see; None for data that need protection."""
+        """Stamp of pictures of public data; None for data that need protection."""
         return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
 
 
@@ -101,11 +102,11 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         far = own.far[1] if own and own.far else None
         domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes, far=far)
     with right:
-        # Columns that a person has named as coordinates don't tell persons apart.
+        # Columns that the user has named as coordinates are not offered as column of persons.
         neighbours = protection(state, own, but=dataset.columns if named else ())
     if own and named:
         check_unit(state, own)
-    # A release is for data that need protection: it asks for no such word, and heeds none.
+    # A release is for data that need protection, so its page has no switch for public data.
     declared = own is not None and not named and public_switch(state, own)
     active = ActiveData(
         dataset=dataset,
@@ -131,16 +132,16 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         show_caption("The explorers name the rows that can't be read.")
     if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
         show_info(
-            "Each record is protected by itself: for a person with three, e^(3ε) takes the place "
-            "of e^ε. Can a person have several? Then name the column of persons under Protects: "
-            f"{listed(others, 40)}.",
+            "Each record is protected separately: for a person with three records, e^(3ε) replaces "
+            "e^ε. Can a person have several records? Then name the column of persons under "
+            f"Protects: {listed(others, 40)}.",
             ":material/shield_person:",
         )
     return active
 
 
 def public_switch(state: UrlState, own: OwnData) -> bool:
-    """Show the switch of data that need no protection; return whether it is on for these data."""
+    """Show the switch for data without protection; return whether it is on for these data."""
     digest = own.current.digest
     declared = bool(state.get("unprotected") == digest)
     st.toggle(
@@ -150,9 +151,9 @@ def public_switch(state: UrlState, own: OwnData) -> bool:
             declared,
             lambda on: state.set("unprotected", digest if on else ""),
         ),
-        help="You declare it: anybody may see every record of these columns, so nothing of them "
-        "needs protection. Then pictures and files of these pages may be shown. Other columns or "
-        "another file begin anew, and a release protects its records all the same.",
+        help="You declare that anybody may see every record of these columns, so they need no "
+        "protection. Then pictures and files of these pages may be shown to others. Other columns "
+        "or another file need a new declaration. A release still protects its records.",
     )
     return declared
 
@@ -162,7 +163,7 @@ def _persons(own: OwnData, but: Collection[str]) -> list[str]:
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
-    """Show who is protected; only an own table has a column of persons, none of those in `but`."""
+    """Show who is protected; only own tables have columns of persons, except columns in `but`."""
     if own and own.loaded.columns:
         return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

@@ -1,4 +1,4 @@
-"""Who is protected: a record or a person, and against which neighbouring data sets."""
+"""The privacy unit (a record or a person), and the relation of neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchang
 def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:
     """Show the panel; return the current relation and cap.
 
-    ``columns`` could tell persons apart; None for data without such columns.
+    ``columns`` may identify persons; None for data without such columns.
     """
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(
             "Neighbouring data sets have",
             **state.choice("neighbours", RELATIONS),
             format_func=RELATION_TITLES.__getitem__,
-            help="What nobody may notice. Exchanging needs about twice the noise of joining or "
-            "leaving, and takes the number of records for public.",
+            help="The difference that nobody may notice. Exchanging needs about twice the noise of "
+            "joining or leaving, and treats the number of records as public.",
         )
         if columns is None:
             show_caption("The privacy unit is a record: this data has no column of persons.")
@@ -40,7 +40,7 @@ def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbou
 
 def _unit(state: UrlState, columns: Sequence[str]) -> None:
     options = tuple(dict.fromkeys(("", *columns, state.get("unit"))))
-    # By position: the name of a column may be anything.
+    # Options are positions, because any text may be the name of a column.
     st.selectbox(
         "Privacy unit",
         **following(
@@ -50,7 +50,7 @@ def _unit(state: UrlState, columns: Sequence[str]) -> None:
             range(len(options)),
         ),
         format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
-        help="Where a person may have several records, name the column that tells persons apart: "
+        help="If a person may have several records, name the column that tells persons apart: "
         "then the promise holds for whole persons. 7, 7.0 and 007 are one person.",
     )
     st.number_input(
@@ -59,5 +59,5 @@ def _unit(state: UrlState, columns: Sequence[str]) -> None:
         MOST_RECORDS,
         **following("own:cap", state.get("cap") or 1, partial(state.set, "cap")),
         disabled=not state.get("unit"),
-        help="More are left out. Noise grows with this number.",
+        help="Further records are left out. Noise grows with this number.",
     )

@@ -1,4 +1,4 @@
-"""Rows that are named on the screen, and left out at one click."""
+"""Rows that the screen names, and that one click leaves out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpviz.ui.session.state import UrlState
 
 
 def offer_rows(state: UrlState, rows: NamedRows) -> None:
-    """Offer to leave out the rows that can't be read, where there are some."""
+    """Offer to leave out the rows that can't be read, if there are any such rows."""
     if rows.rows:
         with st.container(horizontal=True):
             st.button(
@@ -26,14 +26,14 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
                 key="own:leave out",
                 on_click=lambda: state.set("rows", READABLE),
                 icon=":material/playlist_remove:",
-                help="Each row by itself: one with something else than a number in a chosen column "
+                help="Each row is checked separately: a row without a number in a chosen column "
                 "counts as missing, as in a release.",
             )
             _show(rows)
 
 
 def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
-    """Show what was changed on reading, unless it is ``said``, and rows that a person left out."""
+    """Show changes made on reading, unless already ``said``, and rows that the user left out."""
     for note in () if said else data.notes:
         show_caption(note)
     rows = data.unread
@@ -44,9 +44,9 @@ def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
 
 
 def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | None) -> None:
-    """Name rows far from all others, and offer a domain that leaves them out.
+    """Name rows that are far from all others, and offer a domain that leaves them out.
 
-    ``far`` has these rows, and a box around the others.
+    ``far`` has these rows, and a box around the other rows.
     """
     if far is None:
         return
@@ -61,7 +61,7 @@ def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | No
             key=f"{state.page}:far",
             on_click=partial(cut_out, state, str(box), seen=True),
             icon=":material/playlist_remove:",
-            help="The domain becomes the range of the others; points outside are left out.",
+            help="The domain becomes the range of the other rows; points outside are left out.",
         )
         _show(rows)
 

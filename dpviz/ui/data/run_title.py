@@ -1,4 +1,4 @@
-"""What describes a run: the title of all its figures, and what they say of themselves."""
+"""Description of a run: the title and the stamp of its figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpviz.figures.panels import NO_NOISE
 from dpviz.ui.data.panel import ActiveData
 from dpviz.ui.widgets.stamp import Stamp
 
-#: Up to this many columns are named.
+#: Largest number of columns that are named.
 _NAMED = 4
 
 
@@ -25,7 +25,7 @@ def run_title(
     seed: int | None = None,
     without: Collection[str] = (),
 ) -> str:
-    """Title of a run: data, method, parameters, and the seed unless there are many draws.
+    """Title of a run: data, method, parameters, and the seed unless there are many runs.
 
     ``without`` names parameters that a search varies.
     """
@@ -36,7 +36,7 @@ def run_title(
     for one in family.parameters:
         value = getattr(config, one.name)
         if one.name == "grid" and counts is not None:
-            value = counts.shape  # counts have their own
+            value = counts.shape  # data given as counts fixes the grid
         if one.titled == "no" or one.name in left_out or not card.parameter(one.name):
             continue
         if one.titled == "joined":
@@ -49,14 +49,14 @@ def run_title(
 
 
 def side_title(card: Card, verdict: Claim) -> str:
-    """Heading of a run beside the true one."""
+    """Heading of a private run beside the true run."""
     if not card.spends:
         return NO_NOISE
     return card.title if verdict.private else f"{card.title}, not private"
 
 
 def true_words(active: ActiveData) -> str:
-    """Sentence on who may see true values; none is needed of public data."""
+    """Sentence on who may see true values; "" for public data."""
     return "" if active.public else "True values are for the owner only."
 
 
@@ -67,11 +67,11 @@ def stamp_of(
     seed: int | None = None,
     title: str = "",
 ) -> Stamp:
-    """Stamp of an explorer's pictures and tables; only those of public data may be published."""
+    """Stamp of an explorer's pictures and tables; they may be published if the data is public."""
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
     card = CARDS[config.method]
-    # A draw of a known seed is no secret.
+    # Noise with a known seed is not secret.
     noise = ", and " + "on the noisy side " * (seed is not None) + "noise anyone can repeat"
     return replace(
         active.public or Stamp(allowed=False, shows=f"true data{noise * card.spends}"),

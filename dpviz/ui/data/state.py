@@ -1,4 +1,4 @@
-"""Controls of the data on the screen, the same on all pages: data set, columns, domain, unit."""
+"""Controls of the data, which all pages share: data set, columns, domain, privacy unit."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from dpviz.ui.widgets.parameters import take_defaults
 
 UPLOAD = "own"
 
-#: Sample set to begin with.
+#: Sample set of a first visit.
 FIRST = "gaussians"
 
-#: Methods that the compare page begins with, by family: such as are drawn in seconds.
+#: Methods of a first visit to the compare page, by family; their runs take seconds.
 FIRST_METHODS = {family.name: family.compared for family in FAMILIES.values()}
 
-#: Upper limit of the records of a person; further ones are left out.
+#: Upper limit of the cap on the records of a person.
 MOST_RECORDS = 1000
 
 COUNTS = "counts"
 
-#: Rows with something else than a number are left out.
+#: Value of the control "rows" that leaves out rows without numbers in all chosen columns.
 READABLE = "readable"
 
-#: Argument of the reader for each format.
+#: Argument ``header`` of the reader for each format.
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
-#: Controls of how own data are read, with the values of a reader that finds all by itself.
+#: Controls of how own data are read, with values for which the reader finds out the setting.
 READING = {"skip": None, "missing": "", "encoding": ""}
 
-#: Controls of own data alone; they stay as they are while sample sets are looked at.
+#: Controls that only own data have; they keep their values while sample sets are shown.
 _OF_OWN_DATA = (
     "format", "sheet", *READING, "rows", "columns", "classes", "unit", "cap", "unprotected",
 )  # fmt: skip
 
-#: Entries of the working state: the methods that were chosen last, and that of the explorer that
-#: was seen last.
+#: Entries of the shared values: the methods that were chosen last, and the method of the explorer
+#: that was opened last.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
 
-#: Session entry: the file and its columns with the bounds that a person declared.
+#: Session entries: the file and its columns with the bounds that the user declared; the file.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
 def suited_links() -> tuple[str, ...]:
-    """Controls of the parameters that belong to a data set: g, p and K."""
+    """Controls of the parameters that suit a data set: g, p and K."""
     known = sample(sample_names()[0])
     return tuple(
         family.parameter(name).link for family in FAMILIES.values() for name in family.suited(known)
@@ -64,7 +64,7 @@ def suited_links() -> tuple[str, ...]:
 
 
 def choose_of(method: str) -> str:
-    """Entry of the working state: who chooses parameters of a method's family."""
+    """Entry of the shared values: who chooses parameters of a method's family."""
     return f"{CHOOSE.link} {CARDS[method].family}"
 
 
@@ -82,7 +82,7 @@ class DataState(UrlState):
         return link if self.has_own_data else without(link, _OF_OWN_DATA)
 
     def told(self) -> dict[str, Any]:
-        """Values that the other pages take over."""
+        """Values that this page shares with the other pages."""
         told = super().told()
         if not self.has_own_data:
             told = without(told, _OF_OWN_DATA)
@@ -93,7 +93,7 @@ class DataState(UrlState):
         return told
 
     def spread(self, news: Mapping[str, Any]) -> None:
-        """Store changes for the other pages; bounds, g, p and K are those of one data set."""
+        """Store changes for the other pages; bounds, g, p and K belong to one data set."""
         if "data" in news:
             of_data, told = ("domain", *suited_links()), self.told()
             for name in of_data:
@@ -102,17 +102,17 @@ class DataState(UrlState):
         super().spread(news)
 
     def tell(self) -> None:
-        """Store what was changed here, and which explorer it was."""
+        """Share this page's changes, and the method if the page is an explorer."""
         super().tell()
         if self.page in FAMILIES:
             working()[EXPLORED] = self.get("method")
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; bounds never go from one data set to another."""
+        """Values that this page takes over; bounds are never used for another data set."""
         if working.get("data", self.get("data")) != self.get("data"):
             working = {"domain": "", **working}
         taken = super().taken(working)
-        # Without the columns nobody knows which bounds are whose.
+        # If the columns are unknown, bounds can't be assigned to them.
         typed = taken.get("domain", "")
         if typed != self.get("domain") and typed.count(";") > 1 and not _bounds():
             taken["domain"] = ""
@@ -132,7 +132,7 @@ class DataState(UrlState):
 
 
 def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
-    """Methods that people chose; while nobody did, a new page begins with that of an explorer."""
+    """Methods that the user chose; before a choice, a new page uses an explorer's method."""
     explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
     chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
     return chosen
@@ -142,7 +142,7 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
-    """Declared bounds of the columns of the own file; they follow to a page with other columns."""
+    """Declared bounds of the own file's columns, also for pages that show other columns."""
     file = st.session_state.get(_FILE)
     known = st.session_state.get(_BOUNDS)
     if known is None or known[0] != file:
@@ -157,7 +157,7 @@ def note_bounds(columns: Iterable[str], domain: Domain) -> None:
 
 
 def bounds_of(columns: Sequence[str]) -> str:
-    """Declared bounds of these columns, as in a link; "" unless those of each are known."""
+    """Declared bounds of these columns, as in a link; "" unless all are known."""
     known = _bounds()
     if not set(columns) <= set(known):
         return ""
@@ -165,34 +165,34 @@ def bounds_of(columns: Sequence[str]) -> str:
 
 
 def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """All values but those of these names."""
+    """All values except those of these names."""
     return {name: text for name, text in texts.items() if name not in names}
 
 
 def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
-    """Controls of the panel, as in the link: those of a :class:`DataState`."""
+    """Controls of the panel, as in the link, for a :class:`DataState`."""
     names = (*sample_names(), UPLOAD)
     controls = {
         "data": Control(default, choice("data", names)),
-        # How the file is read: "" for points with an automatic first line.
+        # How the file is read; "" for points whose first line may be names or data.
         "format": Control("", choice("format", tuple(FORMATS))),
         # Sheet, layer, array or file of an archive; empty for the first.
         "sheet": Control("", str),
-        # Lines above the names, cells that stand for no value, encoding of text.
+        # Number of lines above the names, texts that mean a missing value, encoding of text.
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Which rows of own data: all, each of which must be readable, or the readable ones.
+        # Rows of own data: "" for all rows, which must be readable, or only the readable rows.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data, the two shown ones first; empty until they are proposed or named.
+        # Columns of own data, the two shown columns first; empty until proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
-        # Column of persons, empty for records; None for one record of each.
+        # Column of persons, empty if records are protected. Cap: None for one record per person.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
-        # Digest of the data that their owner has declared public: it says nothing of others.
+        # Digest of data that their owner has declared public; other data are not public.
         "unprotected": Control("", _parse_digest),
-        # Empty until a person chooses: then the variant does.
+        # Empty until the user chooses; until then the variant decides.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
@@ -209,7 +209,7 @@ def _parse_digest(text: str) -> str:
 
 
 def _parse_domain(text: str, *, many: bool) -> str:
-    """Check a domain in a link: declared, data, or "lo,hi;lo,hi"; empty follows the variant."""
+    """Check a domain in a link: declared, data, "lo,hi;lo,hi", or empty (the variant decides)."""
     if text in ("", "declared", "data"):
         return text
     domain = Domain.parse(text)
@@ -230,7 +230,7 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 def take_followed(state: UrlState, family: Family) -> None:
     """Set the parameters of a data set or a method that was chosen on another page.
 
-    Those that other pages chose as well stay as they are there.
+    Parameters that were also chosen on another page keep the value of that page.
     """
     if "data" in state.followed and state.get("data") != UPLOAD:
         take_sample(state, sample(state.get("data")), but=state.agreed)

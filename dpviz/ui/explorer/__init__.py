@@ -1,1 +1,1 @@
-"""The explorers of both families."""
+"""The explorer pages of both families."""

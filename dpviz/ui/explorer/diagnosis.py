@@ -1,4 +1,4 @@
-"""What broke this cluster: the WaveCluster explorer's diagnostics."""
+"""Diagnostics of the WaveCluster explorer: what broke a cluster."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def _show(
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Show the choice of the true cluster; until a hand chooses, the first that is not retained."""
+    """Show the choice of the true cluster; its default is the first cluster not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
-        # argmin: the first that is not retained, else the first.
+        # argmin returns the first cluster that is not retained, or the first of all.
         last = int(diagnostics.retained.argmin()) + 1
     sizes = diagnostics.true.cluster_sizes
 
@@ -120,7 +120,7 @@ def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
 
 
 def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
-    """Count retained clusters over many draws, once per setting; not while a slider is held."""
+    """Count retained clusters over many draws, once per setting and not while a slider is held."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
         draws: RetainedDraws = known[2]

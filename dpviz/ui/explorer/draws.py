@@ -1,4 +1,4 @@
-"""The panel of many draws, for both explorers: one draw may be lucky."""
+"""The panel of many random draws, for both explorers; a single draw may be lucky."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from dpviz.wavecluster.theorems import KBounds
 
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
-#: Seconds that the page waits for draws before it continues without them: most are ready by then.
+#: Seconds that the page waits for draws before it continues; most draws are ready by then.
 _PATIENCE = 0.6
 
-#: Draws that take a second or two: they follow a control, and wait for no heavy job.
+#: Number of draws that take one or two seconds; up to this number they run as a light job.
 _FEW = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The setting on the screen, which the panel draws many times.
+    """The setting on the screen, of which the panel makes many draws.
 
-    ``data`` is everything else that the draws depend on besides the parameters and the seed, which
-    is one of the draws. ``maps`` draws the maps, with a position in the player. ``also`` has more
-    scores with their values in the true run, ``bounds`` what a theorem says of a score.
+    Draws depend on the parameters, their seeds and ``data``. One draw has the ``seed`` of the
+    screen. ``maps`` makes the maps for a position in the player. ``also`` has further scores with
+    their values in the true run. ``bounds`` has a theorem's bounds of a score.
     """
 
     state: UrlState
@@ -78,11 +78,11 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         and middle.checkbox(
             "with OCM and 2CE",
             key=setting.key("held out"),
-            help="They draw anew on ten parts of the data: slower.",
+            help="Slower, because these scores make new draws on ten parts of the data.",
         )
     ):
         names = (*names, *redrawn)
-    # One block for all seeds in it, so that another seed of the block needs no new draws.
+    # All seeds of a block share its draws, so that another seed of the block needs no new draws.
     first = min(setting.seed // number * number, MAX_SEED + 1 - number)
     seeds = tuple(range(first, first + number))
     request = (setting.data, setting.trial.config, seeds, names)
@@ -102,7 +102,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         if job.request != request:
             # Draws of the previous settings retain their own maps and title.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
-            show_caption("These are the draws of the settings before.")
+            show_caption("These are the draws of the previous settings.")
         _show(setting, job.result)
 
 
@@ -198,6 +198,6 @@ def _player(setting: Setting, draws: Draws) -> int:
         width="stretch",
         disabled=seed == setting.seed,
         on_click=lambda: setting.state.set("seed", seed),
-        help="Take this draw's seed.",
+        help="Use the seed of this draw.",
     )
     return position

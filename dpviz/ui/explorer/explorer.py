@@ -1,4 +1,4 @@
-"""The page of an explorer: one renderer, and what a family has to give it."""
+"""The page of an explorer: one renderer, and the methods that each family implements for it."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ from dpviz.ui.widgets.readouts import (
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 
-#: Epsilon of a first visit without a link: some clusters break, and most are found.
+#: Epsilon of a first visit without a link, for which some clusters break and most are found.
 FIRST_EPSILON = 0.02
 
 _save_picture = component("save_picture")
 
-#: In place of a number that is of the settings before.
+#: Text in place of a number that belongs to the previous settings.
 _MISSING = "–"
 
 #: Controls of an explorer that a release does not use.
@@ -73,7 +73,7 @@ _EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points",
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateChoice:
-    """A parameter that a run chose privately, beside what true data say; a row for each value."""
+    """A private choice of a parameter, beside true values; the table has a row for each value."""
 
     sentence: str
     table: pd.DataFrame
@@ -83,8 +83,9 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    Of all ``views`` the first one is shown at the start; the true points can lie over those that
-    are ``pointed``. Some families have own controls, and some reset parameters with the variant.
+    The first of the ``views`` is shown at the start. The true points can be drawn over the views in
+    ``pointed``. Some families have ``own_controls``, and some reset parameters when the variant
+    changes (``resets_by_variant``).
     """
 
     family: ClassVar[Family]
@@ -99,19 +100,19 @@ class Explorer(ABC):
 
     def __init__(self, state: UrlState, settings: RunSettings) -> None:
         self.state, self.settings = state, settings
-        #: Session entries and files begin with it.
+        #: Beginning of the names of session entries and files.
         self.name = self.family.name
         self.card: Card = CARDS[settings.config.method]
-        #: The view that was asked for: not all runs have it.
+        #: The requested view, which some runs do not have.
         self.asked = state.get("view")
 
-    # -- controls, before there is a run
+    # -- controls, which exist before a run
 
     @classmethod
     def page_state(
         cls, make: Callable[[str, dict[str, Control]], DataState] = DataState
     ) -> DataState:
-        """All controls of the page, from the link or the session; ``make`` makes them."""
+        """All controls of the page, with values from the link or the session."""
         views = tuple(cls.views)
         methods = method_controls(cls.family, sample(FIRST))
         methods[EPSILON.link] = replace(methods[EPSILON.link], first=FIRST_EPSILON)
@@ -134,12 +135,12 @@ class Explorer(ABC):
 
     @classmethod
     def choose_defaults(cls, state: UrlState, but: Collection[str] = ()) -> None:
-        """Set the choices of a method to its defaults; ``but`` names those that stay."""
+        """Set the choices of a method to its defaults, except the choices named in ``but``."""
         take_defaults(state, cls.family, but)
 
     @classmethod
     def sidebar(cls, state: DataState) -> ActiveData:
-        """Show the controls that have no slider; return the data on the screen."""
+        """Show the controls without sliders; return the data on the screen."""
         active = data_panel(state, many=cls.family.many_columns)
         active = replace(active, ground=map_panel(state, active))
         reset = partial(cls.choose_defaults, state)
@@ -160,9 +161,9 @@ class Explorer(ABC):
         place: DeltaGenerator | None = None,
         follow: Callable[[RunSettings], None] = lambda _: None,
     ) -> None:
-        """Draw the page: settings in the sidebar, or in a place, and all that follows a slider.
+        """Show the page: settings in the sidebar or in ``place``, sliders, and the run.
 
-        ``follow`` is called with the settings of each run before it is shown.
+        ``follow`` is called with the settings of each run before the run is shown.
         """
         with place or st.sidebar:
             active = cls.sidebar(state)
@@ -175,7 +176,7 @@ class Explorer(ABC):
     def explore(
         cls, state: UrlState, active: ActiveData, follow: Callable[[RunSettings], None]
     ) -> bool:
-        """Show the sliders and the run; return True if the user holds no slider."""
+        """Show the sliders and the run; return False while the user drags a slider."""
         settings, places = run_settings(state, active, cls.family)
         settled = settings.settled
         with errors_shown():
@@ -183,7 +184,7 @@ class Explorer(ABC):
             settled = cls(state, settings).show(places)
         return settled
 
-    # -- what a family says of a run
+    # -- methods that each family implements
 
     @staticmethod
     @abstractmethod
@@ -193,7 +194,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def trial(self) -> Trial:
-        """Method, parameters and data, to be drawn many times."""
+        """Method, parameters and data, of which many draws can be made."""
 
     @property
     @abstractmethod
@@ -215,27 +216,27 @@ class Explorer(ABC):
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
-        """Table behind the picture."""
+        """Table of the numbers in the picture."""
 
     @abstractmethod
     def captions(self) -> Iterable[str]:
-        """Sentences below the picture; empty ones are not shown."""
+        """Sentences below the picture; empty sentences are not shown."""
 
     @abstractmethod
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
-        """Maps of many draws; ``position`` is that of the draw in the player."""
+        """Maps of many draws; ``position`` selects the draw that the player shows."""
 
     @abstractmethod
     def show_tables(self) -> None:
-        """Show the numbers behind the picture."""
+        """Show tables of the numbers in the picture."""
 
     @property
     @abstractmethod
     def boxable(self) -> bool:
-        """Whether a box on the picture is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
 
     def choice(self) -> PrivateChoice | None:
-        """What the run chose privately; None where noise left nothing to choose from."""
+        """The run's private choice; None if noise left nothing to choose from."""
         raise NotImplementedError
 
     @property
@@ -243,10 +244,10 @@ class Explorer(ABC):
         """Whether the run chose a parameter privately."""
         return False
 
-    # -- what few families have
+    # -- methods that few families override
 
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show a player beside the sliders; return True if the user does not hold it."""
+        """Show a player beside the sliders; return False while the user drags it."""
         return True
 
     @property
@@ -259,7 +260,7 @@ class Explorer(ABC):
 
     @property
     def stamp(self) -> Stamp:
-        """What the picture says of itself."""
+        """Stamp of the picture."""
         return self.settings.stamp
 
     @property
@@ -269,18 +270,18 @@ class Explorer(ABC):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the run is one on a part of the records, until that on all is there."""
+        """Whether the run uses only a part of the records, as the run on all is not ready."""
         return False
 
     def show_panels_below(self) -> None:  # noqa: B027 - few have any
         """Show panels of methods that spend a budget, below those of all families."""
 
     def draws_setting(self, setting: Setting) -> Setting:
-        """Add what a family knows to the setting that is drawn many times."""
+        """Add a family's scores and bounds to the setting of many draws."""
         return setting
 
     def wait(self) -> list[Readout]:
-        """Follow what is computed beside the page; return new key figures, if there are any."""
+        """Wait for key figures that a job computes; return the new key figures, if any."""
         return []
 
     # -- the renderer
@@ -293,27 +294,30 @@ class Explorer(ABC):
 
     @cached_property
     def promise(self) -> Promise:
-        """What the run promises, and to whom."""
+        """The run's privacy promise."""
         return self.settings.promise(self.domain)
 
     @property
     def view(self) -> Any:
-        """The view on the screen: the one that was asked for, where the run has it."""
+        """The view on the screen: the requested view if the run has it, else the first view."""
         shown = self.shown_views
         return self.asked if self.asked in shown else next(iter(shown))
 
     @property
     def side(self) -> str:
-        """What the side with noise is called in tables."""
+        """Name of the side with noise in tables."""
         return "private" if self.promise.claim.private else "not private"
 
     @property
     def with_points(self) -> bool:
-        """Whether the true points lie over the side with noise."""
+        """Whether the true points are drawn over the side with noise."""
         return bool(self.state.get("points") == "shown")
 
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show the run, with free places beside the sliders; return True if the user holds none."""
+        """Show the run; return False while the user drags a slider.
+
+        ``places`` are the free columns beside the sliders.
+        """
         settled = self.play(places) and self.settings.settled
         show_headline(self.headline, self.promise, self.hint)
         readouts = self.readouts()
@@ -329,7 +333,7 @@ class Explorer(ABC):
         return settled
 
     def _show_views(self) -> None:
-        """Show the choice of the view and what goes with it; what has no room goes below."""
+        """Show the choice of the view and its controls in a row that wraps."""
         row = st.container(horizontal=True, vertical_alignment="center")
         if self.asked != self.view:
             self.state.set("view", self.view)
@@ -352,7 +356,6 @@ class Explorer(ABC):
         take_box(self.state, active, box)
 
     def _show_below(self, readouts: Sequence[Readout], *, settled: bool) -> None:
-        """Show everything below the picture: ledger, privacy claim, panels, underlying numbers."""
         config, spends = self.settings.config, self.card.spends
         if spends:
             show_ledger(self.ledger, config.epsilon)
@@ -385,7 +388,7 @@ class Explorer(ABC):
     def _show_choice(self) -> None:
         choice = self.choice()
         if choice is None:
-            show_caption("Noise left no two places to choose from.")
+            show_caption("After the noise there were fewer than two places to choose from.")
             return
         st.markdown(choice.sentence)
         st.dataframe(
@@ -426,7 +429,6 @@ class Explorer(ABC):
         self._show_code()
 
     def _show_downloads(self, readouts: Sequence[Readout]) -> None:
-        """Show a row of downloads: the picture, its table, LaTeX, BibTeX."""
         _save_picture(key=f"{self.name}:save picture", data=self.figure_key)
         stamp, card = self.settings.stamp, self.card
         name = f"{stamp.file}-{card.name}"
@@ -447,7 +449,7 @@ class Explorer(ABC):
             data=active.dataset.name,
             columns=None if active.is_sample else active.dataset.columns,
             counts=active.dataset.counts is not None,
-            # The range of the data leaves out what is far: bounds say so, "data" does not.
+            # If the range of the data leaves out distant points, the code needs explicit bounds.
             domain=self.domain if active.far is None else Domain(self.domain.bounds),
             outside=active.outside,
             config=self.settings.config,
@@ -466,8 +468,7 @@ class Explorer(ABC):
 
 
 def _latex(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
-    """The numbers on the screen as a table for LaTeX, with parameters and sources as caption."""
-    from dpviz.papers.references import keys  # the papers load slowly, and few ask for them
+    from dpviz.papers.references import keys  # imported here, because it loads slowly
 
     rows = [
         (

@@ -1,4 +1,4 @@
-"""The k-means explorer: its runs, readouts, captions and the numbers behind the picture."""
+"""The k-means explorer: its runs, readouts, captions and tables."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ from dpviz.ui.widgets.readouts import Readout, class_readout, score_readout
 from dpviz.ui.widgets.show import segments, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 
-#: A run: its data and K, its parameters, its seed, and whether the method without noise stands on
-#: the left; and what came of it: true, private, left.
+#: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
+#: method without noise. Its result: truth, private run, run on the left side.
 Request = tuple[KMeansTruth, KMeansConfig, int, bool]
 Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
-#: Seconds that this job waits first: the next step of a slider may be on its way.
+#: Seconds that this job waits at its start, because the user may still be dragging a slider.
 _PATIENCE = 0.6
 
 Left = Literal["true", "silent"]
@@ -72,9 +72,9 @@ LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
-    """Noise-free and private run, and what stands on the left, with all records on the lattice.
+    """Noise-free run, private run, run on the left side, and all records on the lattice.
 
-    ``sketch_of`` is the number of records that the runs stand for, where a sketch took their place.
+    If the runs are on a sketch, ``sketch_of`` is the number of records that the sketch represents.
     """
 
     truth: KMeansTruth
@@ -93,7 +93,7 @@ class KMeansExplorer(Explorer):
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     own_controls: ClassVar = {
         "left": Control("true", choice("left", tuple(LEFT))),
-        # The last iteration is known only later: _correct and the player limit the value.
+        # The last iteration is not known yet; _correct and the player limit the value.
         "i": Control(None, whole("i", 0, 10**6)),
     }
     resets_by_variant = True
@@ -102,7 +102,7 @@ class KMeansExplorer(Explorer):
     def page_state(
         cls, make: Callable[[str, dict[str, Control]], DataState] = DataState
     ) -> DataState:
-        """All controls of the page, from the link or the session."""
+        """All controls of the page, with values from the link or the session."""
         state = super().page_state(make)
         if state.fresh:
             _correct(state)
@@ -121,7 +121,7 @@ class KMeansExplorer(Explorer):
     def show_choices(cls, state: UrlState, card: Card, active: ActiveData) -> None:
         """Show the parameters of a method that are chosen from a list."""
         shown = chosen(card, FAMILY)
-        # The names of the starts are long, so they have their own row.
+        # The names of the starts are long, so this choice has its own row.
         for row in filter(None, (shown[:1], shown[1:3], shown[3:])):
             for column, one in zip(st.columns(len(row)), row, strict=True):
                 choice_box(state, one, column)
@@ -133,12 +133,12 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def runs(self) -> KMeansRuns:
-        """Both runs; on very many records those on a sketch, until a job has run on all of them."""
+        """Both runs; for very many records, runs on a sketch until a job has run on all records."""
         return _quickly(self.settings, self.state.get("left"))
 
     @cached_property
     def trial(self) -> KMeansTrial:
-        """Method, parameters and data, to be drawn many times."""
+        """Method, parameters and data, of which many draws can be made."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -148,7 +148,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def _error(self) -> dict[str, float]:
-        """Once for the headline and for its readout: a pass over all records."""
+        """NICV ratio, computed once for headline and readout, since it reads all records."""
         return self.runs.truth.scores(self.runs.private, ("nicv_ratio",))
 
     @property
@@ -168,12 +168,12 @@ class KMeansExplorer(Explorer):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the run is one on a part of the records, until that on all is there."""
+        """Whether the run is on a sketch, as the run on all records is not ready."""
         return bool(self.runs.sketch_of)
 
     @property
     def stamp(self) -> Stamp:
-        """What the picture says of itself, with the records that it is of where these are many."""
+        """Stamp of the picture; for very many records it says how many of them the run used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
         if self.runs.sketch_of:
             part = f"{len(records.points):,} of {self.runs.sketch_of:,} records"
@@ -203,9 +203,10 @@ class KMeansExplorer(Explorer):
         )
 
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
-        """Show the iteration player; return True if the user does not hold it.
+        """Show the iteration player; return False while the user drags it.
 
-        Without a choice, and when the number of iterations changes, show the result.
+        The player shows the result until the user chooses a step, and after the number of
+        iterations changes.
         """
         state, last = self.state, len(self.picture.path) - 1
         if last < 1:
@@ -242,12 +243,12 @@ class KMeansExplorer(Explorer):
         return panels(self.picture, self.view)
 
     def frame(self) -> pd.DataFrame:
-        """Table behind the picture."""
+        """Table of the numbers in the picture."""
         return frame(self.picture, self.view)
 
     @property
     def boxable(self) -> bool:
-        """Whether a box on the picture is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
         return bool(self.view == "regions")
 
     def captions(self) -> Iterator[str]:
@@ -265,7 +266,7 @@ class KMeansExplorer(Explorer):
         kept = "■ kept its place · " if private.config.variant == "sound" else ""
         on_the_way = f"○ its start · {kept}" if private.path else ""
         marks = (
-            "● centre, with its noisy number of records where the run has one and it has room · "
+            "● centre, with its noisy number of records if the run has it and there is space · "
             f"{on_the_way}"
         )
         return (marks + "✚ true centre" * self.with_points).removesuffix(" · ") + "."
@@ -276,8 +277,8 @@ class KMeansExplorer(Explorer):
         columns = len(self.settings.active.dataset.columns)
         if self.runs.truth.start is not None:
             yield (
-                "The private centres are better than the best k-means of the search: what is "
-                "called true is where k-means goes from them."
+                "The private centres are better than the best k-means that the search found. So "
+                "k-means was continued from them, and its result is shown as true."
             )
         if records.n_outside:
             moved = self.settings.active.outside == "clip"
@@ -291,11 +292,11 @@ class KMeansExplorer(Explorer):
                 "from the data do."
             )
         if private.grid is not None and private.grid.ndim != 2:
-            yield f"The noisy grid has {private.grid.ndim} columns; only one of two can be shown."
+            yield f"The noisy grid has {private.grid.ndim} columns; only grids of two can be shown."
         if columns > 2:
             yield (
                 f"Clustered on {columns} columns, of which two are shown: on the left a cell "
-                "shows the cluster of one of its records; private regions are no areas of this "
+                "shows the cluster of one of its records; private regions are not areas of this "
                 "plane."
             )
         if fewer := self.runs.truth.at(clusters).fewer:
@@ -312,7 +313,7 @@ class KMeansExplorer(Explorer):
     def readouts(self) -> list[Readout]:
         """Key figures: the private value in large type, the true value beside it."""
         truth, private, known = self.runs.truth, self.runs.private, self._error
-        # In the L1 ball the paper measures errors there, after projection.
+        # For the L1 ball the paper measures errors in the ball, after projection.
         in_ball = private.config.geometry == "l1"
         ratio, sign = (
             ("space_ratio", "WCSS / true, ball") if in_ball else ("nicv_ratio", "NICV / true")
@@ -356,7 +357,7 @@ class KMeansExplorer(Explorer):
                     SCORES[ratio].grade(before),
                 ),
             )
-        # As printed no centre keeps its place.
+        # In the published variant no centre keeps its place.
         if private.iterations and private.config.variant == "sound":
             updates = sum(one.kept.size for one in private.iterations)
             shown.append(
@@ -369,7 +370,7 @@ class KMeansExplorer(Explorer):
         return [replace(one, rough=self.is_sketch) for one in shown]
 
     def wait(self) -> list[Readout]:
-        """Follow the run on all records, which redraws the page at its end."""
+        """Wait for the run on all records, at whose end the page is redrawn."""
         if self.is_sketch and self.settings.settled:
             follow(job_of(_JOB), lambda: None)
         return []
@@ -380,7 +381,7 @@ class KMeansExplorer(Explorer):
         return self.runs.private.choice is not None
 
     def choice(self) -> PrivateChoice | None:
-        """How the run chose K, and what the best K would have been."""
+        """How the run chose K, and which K was best in hindsight."""
         choice, records = self.runs.private.choice, self.runs.truth.records
         assert choice is not None  # noqa: S101 - it chooses
         price = records.kept(("price", choice), lambda: choice_price(records, choice))
@@ -400,25 +401,25 @@ class KMeansExplorer(Explorer):
                 }
             ),
             caption=f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice "
-            "reads the noisy columns alone: of all K whose smallest cluster stands "
-            f"{SURE:g} standard deviations out of the noise, the one with the largest sum of both "
-            f"silhouettes. The last column is true. {true_words(self.settings.active)}",
+            "reads only the noisy columns. Of all K whose smallest cluster is at least "
+            f"{SURE:g} standard deviations of the noise, it takes the K with the largest sum of "
+            f"both silhouettes. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
-        """Maps of many draws; ``position`` is that of the draw in the player."""
+        """Maps of many draws; ``position`` selects the draw that the player shows."""
         picture = replace(self.picture, title=title)
         return kmeans_maps(picture, draws, position, self.trial.watched)
 
     def show_behind(self, readouts: Sequence[Readout]) -> None:
-        """Show tables, downloads and the code that reproduces the run, once it is there."""
+        """Show tables, downloads and code of the run on all records, when it is ready."""
         if self.is_sketch:
-            show_caption(f"They follow with the run on all {self.runs.sketch_of:,} records.")
+            show_caption(f"They appear after the run on all {self.runs.sketch_of:,} records.")
         else:
             super().show_behind(readouts)
 
     def show_tables(self) -> None:
-        """Show the numbers behind the picture."""
+        """Show tables of the numbers in the picture."""
         named = self.frame().rename(columns=lambda name: name.replace("private", self.side))
         st.dataframe(named, height=318, hide_index=True)
         st.dataframe(self._all_scores(), hide_index=True, height="content")
@@ -439,9 +440,9 @@ class KMeansExplorer(Explorer):
 
 
 def _correct(state: DataState) -> None:
-    """Correct values of a link that are valid alone but not with the chosen method or data."""
+    """Correct values of a link that are valid, but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
-    # Only a Markov chain has a temperature.
+    # Methods with a Markov chain have a temperature; other methods do not.
     chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
     if view == "chain" and method not in chains:
         note = f"view = chain is of {', '.join(chains)} alone, not of {method}."
@@ -464,7 +465,6 @@ def _request(settings: RunSettings, left: Left) -> Request:
 
 
 def _truth_of(settings: RunSettings) -> KMeansTruth:
-    """The noise-free clustering, which is searched for when somebody asks for it."""
     active = settings.active
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
     return kmeans_truth_of(records, settings.config.clusters, is_sample=active.is_sample)
@@ -473,7 +473,6 @@ def _truth_of(settings: RunSettings) -> KMeansTruth:
 def _side_by_side(
     settings: RunSettings, found: Found, *, sketch_of: int | None = None
 ) -> KMeansRuns:
-    """What the page shows of a run, with all records on the lattice."""
     active = settings.active
     truth, private, left = found
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
@@ -487,7 +486,7 @@ def _side_by_side(
 
 
 def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
-    """Run the method; on very many records show a sketch until a job has run it on all of them."""
+    """Run the method; for very many records, use a sketch until a job has run on all records."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
@@ -498,7 +497,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
         job.cancel()
     failed = job.error if job and job.request == request else ""
     if failed:
-        # Not again for the same run: it would fail again, for ever.
+        # Do not start the same run again, because it would fail again and again.
         show_error(failed)
     elif settings.settled and not (job and job.running):
         start(_JOB, partial(_run_beside, request), request=request, heavy=False, after=pause())
@@ -510,7 +509,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
 def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
     """The noise-free clustering of a sketch.
 
-    It goes on from the true centres where they are known, so that clusters keep their colours.
+    It starts from the true centres if they are known, so that clusters keep their colours.
     """
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None
@@ -524,7 +523,7 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
 
 
 def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
-    """A noise-free run that is at least as good as the private one, that one, and the left one."""
+    """Return truth, private run and left run; the truth is at least as good as the private run."""
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     if not silent:
@@ -533,21 +532,21 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
 
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
-    """The same in the thread of a job, once nobody has changed anything for a while."""
+    """Make the runs in the thread of a job, after some time without changes."""
     work, end = Work(1, "runs", cancelled=cancelled), time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
         work.check()
     truth, config, seed, silent = request
-    # One generation of PrivGene on many records takes a quarter of a minute.
+    # Check often: one generation of PrivGene on many records takes fifteen seconds.
     with checked(work.check):
         return _drawn(truth, config, SeededNoise(seed), silent=silent)
 
 
 def _known(request: Request) -> Found | None:
-    """The latest run, where it is the one that is asked for: the page's own, or that of a job.
+    """The latest run of the page or of a job if it fits the request, else None.
 
-    The session stores it, so that the player does not repeat it.
+    The session stores this run, so that the player does not repeat it.
     """
     job = job_of(_JOB)
     if job is not None and job.result is not None:
@@ -572,7 +571,7 @@ def _latest_run(settings: RunSettings, request: Request) -> Found:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """What else is coarser on a sketch, to be added to its number of records."""
+    """Words on further simplifications of a sketch, to be added to its number of records."""
     coarser = CARDS[run.config.method].coarser
     if coarser:
         return f" {coarser}"

@@ -1,4 +1,4 @@
-"""Settings of the run that an explorer shows, and the controls that all families have."""
+"""Settings of the run that an explorer shows, and controls that all families share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpviz.ui.widgets.stamp import Stamp
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSettings:
-    """Data and settings of the run on the screen; ``settled`` if the user holds no slider."""
+    """Data and settings of the run on the screen; not ``settled`` while a slider is dragged."""
 
     active: ActiveData
     config: Any
@@ -36,11 +36,11 @@ class RunSettings:
 
     @property
     def stamp(self) -> Stamp:
-        """What pictures and tables of the run say of themselves."""
+        """Stamp of the run's pictures and tables."""
         return stamp_of(self.active, self.config, seed=self.seed)
 
     def promise(self, domain: Domain) -> Promise:
-        """What the run promises on its domain, and to whom."""
+        """The run's privacy promise on its domain."""
         card, active = CARDS[self.config.method], self.active
         return Promise(
             claim=claim(card, self.config, domain),
@@ -54,7 +54,7 @@ class RunSettings:
 def run_settings(
     state: UrlState, active: ActiveData, family: Family
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders in a row; return the settings of all controls and the free places."""
+    """Show the sliders in a row; return the settings of all controls, and free columns."""
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
     if embedded():
@@ -62,7 +62,7 @@ def run_settings(
         places = iter(st.columns([2, 3]))
     else:
         places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
-    # A data set of counts has its own grid.
+    # A data set given as counts fixes the grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [
         slider(
@@ -84,7 +84,7 @@ def run_settings(
 
 
 def points_switch(state: UrlState, place: DeltaGenerator) -> None:
-    """Show the switch that lays the true points over the private panel."""
+    """Show the switch that draws the true points over the private panel."""
     place.toggle(
         "True points",
         **following(
@@ -92,27 +92,27 @@ def points_switch(state: UrlState, place: DeltaGenerator) -> None:
             state.get("points") == "shown",
             lambda shown: state.set("points", "shown" if shown else "hidden"),
         ),
-        help="Lays them in grey over the noisy side, where a release has none: only who may see "
-        "the records may see these.",
+        help="Shows the true points in grey over the noisy side. A release does not have them, and "
+        "only people who may see the records may see these points.",
     )
 
 
 def draw_again(state: UrlState) -> None:
-    """Take the next seed."""
+    """Set the next seed."""
     state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1))
 
 
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset, and why the default method is the default."""
+    """Show seed, redraw, variant and reset, and why the default method is chosen."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed",
         0,
         MAX_SEED,
         **state.widget("seed"),
-        help="One seed: one frozen draw of the noise.",
+        help="The same seed gives the same noise.",
         disabled=not card.spends,
     )
     right.button(
@@ -129,9 +129,9 @@ def draw_controls(
         **state.choice("variant", ("sound", "published")),
         on_change=on_variant,
         disabled=not card.spends or len(card.variants) == 1,
-        help="As printed in the paper, or the same idea with a proof that holds. A method of our "
-        "own has the sound one alone.",
+        help="As printed in the paper, or the same idea with a proof that holds. Our own methods "
+        "have only the sound variant.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    # Last: the controls stay where they are when another method is chosen.
+    # Shown last, so that the controls keep their places when another method is chosen.
     show_first(card)

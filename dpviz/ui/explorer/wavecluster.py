@@ -1,4 +1,4 @@
-"""The WaveCluster explorer: its run, readouts, captions and the numbers behind the picture."""
+"""The WaveCluster explorer: its run, readouts, captions and tables."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
-#: How to read the clusters, below them.
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 _NUMBERS = (
     " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
     "are invented clusters, or pieces."
 )
 
-#: Maximum seconds for OCM and 2CE while a slider is held.
+#: Most seconds that OCM and 2CE may take while a slider is dragged.
 _LIVE = 0.012
 
-#: Seconds that the page waits for them otherwise; then they come when they are there.
+#: Seconds that the page waits for OCM and 2CE otherwise; later ones are shown when they are ready.
 PATIENCE = 0.3
 
-#: Session entries: what they cost last, by method and cell; the last ones; the job that draws them.
+#: Session entries of OCM and 2CE: method and seconds per cell of the last computation, the last
+#: scores, and the job that computes them.
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
 
 
@@ -116,7 +116,7 @@ class WaveClusterExplorer(Explorer):
             active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
         )
         private = run_of(
-            # By values: a grid would keep its records, of which a sample set has millions.
+            # The key has values, because a grid would keep millions of records in memory.
             (
                 "wavecluster",
                 active.dataset.digest,
@@ -126,12 +126,12 @@ class WaveClusterExplorer(Explorer):
                 settings.seed,
             ),
             lambda: run(grid.source, config, SeededNoise(settings.seed)),
-            # A grid that is chosen may be larger than this one.
+            # A grid that the method chooses may be larger than this grid.
             size=grid.source.counts.size if config.choose == GIVEN else 2**15,
             is_sample=active.is_sample,
         )
         if private.decision:
-            # The technique chose g and p: the true run beside it has the same.
+            # The technique chose g and p, and the true run beside it uses the same values.
             grid, truth = truth_of(
                 active.dataset,
                 private.config,
@@ -148,7 +148,7 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def trial(self) -> WaveClusterTrial:
-        """Method, parameters and data, to be drawn many times."""
+        """Method, parameters and data, of which many draws can be made."""
         return WaveClusterTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -158,14 +158,14 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def closer(self) -> RunSettings:
-        """The settings with g and p as the technique chose them: panels look closer at those."""
+        """The settings with the g and p that the technique chose, for the panels below."""
         if not self.runs.private.decision:
             return self.settings
         return replace(self.settings, config=replace(self.runs.private.config, choose=GIVEN))
 
     @cached_property
     def bounds(self) -> KBounds | None:
-        """What a theorem says of k'."""
+        """A theorem's bounds of k'."""
         return k_bounds(self.runs.truth, self.closer.config)
 
     @property
@@ -195,12 +195,12 @@ class WaveClusterExplorer(Explorer):
         return panels(self.picture, self.view)
 
     def frame(self) -> pd.DataFrame:
-        """Table behind the picture."""
+        """Table of the numbers in the picture."""
         return frame(self.picture, self.view)
 
     @property
     def boxable(self) -> bool:
-        """Whether a box on the picture is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
         return self.view not in (*WITH_SUBBANDS, "threshold")
 
     def captions(self) -> Iterator[str]:
@@ -227,7 +227,7 @@ class WaveClusterExplorer(Explorer):
         return bool(self.runs.private.worth)
 
     def choice(self) -> PrivateChoice:
-        """What each p was worth by noisy counts, and what it gives."""
+        """Each p with its value by noisy counts, and with its score."""
         found, source = self.runs.private, self.runs.grid.source
         name = "class_f" if source.classes is not None else "f_measure"
         scores = []
@@ -246,19 +246,19 @@ class WaveClusterExplorer(Explorer):
                     f"{score_of(name).title} of this draw with p": scores,
                 }
             ),
-            caption="The private choice reads the second column alone: would the same clusters "
-            "come out again, how many records do they hold, and how many clusters tell them "
-            f"apart. The last column is true. {true_words(self.settings.active)}",
+            caption="The private choice reads only the second column. Its numbers are larger if "
+            "new noise would give the same clusters, if these hold more records, and if there are "
+            f"more of them. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
-        """Maps of many draws; ``position`` is that of the draw in the player."""
+        """Maps of many draws; ``position`` selects the draw that the player shows."""
         one = self.trial.affected(self.trial.draw(draws.seeds[position]))
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return wavecluster_maps(replace(self.picture, title=title), draws, one, name)
 
     def draws_setting(self, setting: Setting) -> Setting:
-        """Draw k', too, with what a theorem says of it."""
+        """Add k' to the scores of many draws, with a theorem's bounds of k'."""
         bounds = k_bounds(self.runs.truth, self.settings.config)
         return replace(
             setting,
@@ -267,15 +267,15 @@ class WaveClusterExplorer(Explorer):
         )
 
     def show_panels_below(self) -> None:
-        """Show what broke a cluster."""
+        """Show the panel on what broke a cluster."""
         diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
 
-    # -- OCM and 2CE: ten more private runs. If they are slow, they come after the figure, beside
-    # -- the page, and never while a slider is held.
+    # -- OCM and 2CE need ten more private runs. If these are slow, a job makes them after the
+    # -- figure is shown, and never while a slider is dragged.
 
     @cached_property
     def _agreement(self) -> dict[str, float]:
-        """OCM and 2CE, where they are quick or a job has drawn them; empty otherwise."""
+        """OCM and 2CE if they are quick or a job has computed them; else empty."""
         method, each = st.session_state.get(_COST, ("", 0.0))
         known = method == self.closer.config.method
         seconds = each * self.runs.truth.source.counts.size if known else math.inf
@@ -286,14 +286,14 @@ class WaveClusterExplorer(Explorer):
         return self._keep(_timed_agreement(self.runs.truth, self.closer))
 
     def _drawn_agreement(self) -> dict[str, float]:
-        """OCM and 2CE that a job drew for these settings; empty before."""
+        """OCM and 2CE that a job computed for these settings; empty if it is not ready."""
         job = job_of(_JOB)
         if job is None or job.request != self._wanted or job.result is None:
             return {}
         return self._keep(job.result)
 
     def _keep(self, found: tuple[dict[str, float], float]) -> dict[str, float]:
-        """Keep scores and their time for the next draw; returns the scores."""
+        """Store scores and their time for the next run; return the scores."""
         scores, each = found
         st.session_state[_COST] = (self.closer.config.method, each)
         st.session_state[_LAST] = scores
@@ -304,7 +304,7 @@ class WaveClusterExplorer(Explorer):
         return self.runs.truth, self.closer.config, self.settings.seed
 
     def wait(self) -> list[Readout]:
-        """Let a job draw OCM and 2CE, which redraws the page at its end; they may come at once."""
+        """Compute OCM and 2CE in a job, which redraws the page at its end unless it is quick."""
         if self._agreement:
             return []
         job = job_of(_JOB)
@@ -322,7 +322,7 @@ class WaveClusterExplorer(Explorer):
         return self.readouts() if self._agreement else []
 
     def readouts(self) -> list[Readout]:
-        """Key figures; without a current agreement, the last one is marked."""
+        """Key figures; OCM and 2CE of previous settings are marked as old."""
         runs, agreement = self.runs, self._agreement
         truth, private = runs.truth, runs.private
         scores = truth.scores(private.stages, ("dsg_c", "f_measure", "f_cells"))
@@ -330,7 +330,7 @@ class WaveClusterExplorer(Explorer):
         true = truth.stages
         rank = ""
         if private.stages.threshold.k is None:
-            rank = "This one is the rank of the drawn threshold among the true coefficients: "
+            rank = "This is the rank of the private threshold among the true coefficients; it is "
             rank += "never in a release."
         promised = "" if self.bounds is None else _promised_words(self.bounds)
         shown = [
@@ -374,7 +374,7 @@ class WaveClusterExplorer(Explorer):
         return shown
 
     def show_tables(self) -> None:
-        """Show the numbers behind the picture."""
+        """Show tables of the numbers in the picture."""
         left, right = st.columns(2)
         left.dataframe(self._key_figures(), height="content", placeholder="")
         right.dataframe(self._sizes(), height=318)
@@ -392,8 +392,8 @@ class WaveClusterExplorer(Explorer):
     def _key_figures(self) -> pd.DataFrame:
         """Threshold and counts of both runs, without rounding.
 
-        What a release would tell stands under the name of its side; what only true data tells of
-        that run stands beside it.
+        The column named after the noisy side has numbers that a release would contain. The next
+        column has numbers of the same run that need true data.
         """
         side = self.side
         truth, private = self.runs.truth, self.runs.private.stages
@@ -447,7 +447,7 @@ class WaveClusterExplorer(Explorer):
 
 
 def _price(scores: list[float], found: Run) -> str:
-    """Sentence on the best p in hindsight, where known classes can tell."""
+    """Sentence on the best p in hindsight, by scores against true values."""
     at = list(found.worth).index(found.config.density)
     best = max(scores)
     if not best:
@@ -462,7 +462,6 @@ def _price(scores: list[float], found: Run) -> str:
 def _timed_agreement(
     truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
 ) -> tuple[dict[str, float], float]:
-    """OCM and 2CE, and their seconds per cell."""
     begun = time.perf_counter()
     scores = truth.agreement(settings.config, settings.seed, cancelled)
     return scores, (time.perf_counter() - begun) / truth.source.counts.size
@@ -473,7 +472,7 @@ def _promised_words(bounds: KBounds) -> str:
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
-    """Numbers of a theorem, as printed; those that it lacks are left out."""
+    """Numbers of a theorem, as printed; numbers that the theorem lacks are left out."""
     often = f"{bounds.printed:.0%} or more"
     known = {
         "k′ min": bounds.low,

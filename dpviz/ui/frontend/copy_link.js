@@ -1,5 +1,5 @@
-// A button that copies the page's whole link. Where the browser forbids that, the link is shown
-// selected, so that the keys of the system copy it.
+// A button that copies the page's whole link. If the browser forbids copying, the link is shown and
+// selected, so that the user can copy it with the keyboard.
 
 export default ({ parentElement }) => {
   if (parentElement.querySelector("button")) return;
@@ -11,7 +11,7 @@ export default ({ parentElement }) => {
   box.setAttribute("aria-label", "The whole link");
   said.setAttribute("role", "status");
   button.addEventListener("click", async () => {
-    const link = window.location.href; // as of now: a slider may have moved meanwhile
+    const link = window.location.href; // read at the click, since sliders change the link
     try {
       await navigator.clipboard.writeText(link);
       box.hidden = true;

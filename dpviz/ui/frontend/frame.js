@@ -1,6 +1,6 @@
-// What every page needs in the browser, beside its own components.
+// Code that every page needs in the browser, in addition to its components.
 
-// Fetch plotly.js while the server is still importing.
+// Fetch plotly.js while the server still imports modules.
 function fetchAhead(address) {
   if (document.querySelector(`link[href="${address}"]`)) return;
   const link = document.createElement("link");
@@ -8,8 +8,8 @@ function fetchAhead(address) {
   document.head.appendChild(link);
 }
 
-// Streamlit writes a changed piece of HTML anew, and the focus of a keyboard goes with the old
-// nodes: the part with the same name gets it back, before anything is painted.
+// Streamlit replaces the nodes of changed HTML, so that the keyboard focus is lost. The part with
+// the same name gets the focus again, before the browser paints.
 const partsOf = (html) => [...html.querySelectorAll("[tabindex], a[href], summary")];
 const nameOf = (part) => (part.firstElementChild ?? part).textContent;
 const rewritten = new MutationObserver(focusAgain);
@@ -28,10 +28,10 @@ function focusAgain() {
   const found = partsOf(html);
   const same = (one) => one && nameOf(one) === nameOf(part);
   const again = same(found[at]) ? found[at] : found.find(same);
-  again?.focus({ preventScroll: true }); // which is followed in turn
+  again?.focus({ preventScroll: true }); // calls follow() again
 }
 
-// What a figure shows, in words, stays open where another figure takes its place.
+// The help text of a figure stays open when another figure replaces the figure.
 const toggled = new WeakMap();
 
 const KEPT = ".dpv-about, .dpv-lesson details";
@@ -47,14 +47,14 @@ function keepOpen({ target }) {
   toggled.set(html, target.open);
 }
 
-// A click beside everything takes the focus away for good.
+// A click outside removes the focus permanently.
 function forget({ target }) {
   if (!held?.part.contains(target)) rewritten.disconnect();
 }
 
-// Opening a page is one step for Back. Streamlit may take three: the new page's values under the
-// path of the old page, its short link, its full link. What no hand did after the first of them
-// takes the place of the one before.
+// Opening a page should be one step for Back. Streamlit may make three steps: the new page's values
+// with the path of the old page, its short link, its full link. After the first step, a step
+// without an action of the user replaces the step before.
 const BY_HAND = ["pointerdown", "keydown", "click", "change", "drop"];
 
 function keepSteps() {
@@ -64,7 +64,7 @@ function keepSteps() {
   let sinceOpened = false;
   const touch = () => (sinceStep = sinceOpened = true);
   for (const name of BY_HAND) window.addEventListener(name, touch, true);
-  // Where the full link came before this code, the short one is left behind: Back passes it by.
+  // If the full link was set before this code ran, the history has the short link; Back skips it.
   const [{ name: short }] = performance.getEntriesByType("navigation");
   const passBy = (event) => {
     if (window.location.href !== short) return;
@@ -82,16 +82,16 @@ function keepSteps() {
   };
 }
 
-// The hint of the first visit: shown until somebody closes it or moves epsilon, and then never
-// again: the headline beside it, which follows epsilon, needs the room. Its text comes anew with
-// every run, so whether it is seen stands at the root of the page.
+// The hint of the first visit is shown until the user closes it or moves epsilon, then never again,
+// because the headline beside it needs the space. Every run makes its text again, so an attribute
+// of the page's root says whether it is shown.
 const HINT = "dpviz hint closed";
 
 function closedBefore() {
   try {
     return window.localStorage.getItem(HINT) !== null;
   } catch {
-    return false; // a browser that remembers nothing
+    return false; // a browser without storage
   }
 }
 
@@ -100,7 +100,7 @@ function closeHint() {
   try {
     window.localStorage.setItem(HINT, "yes");
   } catch {
-    // Closed for this visit.
+    // Without storage the hint is closed only for this visit.
   }
 }
 
@@ -114,7 +114,7 @@ function watchHint({ type, target }) {
   if (moved || (type === "click" && target.closest?.(".dpv-hint button"))) closeHint();
 }
 
-// Ways past the controls, as first stops of the keyboard. Outside of what Streamlit draws anew.
+// Targets of skip links, which are the first stops of the Tab key and not redrawn by Streamlit.
 const sliderOf = (box) =>
   box.querySelector("[data-testid=stBidiComponentIsolated]")?.shadowRoot?.querySelector(".range");
 const PLACES = {
@@ -125,12 +125,12 @@ const PLACES = {
   picture: () => document.querySelector(".live-figure .image"),
 };
 
-// What stands on the page, as marks at its root for the style sheet: selectors that look for it
-// themselves (":has") would be tried again at each change of the page, which costs a fifth of the
-// time from a key to its picture.
+// Attributes of the page's root that tell the style sheet what is on the page. Selectors with
+// ":has" would be evaluated at each change of the page, which takes a fifth of the time from a key
+// to its picture.
 const EXPLORES = /(^|\/)(wavecluster|kmeans|learn)?$/; // the start page is an explorer
 const MARKS = {
-  // The first picture may take a while: an empty page would look broken.
+  // The first picture may take a while, and an empty page would look broken.
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
     document.querySelector("[data-testid=stMain] h1") &&
     !document.querySelector("[data-testid=stMain] [data-testid=stAlert]:not(.st-key-dpv-corrected *)"),
@@ -176,11 +176,11 @@ function addSkips() {
   document.body.append(told);
 }
 
-// A new session, after a restart of the server or a long sleep, ignores what a hand does before its
-// first run has ended, and the controls spring back. Until then nobody can use the page.
+// After a restart of the server or a long sleep, a new session ignores the user's actions until its
+// first run has ended, and resets the controls. So the page is inert until then.
 const CONNECTION = "data-test-connection-state";
 const SCRIPT = "data-test-script-state";
-const NEXT_MS = 500; // a new server runs twice: the second run begins this soon after the first
+const NEXT_MS = 500; // a new server runs twice; the second run begins within this time
 const LONGEST_MS = 30_000;
 
 function waitForRun() {
@@ -227,7 +227,7 @@ function deepFocus() {
   return at;
 }
 
-// Keys for a talk: steps of epsilon and the next draw, unless somebody is typing.
+// Keys for a talk: steps of epsilon and the next draw, unless the user is typing.
 const STEP = 5; // positions of the slider: a tenth of a decade
 
 function pressed(event) {
@@ -245,7 +245,7 @@ function pressed(event) {
   }
 }
 
-// Figures and tables keep the size of the screen: on paper they are made as narrow as it is.
+// Figures and tables have the size of the screen; for printing they are scaled to the paper.
 const DRAWN = ".live-figure, [data-testid=stDataFrame]";
 const PAPER = 700; // pixels across A4, inside its margins
 
@@ -263,8 +263,7 @@ function fromPaper() {
   for (const drawn of document.querySelectorAll(DRAWN)) drawn.style.zoom = "";
 }
 
-// Streamlit tells only the app whether the theme is dark: lists and panels that it opens beside
-// the app have to know, too.
+// Streamlit sets the dark theme only on the app. Lists and panels outside the app need it, too.
 const themed = new MutationObserver(tellTheme);
 
 function tellTheme() {
@@ -284,7 +283,7 @@ export default ({ data }) => {
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);
   fetchAhead(data);
-  // Listening twice is listening once.
+  // Adding the same listener again has no effect.
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);
   document.addEventListener("keydown", pressed);

@@ -1,9 +1,9 @@
-// What a keyboard needs beside Streamlit's own: ways into panels, and to the top of a new page.
+// Keyboard focus, in addition to Streamlit's own: into panels, and to the top of a new page.
 
 const PANEL = "[data-testid=stPopoverBody]";
 const STOPS = "a[href], button, input, select, textarea, summary, [tabindex]";
 
-// Stops of the Tab key in a panel; of radio buttons that belong together one is a stop.
+// Stops of the Tab key in a panel; a group of radio buttons has one stop.
 function stopsOf(panel) {
   const stops = [...panel.querySelectorAll(STOPS)].filter(
     (one) => one.tabIndex >= 0 && !one.disabled && one.getClientRects().length,
@@ -14,8 +14,8 @@ function stopsOf(panel) {
   );
 }
 
-// Call when something is in the page, or is gone. A release of many records takes minutes; changes
-// that never come are not waited for for ever.
+// Call `act` when the page satisfies a condition. A release of many records takes minutes, but the
+// wait ends after PATIENCE milliseconds.
 const PATIENCE = 600000;
 
 function when(isThere, act) {
@@ -29,8 +29,8 @@ function when(isThere, act) {
   setTimeout(() => seen.disconnect(), PATIENCE);
 }
 
-// Streamlit puts an open panel behind everything else: a keyboard would have to pass the whole
-// page to come to it, and starts at the top again when it closes.
+// Streamlit adds an open panel at the end of the page, so the Tab key would pass the whole page
+// before the panel, and would start at the top again after the panel closes.
 let opener = null;
 
 function enterPanel(button) {
@@ -45,7 +45,7 @@ function enterPanel(button) {
 
 function leavePanel(panel, { target, key, shiftKey }) {
   const stops = stopsOf(panel);
-  // The browser itself goes on from there.
+  // From the button the browser itself moves the focus.
   if (key === "Tab" && target === (shiftKey ? stops[0] : stops.at(-1))) opener.focus();
   if (key === "Escape") when(() => !panel.isConnected, () => backTo(opener));
 }
@@ -56,9 +56,9 @@ function backTo(place) {
   place.focus();
 }
 
-// A button that goes with its press leads to its heading, or to the first one above that is left.
-// What comes new above may have it drawn anew, so it is known by its words. A link to another page
-// leads to the top, as where a browser loads a page.
+// If a click removes its button, the focus moves to the nearest heading above that still exists.
+// Headings are compared by their texts, because they may be redrawn. After a link to another page
+// the focus moves to the top, as when a browser loads a page.
 function afterwards(pressed) {
   const headings = () => [...document.querySelectorAll("h2, h3")];
   const words = headings()
@@ -84,8 +84,8 @@ function pressed(event) {
   else if (press && own) afterwards(own);
 }
 
-// A panel opens below its button and ends with the window: near the lower edge it would be two
-// lines high. The page goes up for it, and is longer as long as it is open.
+// A panel opens below its button and ends at the window's lower edge, where it might be only two
+// lines high. So the page scrolls up, and is longer while the panel is open.
 const ROOM = 360;
 
 function makeRoom({ target }) {
@@ -101,7 +101,7 @@ function makeRoom({ target }) {
 }
 
 export default () => {
-  // Listening twice is listening once.
+  // Adding the same listener again has no effect.
   document.addEventListener("keydown", pressed);
   document.addEventListener("click", makeRoom, true);
 };

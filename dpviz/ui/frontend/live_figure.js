@@ -17,28 +17,28 @@ const SHEET = {
 };
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
-const NARROW = 560; // pixels of a figure whose legend takes several lines
-const NARROWEST = 200; // pixels of a map beside others; below, maps stand under each other
-const LEAST_MAP = 180; // pixels of its height
-const STACK_GAP = 66; // pixels between two maps under each other: an axis title, a heading
-const PROJECTED = 0.06; // more of the height of the window on a projector
+const NARROW = 560; // width in pixels below which a legend needs several lines
+const NARROWEST = 200; // least width in pixels of maps side by side; narrower maps are stacked
+const LEAST_MAP = 180; // least height of a map in pixels
+const STACK_GAP = 66; // pixels between two stacked maps, for an axis title and a heading
+const PROJECTED = 0.06; // additional share of the window's height on a projector
 const EDGE = 12; // pixels beside a map
-const LEGEND_MARK = 45; // pixels of a legend's mark and what is free beside it
-const BAR = 64; // pixels of a scale of colours with its numbers
-const SMALLEST_NUMBER = 7; // pixels of a number in a cell that can be read
+const LEGEND_MARK = 45; // pixels of a legend's mark with the space beside it
+const BAR = 64; // pixels of a colour bar with its numbers
+const SMALLEST_NUMBER = 7; // font size in pixels of the smallest readable number in a cell
 
-const ICON_COLOR = "#7d8791"; // readable on light and on dark
+const ICON_COLOR = "#7d8791"; // visible in the light and the dark theme
 
 const figures = new WeakMap();
 
-// ---- the payload: see encode() in live_figure.py
+// ---- the message from Python, see encode() in live_figure.py
 
 function decode(bytes) {
-  const copy = bytes.slice(); // the message starts anywhere; arrays need aligned offsets
+  const copy = bytes.slice(); // a copy starts at offset 0, so that arrays are aligned
   const length = new DataView(copy.buffer).getUint32(0, true);
   const text = new TextDecoder().decode(copy.subarray(4, 4 + length));
   const head = JSON.parse(text);
-  head.signature = text; // holds a digest of the arrays
+  head.signature = text; // contains a digest of the arrays
   for (const { path, type, shape, offset } of head.arrays) {
     put(head.figure, path, view(copy.buffer, 4 + length + offset, ARRAY_TYPES[type], shape));
   }
@@ -58,8 +58,8 @@ function put(target, path, value) {
 
 // ---- hover text of a pair of heatmaps
 
-// One row of customdata whose cells are made when they are asked for: building them all would
-// cost more than the drawing.
+// A row of customdata whose cells are made on access. Making all cells would take longer than
+// drawing the figure.
 function lazyRow(cell) {
   return new Proxy([], {
     get: (row, name) =>
@@ -79,7 +79,7 @@ function pairUp(traces, pairs) {
   }
 }
 
-// ---- large type of the page, on a projector: all sizes of the figure grow with it
+// ---- large type of the page on a projector, with which all sizes of the figure grow
 
 function enlarge(node, factor) {
   if (!node || typeof node !== "object" || ArrayBuffer.isView(node)) return;
@@ -91,12 +91,12 @@ function enlarge(node, factor) {
   }
 }
 
-// ---- the title, and the line below it: what a saved picture says of itself is never cut off
+// ---- the title, and the stamp below it, which are wrapped so that they are never truncated
 
 const TITLE_LINE = 16; // pixels of a line
-const LETTERS = [6.3, 5.8]; // pixels of a letter of each, on average
+const LETTERS = [6.3, 5.8]; // average width in pixels of a letter of title and stamp
 
-// Both are plain text: breaks between words can't part a tag.
+// Title and stamp are plain text without tags, so line breaks between words are safe.
 function wrapped(text, letters) {
   const lines = [];
   for (const word of text.split(" ")) {
@@ -107,22 +107,23 @@ function wrapped(text, letters) {
   return lines;
 }
 
-// Join both, wrapped to a width, and make room for all lines but the first: pixels.
+// Wrap and join title and stamp, and enlarge the top margin by all lines except the first; return
+// the added pixels.
 function wrapTitle({ title, margin }, width, factor) {
   if (!title?.subtitle) return 0;
   const lines = [title.text, title.subtitle.text].map((text, part) =>
     wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / (factor * LETTERS[part])))));
   const small = `<span style="font-size:${title.subtitle.font.size}px">`;
   title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
-  delete title.subtitle; // Plotly's own has another place for each number of lines
-  // Plotly puts the foot of the first of several lines at its y.
+  delete title.subtitle; // Plotly would place it differently for each number of lines
+  // Plotly places the bottom of the first line at y.
   Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 * factor } });
   const more = (lines.flat().length - 1) * TITLE_LINE * factor;
   margin.t += more;
   return more;
 }
 
-// Lines of a horizontal legend after its first: on a phone they would lie over the headings.
+// Number of a horizontal legend's lines after the first, which would cover headings on a phone.
 function legendLines({ data, layout }, width, factor) {
   const room = (width - layout.margin.l - layout.margin.r) / factor;
   const names = data.filter((trace) => trace.showlegend).map((trace) => trace.name);
@@ -130,11 +131,11 @@ function legendLines({ data, layout }, width, factor) {
   return Math.ceil(needed / room) - 1;
 }
 
-// ---- maps: as large as the page has room for, with cells as wide as high
+// ---- maps, which fill the page and have square cells
 
-// Height of a figure of maps in a row; their cells keep their scale, so more height helps nothing.
-// Two maps stand close to each other where there is more width than they need, and below each
-// other where there is too little.
+// Height of a figure with maps in a row. Cells keep their scale, so additional height is useless.
+// Two maps are close to each other if there is more width than they need, and are stacked if there
+// is too little width.
 function fitted({ data, layout }, width, height, factor) {
   const { shape, rows, across } = layout.meta ?? {};
   if (!across || rows > 1) return height;
@@ -157,7 +158,7 @@ function fitted({ data, layout }, width, height, factor) {
   return fits;
 }
 
-// Two maps below each other; a scale of colours stands at the right of the first.
+// Stack two maps; a colour bar is to the right of the first map.
 function stacked(layout, bars, width, factor) {
   const { l, t, b } = layout.margin;
   layout.margin.r = (bars.length ? BAR : EDGE) * factor;
@@ -179,7 +180,7 @@ function stacked(layout, bars, width, factor) {
   return inner + t + b;
 }
 
-// ---- the theme, as a plotly template, so that what the figure sets itself wins
+// ---- the theme as a plotly template, which the figure's own settings override
 
 function themeOf(node) {
   const style = getComputedStyle(node);
@@ -216,7 +217,7 @@ function templateOf({ text, background, line, family, colorway }, factor) {
   };
 }
 
-// ---- loading plotly.js, once
+// ---- loading plotly.js once
 
 let loading = null;
 
@@ -229,13 +230,13 @@ function loadPlotly(url) {
     script.onerror = () => reject(new Error(url));
     document.head.appendChild(script);
   }).catch((error) => {
-    loading = null; // the next draw tries again
+    loading = null; // the next redraw tries again
     throw error;
   });
   return loading;
 }
 
-// ---- a page of its own for one figure, which the browser prints or saves as PDF
+// ---- a separate page with one figure, which the browser prints or saves as PDF
 
 function printed(svg, name, { width, height }) {
   const sheet = document.createElement("iframe");
@@ -249,7 +250,7 @@ function printed(svg, name, { width, height }) {
   page.head.append(style);
   const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   page.body.append(page.importNode(picture, true));
-  const { title } = document; // the browser's name for the file
+  const { title } = document; // the browser uses the title as file name
   document.title = name;
   sheet.contentWindow.addEventListener("afterprint", () => {
     document.title = title;
@@ -270,12 +271,12 @@ class LiveFigure {
     this.problem = document.createElement("p");
     this.problem.className = "problem";
     this.problem.hidden = true;
-    // Beside the plot, not around it: what is inside an image cannot be reached by keyboard.
+    // Beside the plot, not around it, because elements inside an image can't get keyboard focus.
     this.image = document.createElement("div");
     this.image.className = "image";
     this.image.setAttribute("role", "img");
     this.image.setAttribute("aria-label", "Picture, not drawn yet");
-    this.image.tabIndex = -1; // a skip link leads here
+    this.image.tabIndex = -1; // target of a skip link
     this.frame.append(this.plot, this.image, this.problem);
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
@@ -293,7 +294,7 @@ class LiveFigure {
     if (!this.drawing) this.drawing = this.drain();
   }
 
-  // One draw at a time; whatever arrives meanwhile, only the newest is drawn next.
+  // Draw one figure at a time; of figures that arrive meanwhile, only the newest is drawn.
   async drain() {
     while (this.waiting && !this.closed) {
       const bytes = this.waiting;
@@ -334,12 +335,12 @@ class LiveFigure {
     const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
     const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
     if (width < NARROW && (above || beside)) {
-      // Its lines would run into the title, or leave no room for the picture.
+      // Otherwise the legend would overlap the title or leave no space for the picture.
       Object.assign(legend, { orientation: "h", y: -0.22, yanchor: "top", x: 0, xanchor: "left" });
       if (beside) head.figure.layout.margin.r = 14;
     }
     if (legend?.yref === "container") {
-      // As many pixels below the top as planned, for larger type and more lines of the title.
+      // Keep the planned distance from the top, with larger type and more lines of the title.
       const below = (1 - legend.y) * head.height * factor + this.wraps;
       legend.y = 1 - below / height;
     }
@@ -359,7 +360,7 @@ class LiveFigure {
       autosize: true,
     };
     if (this.ready && this.revision !== layout.uirevision && layout.meta?.across) {
-      // Other data or another domain: a map that Plotly shrank would hand its shape on.
+      // Start anew for other data or another domain, since a map that Plotly shrank keeps its shape.
       Plotly.purge(this.plot);
       this.ready = this.listening = this.boxing = false;
     }
@@ -385,7 +386,7 @@ class LiveFigure {
     this.ready = true;
   }
 
-  // Made once: a changed config makes Plotly.react build a new plot and forget the zoom.
+  // Made once, because with a new config Plotly.react builds a new plot and loses the zoom.
   makeConfig(Plotly, boxable) {
     const save = (format) => () => this.save(Plotly, format);
     const camera = Plotly.Icons.camera;
@@ -400,7 +401,7 @@ class LiveFigure {
     return {
       displaylogo: false,
       showSendToCloud: false,
-      responsive: false, // a ResizeObserver sees more than changes of the window
+      responsive: false, // a ResizeObserver notices more than changes of the window
       modeBarButtons: [[png, svg, pdf], ["zoom2d", "pan2d", "resetScale2d"],
         ...(boxable ? [[domain]] : [])],
     };
@@ -417,7 +418,7 @@ class LiveFigure {
     return Plotly.downloadImage(this.plot, { format, filename, scale, ...size });
   }
 
-  // Numbers in cells that are too small would be a blur; a closer look brings them back.
+  // Hide numbers that are too small to read; they appear again after zooming in.
   hideBlur() {
     for (const text of this.plot.querySelectorAll(".heatmap-label text")) {
       const small = parseFloat(text.style.fontSize) < SMALLEST_NUMBER;
@@ -425,12 +426,12 @@ class LiveFigure {
     }
   }
 
-  // Where a point is, and what its trace says of itself, is what the program learns of a click.
+  // Send the point's position and its trace's "meta" to the program.
   clicked(point) {
     if (point) this.send("clicked", { x: point.x, y: point.y, meta: point.data.meta ?? null });
   }
 
-  // The box becomes the domain: the picture itself keeps no selection, and a drag zooms again.
+  // Send the box as the new domain; then remove the selection, so that dragging zooms again.
   boxed(Plotly, event) {
     const ranges = Object.entries(event?.range ?? {});
     if (!ranges.length) return;
@@ -445,14 +446,14 @@ class LiveFigure {
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
     if (this.wraps || this.head.figure.layout.meta?.across) {
       if (this.frame.clientWidth === this.width) return;
-      // Drawn anew: the title wraps elsewhere; maps may have another height or place, and Plotly's
-      // own resize would start from the panels that it shrank for the old width.
+      // Redraw, because the title wraps differently and maps may change their height or place.
+      // Plotly's own resize would start from the panels that it shrank for the old width.
       this.drawn = null;
       this.waiting ??= this.bytes;
       this.drawing = this.drain();
       return;
     }
-    window.Plotly.Plots.resize(this.plot).catch(() => {}); // hidden meanwhile: drawn when shown
+    window.Plotly.Plots.resize(this.plot).catch(() => {}); // a hidden plot is drawn when shown
   }
 
   fail(error) {
@@ -461,7 +462,7 @@ class LiveFigure {
       "This chart could not be drawn, because its drawing program did not load. " +
       "Reload the page; the numbers beside it are not affected.";
     this.problem.hidden = false;
-    this.frame.classList.add("drawn"); // nothing more comes
+    this.frame.classList.add("drawn"); // there will be no other picture
   }
 
   close() {

@@ -1,11 +1,11 @@
-// A slider that reports while it is held. One message is in flight at a time: the next one
-// goes out when the run caused by the last one has ended, and the newest value wins.
+// A slider that reports its value while it is dragged. At most one message is unanswered. The next
+// message has the newest value, and is sent when the run of the last message has ended.
 
 const ANSWER_TIMEOUT_MS = 1500; // a lost answer must not block the slider
 const BUSY_LIMIT_MS = 6000; // longest wait for a slow run before it is interrupted
-const RETRIES = 2; // a message whose run ended without an answer is sent again
-const SETTLE_MS = 300; // after the last key press
-const PLAY_MS = 700; // from one stop to the next
+const RETRIES = 2; // how often a message is sent again if its run ended without an answer
+const SETTLE_MS = 300; // from the last key press until the value is settled
+const PLAY_MS = 700; // from one position to the next
 const MAX_STOPS = 2000;
 
 const RELEASES = ["pointerup", "pointercancel"];
@@ -15,7 +15,7 @@ const sliders = new WeakMap();
 function scriptRunning() {
   const app = document.querySelector("[data-test-script-state]");
   const state = app ? app.getAttribute("data-test-script-state") : "notRunning";
-  // A page that has lost its session is inert until the next session has run.
+  // A page that has lost its session is inert until the new session has run.
   return Boolean(app?.inert) || state === "running" || state === "rerunRequested";
 }
 
@@ -28,7 +28,7 @@ function element(tag, className, parent) {
 
 const round = (value, digits) => Number(value.toPrecision(digits));
 
-// Values a log slider can take: even steps of the logarithm, readable digits, no doubles.
+// Values of a log slider: even steps of the logarithm, three digits, no duplicates.
 function logStops({ low, high, step, integer }) {
   const decades = Math.log10(high / low);
   const count = Math.min(MAX_STOPS, Math.max(1, Math.round(decades / (step || 0.02))));
@@ -80,7 +80,7 @@ function makeFormat(pattern) {
   const number = (value) => {
     if (kind === "d") return String(Math.round(value));
     const text = kind === "f" ? value.toFixed(digits) : String(round(value, digits || 1));
-    // A typed value is shown with all its digits: the number on screen is the number used.
+    // A typed value is shown with all its digits, so that the screen shows the number that is used.
     return Math.abs(Number(text) - value) <= 1e-9 * Math.abs(value) ? text : String(value);
   };
   return { prefix, suffix, number, whole: (value) => prefix + number(value) + suffix };
@@ -91,14 +91,14 @@ const GROUPED = [[",", "\\."], ["\\.", ","], [" ", "[.,]"], ["['’]", "[.,]"]].
 );
 const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-// What a typed text may mean: 1540 where it is 1 540, and 1540 or 1.54 where it is 1,540. A point
-// alone is always a decimal point, as in all numbers on the screen.
+// Possible meanings of a typed text: "1 540" means 1540, but "1,540" means 1540 or 1.54. A single
+// point is always a decimal point, as in all numbers on the screen.
 function readings(typed) {
   const text = typed.replaceAll("−", "-").replace(/\s/g, " ");
   if (PLAIN.test(text)) return [Number(text)];
   const found = [];
   if (GROUPED.some((pattern) => pattern.test(text))) {
-    // The last mark is a decimal one if it differs from the first.
+    // The last mark is a decimal mark if it differs from the first.
     const marks = text.replace(/[-+\d]/g, "");
     const last = marks.at(-1);
     const end = last === marks[0] ? text.length : text.lastIndexOf(last);
@@ -115,15 +115,15 @@ class LiveSlider {
     this.root = root;
     this.value = null;
     this.held = false; // pointer down
-    this.dirty = false; // something to send
-    this.settled = true; // what the next message says
-    this.inflight = 0; // sequence number of the unanswered message, 0 for none
+    this.dirty = false; // whether there is a value to send
+    this.settled = true; // part of the next message
+    this.inflight = 0; // sequence number of the unanswered message, or 0
     this.acked = 0;
     this.seq = 0;
     this.epoch = null;
     this.session = null;
     this.retries = 0;
-    this.data = null; // what Python said last
+    this.data = null; // last data from Python
     this.specText = "";
     this.build();
     this.watchRuns();
@@ -190,7 +190,7 @@ class LiveSlider {
     });
     this.number.addEventListener("blur", () => this.commitNumber());
     this.number.addEventListener("focus", () => {
-      this.pause(); // or the next step would overwrite what is being typed
+      this.pause(); // otherwise the next step would overwrite the typed text
       this.number.select();
     });
     for (const name of ["mouseenter", "focus", "click"]) {
@@ -204,8 +204,8 @@ class LiveSlider {
     });
   }
 
-  // An answer counts once its run has ended: the slider is drawn early in a run, and a message
-  // sent right then would interrupt the run before its figure is drawn.
+  // An answer counts only after its run has ended. The slider is shown early in a run, and a
+  // message sent at this moment would interrupt the run before its figure is drawn.
   watchRuns() {
     const app = document.querySelector("[data-test-script-state]");
     if (!app) return;
@@ -258,8 +258,8 @@ class LiveSlider {
     if (this.value !== null) this.show();
   }
 
-  // A value that the program set (reset, deep link) wins over anything but a held thumb. A session
-  // that is new to this page hears what the page shows.
+  // A value that the program has set (reset, link) replaces any other value except that of a held
+  // thumb. The page sends its value to a new session.
   takeValue(data) {
     const changed = this.epoch !== data.epoch;
     const anew = this.session !== null && this.session !== data.session;
@@ -268,7 +268,7 @@ class LiveSlider {
     if (anew && this.value !== data.value) {
       Object.assign(this, { dirty: true, inflight: 0, retries: 0, waits: true });
     } else if (changed && this.held) {
-      this.dirty = true; // what was sent under the old epoch is not heard
+      this.dirty = true; // send again, because messages of the old epoch are ignored
     } else if (changed) {
       clearTimeout(this.settleTimer);
       this.stopTimer();
@@ -278,8 +278,8 @@ class LiveSlider {
     }
   }
 
-  // With nothing under way the thumb stands where Python says; never before, or the echo of an
-  // older message would pull it back.
+  // Move the thumb to Python's value when no message is open. Before that, the answer to an older
+  // message would move the thumb back.
   reconcile() {
     const busy = this.held || this.dirty || this.inflight || !this.settled || scriptRunning();
     if (busy || !this.data || this.value === this.data.value) return;
@@ -312,7 +312,7 @@ class LiveSlider {
     this.pump();
   }
 
-  // Step by step to the end, from the beginning where it stands there.
+  // Move step by step to the end; start from the beginning if the thumb is at the end.
   play() {
     const atEnd = Number(this.range.value) >= this.scale.last;
     if (atEnd) this.moveTo(0);
@@ -321,8 +321,8 @@ class LiveSlider {
   }
 
   advance() {
-    // The last step is still being drawn, or another control has just been used: a message sent
-    // now would bring along what all controls said before that.
+    // Wait if the last step is still being drawn or another control has just been used, because a
+    // message sent now would contain old values of the other controls.
     if (this.inflight || this.dirty || scriptRunning()) return;
     const next = Number(this.range.value) + 1;
     if (next <= this.scale.last) this.moveTo(next);
@@ -377,7 +377,7 @@ class LiveSlider {
     }
     const { low, high, integer } = this.spec;
     const read = readings(text).filter(Number.isFinite);
-    // Of two readings the one that the slider can take is meant.
+    // Of two possible meanings, use the meaning that is valid for the slider.
     const possible = read.filter((one) => !integer || Number.isInteger(one));
     const inside = possible.filter((one) => one >= low && one <= high);
     const [typed] = [read, possible, inside].find((some) => some.length === 1) ?? [];
@@ -398,12 +398,12 @@ class LiveSlider {
     this.settle();
   }
 
-  // What became of a typed value, until the next change.
+  // Show a message about a typed value until the next change.
   say(text) {
     this.said.textContent = text;
   }
 
-  // Send what is waiting, if nothing is in flight.
+  // Send a waiting value, if no message is unanswered.
   pump() {
     if (this.closed || !this.send) return;
     if (this.inflight && this.answered()) {
@@ -415,7 +415,7 @@ class LiveSlider {
       this.reconcile();
       return;
     }
-    // The session knows this slider from the end of its first run on.
+    // A new session knows this slider only after its first run has ended.
     if (this.waits && scriptRunning()) return;
     this.waits = false;
     this.dirty = false;
@@ -436,8 +436,8 @@ class LiveSlider {
     this.answerTimer = setTimeout(() => {
       const running = scriptRunning();
       const patient = performance.now() - this.sentAt < BUSY_LIMIT_MS;
-      // Interrupting a slow run again and again would show nothing; after release the newest
-      // value goes out without waiting.
+      // Do not interrupt a slow run again and again, because then nothing would be shown. After
+      // the release the newest value is sent without waiting.
       if (running && patient && (this.held || !this.dirty)) {
         this.waitForAnswer();
         return;

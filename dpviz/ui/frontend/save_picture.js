@@ -1,4 +1,4 @@
-// Buttons that ask a figure of the page to save itself: see live_figure.js.
+// Buttons that make a figure of the page save itself, see live_figure.js.
 
 const FORMATS = {
   png: ["Picture (PNG)", "As on the screen, at twice the resolution"],

@@ -1,1 +1,1 @@
-"""The page of the game."""
+"""The page of the game "In or out?"."""

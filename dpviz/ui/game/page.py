@@ -1,4 +1,4 @@
-"""The game's page: a draw, two buttons and the score; alone, or with a class in a room."""
+"""The game's page: a random run, two buttons and the score, for one player or for a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.show import segments
 
-#: Levels as they stand in links, with their names.
+#: Names of the levels, by their values in links.
 _NAMES = dict(zip(("Hard", "Medium", "Easy", "Very easy"), LEVELS, strict=True))
 LEVEL_TITLES = {f"{level:g}": f"{name}: ε = {level:g}" for name, level in _NAMES.items()}
 CASE_TITLES = {name: case.title for name, case in CASES.items()}
@@ -28,22 +28,21 @@ CASE_TITLES = {name: case.title for name, case in CASES.items()}
 _INTRODUCTION = (
     "A coin decides, in secret, whether **one person** with one record is in the data. You see "
     "what a method publishes about the data. **Is the person in?** However clever you are, your "
-    "share of right guesses can't stay above a limit that ε sets: that is what differential "
-    "privacy promises."
+    "share of right guesses can't stay above a limit that ε sets. This is the promise of "
+    "differential privacy."
 )
 
-#: Widths of mechanism, level and meaning in a row.
+#: Widths of the controls for mechanism, level and meaning of epsilon in a row.
 _ROW = (5, 7, 3)
 
-#: Rounds that the rule plays at a press of its button.
+#: Number of rounds that the rule plays after a click on its button.
 _MORE = 100
 
-#: Session entries: games that are played alone, and the code typed.
 _SOLO, _TYPED = "game:solo", "game:typed"
 
 
 def page_state() -> UrlState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     return UrlState(
         "game",
         {
@@ -56,7 +55,7 @@ def page_state() -> UrlState:
 
 
 def build(state: UrlState) -> None:
-    """Draw the page: alone, or what a player or the teacher of a room sees."""
+    """Show the page of a single player, of a player in a room, or of a room's teacher."""
     st.html(STYLE)
     code = state.get("room")
     if not code:
@@ -113,7 +112,7 @@ def _controls(state: UrlState, *, narrow: bool = False) -> None:
         "Play against",
         **state.choice("case", tuple(CASES)),
         format_func=CASE_TITLES.__getitem__,
-        help="The methods are those of the other pages, on made-up data. Those as published by "
+        help="The methods are those of the other pages, on made-up data. Methods as published in "
         "their papers may leak.",
     )
     segments(state, "level", "Level", LEVEL_TITLES, right)
@@ -161,7 +160,6 @@ def _class_panel(state: UrlState) -> None:
 
 
 def _join(state: UrlState, typed: str) -> None:
-    """Go into the room of a typed code, or raise InputError."""
     code = checked_code(typed)
     if not code:
         raise InputError("Type the room code that the teacher's screen shows.")
@@ -176,14 +174,12 @@ def _leave(state: UrlState) -> None:
 
 
 def _student(state: UrlState, room: Room) -> None:
-    """Play in a room; raise InputError where it is full."""
     enter_room(room)
     live_part(_in_room, state, room.code)
     st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
 
 
 def _in_room(state: UrlState, code: str) -> bool:
-    """Play in a room; return True: no slider is held."""
     room = rooms().find(code)
     token = enter_room(room)
     game = room.game(token)
@@ -191,7 +187,7 @@ def _in_room(state: UrlState, code: str) -> bool:
         raise InputError("Your seat in the room was given away: load this page again.")
 
     def guess(number: int, said: bool) -> None:
-        # A room that ends meanwhile says so when the page is drawn.
+        # If the room has ended meanwhile, the next run of the page shows the error.
         with suppress(InputError):
             rooms().find(code).guess(token, number, said)
 

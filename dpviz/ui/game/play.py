@@ -1,4 +1,4 @@
-"""What a player of the game sees: draw, buttons, last answer, score and reasons."""
+"""The screen of a player of the game: random run, buttons, last answer, score and reasons."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SIDES = ("out", "in")
 
 
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
-    """Show the open draw with its two buttons, and what came out of the last one.
+    """Show the current draw with its two buttons, and the result of the last guess.
 
-    Of the draw only what is published goes to the browser. ``guess`` takes its number, and whether
-    the player says that the person is in.
+    Only published numbers of the draw are sent to the browser. ``guess`` takes the draw's number,
+    and whether the player says that the person is in the data.
     """
     now = game.round
     st.markdown(plain_text(game.case.story))
@@ -36,7 +36,7 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
         base_name="dpviz in or out",
         about="game",
     )
-    # Named by the draw: a second click on the same button is none on the next draw.
+    # Keys contain the draw's number, so that a second click does not count for the next draw.
     with st.container(horizontal=True, key="game-buttons"):
         for said, icon in ((True, ":material/person:"), (False, ":material/person_off:")):
             st.button(
@@ -53,9 +53,9 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
 
 
 def answered(last: Answer | None) -> None:
-    """Say what came out of the last guess; before the first, how to guess."""
+    """Show the result of the last guess; before the first guess, explain how to guess."""
     if last is None:
-        text = "Guess as often as you like: each guess is followed by a new coin and a new draw."
+        text = "Guess as often as you like: after each guess the coin and the noise are new."
     else:
         mark = ("wrong", "Wrong") if not last.right else ("right", "Right")
         rule = f"{_SIDES[last.rule]}{', too' if last.rule == last.said else ''}"
@@ -67,7 +67,7 @@ def answered(last: Answer | None) -> None:
 
 
 def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key: str) -> None:
-    """Show the shares of right guesses of each player beside the limit, and what they mean."""
+    """Show each player's share of right guesses beside the limit, with its meaning."""
     limit = surest(epsilon)
     show_panels(
         score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),
@@ -82,7 +82,7 @@ def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key
 
 
 def score_in_words(name: str, tally: Tally) -> str:
-    """Right guesses of a player, and what they tell of the long run."""
+    """Right guesses of a player, and the likely share in the long run."""
     start = name[0].upper() + name[1:]
     if not tally.guesses:
         return f"{start}: no guess yet."
@@ -94,7 +94,7 @@ def score_in_words(name: str, tally: Tally) -> str:
 
 
 def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float) -> str:
-    """What nobody can reach, and whether somebody did."""
+    """Sentence on the limit, and on a share above it."""
     # Rounded up, because the text is "at most".
     most = f"{percent_at_most(surest(epsilon)):g}%"
     formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
@@ -107,14 +107,14 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
         if above:
             said += " It was beaten: this method does not keep its promise."
         return said
-    said = f"The limit for one record, which nobody's share can stay above: {formula}."
+    said = f"In the long run nobody's share can be above the limit for one record: {formula}."
     if above:
         said += " A share above it is luck: it comes down as you go on."
     return said
 
 
 def reasons(case: Case, epsilon: float) -> None:
-    """Say why nobody can do better, or by what a leaking method is beaten."""
+    """Explain why there is a limit, or how a player can beat a leaking method."""
     private = case.private
     with st.expander("Why is there a limit?" if private else "How can it be beaten?"):
         if private:
@@ -131,8 +131,8 @@ def reasons(case: Case, epsilon: float) -> None:
             )
         st.markdown(
             "**The best rule** computes how likely the published numbers are with the person and "
-            "without, and says what is likelier (the likelihood ratio). It knows both data sets "
-            "and how the noise is drawn; no other rule is right more often. Some methods add more "
+            "without, and says what is more likely (the likelihood ratio). It knows both data sets "
+            "and the law of the noise; no other rule is right more often. Some methods add more "
             "noise than they must: then even the best rule stays below the limit."
         )
         st.page_link(

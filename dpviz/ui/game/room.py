@@ -1,4 +1,4 @@
-"""Rooms on the screen: where they are kept, a player's seat, and the teacher's screen."""
+"""Rooms on the screen: storing the rooms, a player's seat, and the teacher's screen."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dpviz.ui.widgets.share import qr_code
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-#: Seconds between two updates of the teacher's screen, and after which a closed page is gone.
+#: Seconds between two updates of the teacher's screen, and seconds until a closed page has left.
 _EVERY, _GONE = 1.0, 5.0
 
-#: Session entries: code and token of the seat, what the teacher has chosen, the room that this
-#: session opened, and the one before it.
+#: Session entries: code and token of the seat, the teacher's choices, the room that this session
+#: opened, and the room that it opened before.
 _SEAT, _CHOSEN = "game:seat", "game:chosen"
 _OPENED, _ENDED = "game:opened", "game:ended"
 
@@ -43,18 +43,18 @@ export default ({ data }) => {
 
 
 def from_the_top(code: str) -> None:
-    """Scroll to the top, once for a room: its button stands far below."""
+    """Scroll to the top, once for each room, since the button for a room is far below."""
     _mount_top(key="game:top", data=code, height=1)
 
 
 @st.cache_resource(show_spinner=False)
 def rooms() -> Rooms:
-    """All rooms of this server; they end with it."""
+    """All rooms of this server; they end when the server ends."""
     return Rooms()
 
 
 def open_room(case: Case, epsilon: float) -> Room:
-    """Open a room; this session's earlier one ends. InputError if too many are open."""
+    """Open a room, and end this session's earlier room; InputError if too many rooms are open."""
     before = opened_room()
     room = rooms().open(case, epsilon, instead=before, client=client())
     st.session_state[_OPENED] = room.code
@@ -63,7 +63,7 @@ def open_room(case: Case, epsilon: float) -> Room:
 
 
 def opened_room() -> Room | None:
-    """The open room that this session opened, if there is one."""
+    """The room that this session has opened, if it is still open; else None."""
     code = st.session_state.get(_OPENED)
     with suppress(InputError):
         return rooms().find(code) if code else None
@@ -71,7 +71,7 @@ def opened_room() -> Room | None:
 
 
 def enter_room(room: Room) -> str:
-    """Return the token of this session's seat; take one if there is none yet."""
+    """Return the token of this session's seat; take a seat if the session has none."""
     seat: tuple[str, str] = st.session_state.get(_SEAT, ("", ""))
     if seat[0] != room.code or room.game(seat[1]) is None:
         seat = (room.code, room.join(absence(_GONE)))
@@ -85,10 +85,10 @@ def teacher(
     controls: Callable[[UrlState], None],
     leave: Callable[[UrlState], None],
 ) -> None:
-    """Show the teacher's screen; InputError where the link has another key."""
+    """Show the teacher's screen; InputError if the link has a different key."""
     if state.get("key") != room.key:
         raise InputError(
-            f"This is not the link of the teacher who opened room {room.code}: take the link "
+            f"This is not the link of the teacher who opened room {room.code}: use the link "
             "below the teacher's QR code to play."
         )
     left, right = st.columns([4, 7], gap="medium")
@@ -105,9 +105,9 @@ def teacher(
             icon=":material/close:",
         )
         show_caption(
-            "A new choice starts all scores anew. The room keeps no names and ends by itself: "
-            "two minutes after all have left, after half an hour without a guess, and after three "
-            "hours. The address of this page is yours; give the class the link below the code."
+            "A new choice resets all scores. The room keeps no names and ends automatically: two "
+            "minutes after all have left, after half an hour without a guess, and after three "
+            "hours. The address of this page is for you; give the class the link below the code."
         )
     with right:
         _live(room.code)
@@ -121,17 +121,17 @@ def _invitation(room: Room) -> None:
     st.html(qr_code(link))
     if is_local(base_address()):
         show_caption(
-            "This address works on this computer alone. For a class start dpviz by python -m "
-            "dpviz.server --address 0.0.0.0 --hosts NAME, with this computer's name in the "
-            "network, and open this page by that name."
+            "This address works on this computer alone. For a class start dpviz with python -m "
+            "dpviz.server --address 0.0.0.0 --hosts NAME, where NAME is this computer's name in "
+            "the network, and open this page with that name."
         )
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
-    """Show mechanism and level, and change the room when a hand changes them here."""
+    """Show mechanism and level, and change the room when the teacher changes them here."""
     now = (room.code, room.case.name, f"{room.epsilon:g}")
     if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
-        # A page that is loaded anew shows what is played, whatever its link says.
+        # After a reload the page shows the current choices of the room, not those of its link.
         state.set("case", now[1])
         state.set("level", now[2])
         st.session_state[_CHOSEN] = now

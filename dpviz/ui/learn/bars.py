@@ -1,4 +1,4 @@
-"""Bars that lessons show beside their text, from the run on the screen or many like it."""
+"""Bars that lessons show beside their text, from the run on the screen or many similar runs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.learn.facts import DRAWS, Look
 from dpviz.wavecluster.truth import run
 
-#: Numbers of clusters from this one on share a row.
+#: Numbers of clusters share a row from this number on.
 _MOST_CLUSTERS = 5
 
-#: Sizes of noise from this one on share a row.
+#: Sizes of noise share a row from this size on.
 _MOST_NOISE = 8
 
-#: Shares of the counts that are tried, and draws for each.
+#: Shares of the budget that are tried for the counts, and number of draws for each share.
 _SHARES, _EACH = tuple(tenth / 10 for tenth in range(1, 10)), 20
 
-#: Rows between the ends that a theorem gives.
+#: Number of rows between the bounds of a theorem.
 _ROWS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """A row of bars for each label; ``title`` says what their lengths are.
+    """A row of bars for each label; ``title`` says what the lengths mean.
 
-    Bars of a row have ``names`` if there are several; the run on the screen is in the row ``here``.
+    If rows have several bars, ``names`` are the names of the bars. The run on the screen is in the
+    row with the label ``here``.
     """
 
     title: str
@@ -44,7 +45,7 @@ class Bars:
     here: str = ""
 
     def html(self) -> str:
-        """A table whose bars need no more than lengths: on a screen, on a phone, on paper."""
+        """A table with bars as HTML, which is readable on a screen, on a phone and on paper."""
         most = max((value for _, values in self.rows for value in values), default=0.0) or 1.0
         keys = "".join(
             f'<span><i class="dpv-b{number}"></i>{html.escape(name)}</span>'
@@ -70,7 +71,7 @@ _MARK = ' class="dpv-here"'
 
 
 def with_and_without(look: Look) -> Bars:
-    """How many clusters many draws have, with the person of the sample set and without."""
+    """Distribution of the number of clusters with and without the sample set's person."""
     found = [Counter(min(number, _MOST_CLUSTERS) for number in one) for one in look.outcomes]
     numbers = sorted({*found[0], *found[1]})
     labels = [
@@ -88,20 +89,20 @@ def with_and_without(look: Look) -> Bars:
 
 
 def noise(look: Look) -> Bars:
-    """How often noise has which size, up or down, by its law: now and with half of epsilon."""
+    """Distribution of the noise's absolute value, at the current epsilon and at half of it."""
     scale = look.ledger.spends[0].scale
     ends = np.array([*range(_MOST_NOISE + 1), math.inf])
     shares = [100 * -np.diff(np.exp(-ends / size)) for size in (scale, 2 * scale)]
     labels = [f"{low} to {low + 1}" for low in range(_MOST_NOISE)] + [f"{_MOST_NOISE} or more"]
     return Bars(
-        title="Size of the noise, % of throws",
+        title="Size of the noise, % of draws",
         names=("this epsilon", "half of it"),
         rows=[(label, list(pair)) for label, *pair in zip(labels, *shares, strict=True)],
     )
 
 
 def split(look: Look) -> Bars:
-    """Cells wrong over the counts' share of the budget, on average."""
+    """Average share of wrong cells, for several shares of the budget that the counts get."""
     truth, config = look.runs.truth, replace(look.settings.config, choose=GIVEN)
     rows = []
     for share in _SHARES:
@@ -118,7 +119,7 @@ def split(look: Look) -> Bars:
 
 
 def ranks(look: Look) -> Bars:
-    """How many blocks many draws keep, beside the ends that a theorem gives."""
+    """Distribution of the number of blocks that draws keep, with the bounds of a theorem."""
     config = replace(look.settings.config, choose=GIVEN)
     source = look.runs.truth.source
     found = [run(source, config, SeededNoise(seed)).k for seed in range(DRAWS)]
@@ -129,7 +130,7 @@ def ranks(look: Look) -> Bars:
     row = np.searchsorted(ends, [*found, look.runs.private.k], side="right")
     counts = np.bincount(row[:-1], minlength=len(labels))
     return Bars(
-        title=f"Blocks kept, number of results of {DRAWS}",
+        title=f"Number of blocks kept, in {DRAWS} results",
         rows=[(label, [int(one)]) for label, one in zip(labels, counts, strict=True)],
         here=labels[int(row[-1])],
     )

@@ -1,4 +1,4 @@
-"""Facts of a run that lessons speak of, by name: their texts hold no typed number."""
+"""Facts of a run, by name; lessons use them, so that their texts contain no typed numbers."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ EXPLORERS: dict[str, type[Explorer]] = {
     one.family.name: one for one in (WaveClusterExplorer, KMeansExplorer)
 }
 
-#: Draws behind facts on many draws.
+#: Number of draws for facts on many draws.
 DRAWS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The run on the screen of an explorer, with what facts need of it."""
+    """The run on the screen of an explorer, with values that facts need."""
 
     settings: RunSettings
     explorer: str
 
     @cached_property
     def runs(self) -> Any:
-        """True and private run, as the explorer draws them."""
+        """True and private run, as in the explorer."""
         return EXPLORERS[self.explorer].run_both(self.settings)
 
     @property
@@ -65,13 +65,13 @@ class Look:
 
     @property
     def _person(self) -> int:
-        """Number of the one person of the sample set, or of its last record."""
+        """Index of the sample set's special person, or of its last record."""
         facts, n = self.settings.active.sample, self.settings.active.dataset.n
         return n - 1 if facts is None or facts.person is None else facts.person % n
 
     @property
     def person(self) -> tuple[float, float]:
-        """Where this person is."""
+        """Coordinates of this person's record."""
         points = self.settings.active.dataset.points
         if points is None:
             raise TypeError
@@ -80,19 +80,19 @@ class Look:
 
     @cached_property
     def without(self) -> Source:
-        """The grid without the one person of the sample set, or its last record."""
+        """The grid without the sample set's special person, or without its last record."""
         active, config = self.settings.active, self.settings.config
         left = active.dataset.take(np.arange(active.dataset.n) != self._person)
         return grid_of(left, config.grid, active.domain, active.outside, is_sample=True).source
 
     def clusters_of(self, source: Source) -> int:
-        """Clusters of a private run on other data, with the settings on the screen."""
+        """Number of clusters of a private run on other data, with the settings on the screen."""
         noise = SeededNoise(self.settings.seed)
         return run(source, self.settings.config, noise).stages.n_clusters
 
     @cached_property
     def outcomes(self) -> tuple[list[int], list[int]]:
-        """Numbers of clusters of the draws with and without the person; other seeds each."""
+        """Numbers of clusters of draws with and without the person, all with different seeds."""
         config = replace(self.settings.config, choose=GIVEN)
         joined, without = (
             [run(source, config, SeededNoise(seed)).stages.n_clusters for seed in seeds]
@@ -105,20 +105,19 @@ class Look:
 
     @cached_property
     def fates(self) -> Any:
-        """What became of the true clusters."""
+        """Fates of the true clusters."""
         return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels)
 
     @cached_property
     def bounds(self) -> Any:
-        """What a theorem says of k'."""
+        """A theorem's bounds of k'."""
         return k_bounds(self.runs.truth, self.settings.config)
 
     def error_ratio(self, private: Any) -> float:
-        """Error of centres over that of the best ones."""
+        """Error of the centres, divided by the error of the best centres."""
         return float(self.runs.truth.scores(private, ("nicv_ratio",))["nicv_ratio"])
 
 
-#: Facts of every run.
 _COMMON: dict[str, Callable[[Look], float]] = {
     "epsilon": lambda one: one.epsilon,
     "person_x": lambda one: one.person[0],
@@ -139,7 +138,6 @@ _COMMON: dict[str, Callable[[Look], float]] = {
     "noise_scale_half": lambda one: 2 * one.ledger.spends[0].scale,
 }
 
-#: Facts of a run of WaveCluster.
 _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "true_clusters": lambda one: one.runs.truth.stages.n_clusters,
     "private_clusters": lambda one: one.runs.private.stages.n_clusters,
@@ -176,7 +174,6 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "surplus": lambda one: one.bounds.surplus,
 }
 
-#: Facts of a run of k-means.
 _KMEANS: dict[str, Callable[[Look], float]] = {
     "clusters": lambda one: one.runs.private.config.clusters,
     "iterations": lambda one: len(one.runs.private.iterations),
@@ -187,7 +184,7 @@ _KMEANS: dict[str, Callable[[Look], float]] = {
 
 _OF_EXPLORER = {WAVECLUSTER.name: _WAVECLUSTER, KMEANS.name: _KMEANS}
 
-#: Facts that many draws have to be made for: they wait until no slider is held.
+#: Facts that need many draws; they are computed when no slider is dragged.
 _SLOW = ("two_with", "two_without")
 
 #: Names of all facts; "goal" is the number in a step's task.
@@ -195,7 +192,7 @@ FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
 
 
 def _odds(epsilon: float) -> float:
-    """e^epsilon as all of the screen says it."""
+    """e^epsilon, rounded as everywhere on the screen."""
     return float(times_at_most(epsilon).replace(",", ""))
 
 
@@ -211,7 +208,7 @@ def _claim(one: Look) -> Any:
 
 
 def facts_of(step: Step, look: Look) -> dict[str, float]:
-    """Facts that a step speaks of; NaN for one that this run lacks."""
+    """Facts that a step uses; NaN for facts that this run lacks."""
     known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
     found = {"goal": _goal(step)}
     for name in sorted(step.names - {"goal"}):
@@ -221,11 +218,10 @@ def facts_of(step: Step, look: Look) -> dict[str, float]:
 
 
 def _value(fact: Callable[[Look], float], look: Look) -> float:
-    """Value of a fact; NaN where the run has none."""
     try:
         return float(fact(look))
     except (AttributeError, IndexError, TypeError):
-        # A method without noise has no spends, one without a threshold no rank.
+        # A method without noise has no spends; a method without a threshold has no rank.
         return math.nan
 
 
@@ -235,7 +231,7 @@ def _goal(step: Step) -> float:
 
 
 def texts(facts: Mapping[str, float]) -> dict[str, str]:
-    """Values as people read them; "…" where there is none."""
+    """Values as text for people; "…" for missing values."""
     return {
         name: "…" if math.isnan(value) else readable(value, 6 if value.is_integer() else DIGITS)
         for name, value in facts.items()

@@ -1,4 +1,4 @@
-"""The page of lessons: text on one side, the explorer that it speaks of beside it."""
+"""The page of lessons: text on one side, and the explorer that it explains beside the text."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from dpviz.ui.session.address import full_link
 from dpviz.ui.session.state import Control, UrlState, choice, following, whole
 from dpviz.ui.widgets.show import lazy_expander
 
-#: Steps that a link may name; more than any lesson has.
+#: Highest number of a step in a link, which is more than any lesson has.
 _MOST_STEPS = 99
 
-#: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
+#: Session entries: the open step, the steps whose task is done, the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
-#: Session entry: title and text of the step.
 _TEXT = "learn:text"
 
-#: Session entry: step and its bars, which stay as they are while a slider is held.
+#: Session entry: step and its bars, which do not change while a slider is dragged.
 _BARS = "learn:bars"
 
-#: All that a lesson may name.
+#: All names that a lesson may use.
 KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
 
-#: Keys for the next step and the one before; "n" draws again in an explorer.
+#: Keys for the next and the previous step; the key "n" redraws in an explorer.
 NEXT_KEY, BACK_KEY = "j", "k"
 
 
@@ -54,7 +53,7 @@ def page_state() -> UrlState:
             "projector": Control("off", choice("projector", ("off", "on"))),
         },
     )
-    if state.get("lesson") not in lessons:  # a file that was taken away meanwhile
+    if state.get("lesson") not in lessons:  # the lesson's file was removed meanwhile
         state.set("lesson", next(iter(lessons)))
         state.set("step", 1)
     last = len(lessons[state.get("lesson")].steps)
@@ -65,7 +64,7 @@ def page_state() -> UrlState:
 
 @dataclass(frozen=True, eq=False)
 class _Slots:
-    """Places of texts that follow the run."""
+    """Places of texts that change with the run."""
 
     text: DeltaGenerator
     again: DeltaGenerator
@@ -74,7 +73,6 @@ class _Slots:
     def show(
         self, step: Step, facts: Mapping[str, str], bars: str, answer: str | None, *, done: bool
     ) -> None:
-        """Show the texts with these facts."""
         text = step_text(step, facts, bars, done=done)
         self.text.html(text)
         st.session_state[_TEXT] = (step.title, text)
@@ -83,7 +81,7 @@ class _Slots:
 
 
 def build(state: UrlState) -> None:
-    """Draw the lesson and the explorer."""
+    """Show the lesson and the explorer."""
     lessons, faults = shelf(KNOWN)
     for fault in faults:
         show_error(fault)
@@ -101,7 +99,7 @@ def build(state: UrlState) -> None:
         if number == 1:
             show_caption(f"What you learn: {lesson.after} You need: {lesson.needs}.")
         slots, answer = _question(step, here)
-        # Closed again on the next step.
+        # The key contains the step, so that the expander is closed on the next step.
         name = f"learn:settings:{lesson.name}:{number}"
         place = st.expander("Settings of the explorer", icon=":material/tune:", key=name)
         _page_link(step)
@@ -121,7 +119,6 @@ def build(state: UrlState) -> None:
 def _follow(
     slots: _Slots, step: Step, here: tuple[str, int], answer: str | None, settings: RunSettings
 ) -> None:
-    """Fill the texts with the facts of the run on the screen."""
     done: set[tuple[str, int]] = st.session_state.setdefault(_DONE, set())
     look = Look(settings, step.explorer)
     before, bars = st.session_state.get(_BARS, (None, ""))
@@ -129,7 +126,7 @@ def _follow(
         facts = facts_of(step, look)
         if settings.settled or before != here:
             bars = BARS[step.bars](look).html() if step.bars else ""
-    except InputError:  # The explorer says it beside the text.
+    except InputError:  # the explorer shows the error beside the text
         facts, bars = {}, ""
     st.session_state[_FACTS], st.session_state[_BARS] = facts, (here, bars)
     if step.wanted and settings.settled and step.wanted.holds(facts):
@@ -192,16 +189,16 @@ def _projector(state: UrlState) -> None:
             state.get("projector") == "on",
             lambda on: state.set("projector", "on" if on else "off"),
         ),
-        help="Large type and few controls, for a room. The key j goes on, k goes back.",
+        help="Large type and few controls, for a room. Key j: next step; key k: previous step.",
     )
     if state.get("projector") == "on":
         st.html('<span class="dpv-projector" hidden></span>')
 
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
-    """Show the question; return the places of the texts, and the answer."""
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # Facts come later, and an empty place would make the page short: it would scroll to its top.
+    # Facts are filled in later. Until then the previous text stays, because with an empty place
+    # the page would be short and scroll to its top.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:

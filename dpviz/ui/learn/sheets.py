@@ -1,4 +1,4 @@
-"""A lesson on paper: the worksheet for students, and the teacher's sheet."""
+"""A lesson on paper: the students' worksheet, and the teacher's sheet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dpviz.teaching.lessons.parser import Lesson, Step
 from dpviz.ui.learn.texts import said
 
-#: A4, black on white; no word is wider than the page.
+#: Style for A4, black on white; long words are broken.
 _STYLE = """@page{size:A4;margin:16mm}
 body{font:11pt/1.45 system-ui,sans-serif;color:#000;background:#fff;max-width:178mm;margin:0 auto;
  overflow-wrap:anywhere}
@@ -30,10 +30,10 @@ def sheet(
     *,
     teacher: bool,
 ) -> str:
-    """A whole HTML page to print; it asks no host.
+    """A whole HTML page to print, which loads nothing from a host.
 
-    For each step it takes facts by name, HTML of the bars, and the address. The teacher's has
-    answers, minutes and notes.
+    ``facts``, ``bars`` (as HTML) and ``links`` have an entry for each step. The teacher's sheet
+    also has answers, minutes and notes.
     """
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))

@@ -1,4 +1,4 @@
-"""Controls of an explorer beside a lesson: a step's link stands for the address."""
+"""Controls of an explorer beside a lesson, which reads the step's link instead of the address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpviz.ui.widgets.parameters import config_of
 
 
 class StepState(DataState):
-    """Controls of an explorer that reads a step's link, writes none, and tells no other page."""
+    """Controls that are read from a step's link, not written to the URL, and not shared."""
 
     def __init__(
         self, page: str, controls: Mapping[str, Control], query: Mapping[str, str]
@@ -30,14 +30,14 @@ class StepState(DataState):
         return self._query
 
     def tell(self) -> None:
-        """Other pages keep what they have."""
+        """Share nothing: other pages keep their values."""
 
     def write(self) -> None:
-        """The address is the lesson's."""
+        """Write nothing: the URL belongs to the lesson."""
 
 
 def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> DataState:
-    """Controls of a step's explorer; ``anew`` begins with the step's link again."""
+    """Controls of a step's explorer; with ``anew`` the step's link is read again."""
     name = f"{prefix} {step.explorer}"
     if anew:
         opened(name)
@@ -46,7 +46,7 @@ def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> Data
 
 
 def start_of(step: Step) -> RunSettings:
-    """Run that a step begins with, without any control on the screen."""
+    """Settings of the run at the beginning of a step; shows no controls."""
     state = step_state(step, "lesson", anew=True)
     facts = sample(state.get("data"))
     take_sample(state, facts, but=state.given)

@@ -1,4 +1,4 @@
-"""Texts of a lesson as HTML: all of it is escaped, and bold is the only markup."""
+"""Texts of a lesson as HTML; all text is escaped, and bold is the only markup."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 
 
 def said(text: str, facts: Mapping[str, str]) -> str:
-    """HTML of a text with its facts filled in."""
+    """HTML of a text with facts filled in."""
     return _BOLD.sub(r"<b>\1</b>", html.escape(filled(text, facts)))
 
 
 def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: bool) -> str:
-    """HTML of a step without its question's answers."""
+    """HTML of a step, without the answers to its question."""
     parts = [f"<h2>{html.escape(step.title)}</h2>"]
     parts += [f"<p>{said(one, facts)}</p>" for one in step.text]
     parts.append(bars)
@@ -38,7 +38,7 @@ def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: boo
 
 
 def reveal_text(step: Step, facts: Mapping[str, str], answer: str | None) -> str:
-    """HTML of what is said after an answer; empty before."""
+    """HTML of the explanation that follows an answer; empty without an answer."""
     if answer not in step.answers:
         return '<p class="dpv-reveal" role="status"></p>'
     right = answer == step.answers[step.right]

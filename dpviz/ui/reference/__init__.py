@@ -1,1 +1,1 @@
-"""Pages to read: about, benchmark, documentation, glossary, papers."""
+"""Pages for reference: about, benchmark, documentation, glossary, papers."""

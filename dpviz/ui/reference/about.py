@@ -1,4 +1,4 @@
-"""The about page: version, what is private, what to cite, licences, how to report a flaw."""
+"""The about page: version, private results, citations, licences, how to report a flaw."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dpviz.ui.session.state import UrlState
 
 _FLAW = (
     "If you find that a method, a release or a page of dpviz breaks a privacy promise, tell the "
-    "maintainers of your copy before anybody else, with the version, the link or the command, and "
-    "what you measured, but without personal data."
+    "maintainers of your copy before anybody else. Include the version, the link or the command, "
+    "and your measurements, but no personal data."
 )
 
 
 def page_state() -> UrlState:
-    """Return the controls of the page: none."""
+    """Return the state of the page, which has no controls."""
     return UrlState("about", {})
 
 
@@ -47,7 +47,7 @@ def build(state: UrlState) -> None:
     st.code(
         "python -m dpviz audit privqt --variant published --runs 1000", "shell", wrap_lines=True
     )
-    show_caption("An audit measures what two neighbouring data sets tell apart.")
+    show_caption("An audit measures how well two neighbouring data sets can be told apart.")
     state.write()
 
 
@@ -62,10 +62,10 @@ def _private() -> None:
     st.header("What is private, and what isn't", anchor="private")
     st.markdown(
         f"""
-* **Private: what the Release page makes**, once it is made. A mechanism with a proof, a declared
-  domain, noise that no seed repeats, and a budget that is written down.
-* **Not private: every other page.** Pictures, scores and tables show true results beside draws with
-  a known seed. They are for the owner of the data, unless these are public, as the sample sets are.
+* **Private: a bundle that the Release page has made.** It comes from a mechanism with a proof, a
+  declared domain, noise that no seed can repeat, and a recorded budget.
+* **Not private: every other page.** Pictures, scores and tables show true results beside runs with
+  a known seed. They are for the owner of the data, unless the data are public like the sample sets.
 * **Methods:** {proven:d} of {len(spending)} methods with a budget have a variant that is private,
   with its proof on its card. As published, the claim fails for {plain_text(", ".join(failing))}:
   their cards say why.
@@ -103,7 +103,7 @@ def _licences() -> None:
         f"dpviz: {LICENCE}. Coastlines, borders and cities of maps: "
         "[Natural Earth](https://www.naturalearthdata.com), public domain."
     )
-    # A list, because a table would cut long credits off.
+    # A list, because a table would truncate long credits.
     samples = [sample(name) for name in sample_names()]
     st.markdown("Sample sets:")
     st.markdown(

@@ -1,4 +1,4 @@
-"""The benchmark page: methods and peers at equal epsilon, and who promises what."""
+"""The benchmark page: methods and peers at equal epsilon, and the promise of each."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _TOLD = {
 }
 _GROUPS_HELP = (
     "Fresh: no constant of our methods was chosen on these sets. "
-    "Tuned on: constants may have been chosen on them, so ours may look better there than it is."
+    "Tuned on: constants may have been chosen on them, so our methods may look too good there."
 )
 COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
 KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample")
 
-#: What figures and tables say of themselves: every box is the range of its set.
+#: Stamp of figures and tables; the domain of each set is the range of its data.
 _STAMP = replace(PUBLIC, fails="the boxes span the data")
 
 STYLE = style("benchmark")
 
 
 def page_state() -> UrlState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     return UrlState(
         "benchmark",
         {
@@ -70,7 +70,7 @@ def page_state() -> UrlState:
 
 
 def build(state: UrlState) -> None:
-    """Draw the page: choices, curves, table, promises, sets."""
+    """Show the page: choices, curves, table, promises, sets."""
     st.html(STYLE)
     found = benchmark()
     if found.cells.empty:
@@ -81,7 +81,7 @@ def build(state: UrlState) -> None:
     family, score, value = state.get("family"), state.get("score"), state.get("value")
     cells = found.rows(family, score, [one.name for one in sets])
     if cells.empty:
-        show_caption("No set of this choice has figures.")
+        show_caption("No set of this choice has results.")
     else:
         everybody = _methods(found.rows(family, score, tuple(found.sets)))
         _figures(cells, sets, score, value, everybody)
@@ -136,13 +136,12 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
 
 
 def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
-    """Take all where the choice is not among the options any more."""
     if state.get(name) not in options:
         state.set(name, ALL)
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
-    """Numbers of columns that some set has."""
+    """Ranges of the number of columns that at least one set has."""
     there = [
         name
         for name, (low, high) in _RANGES.items()
@@ -158,7 +157,7 @@ def _figures(
     value: str,
     everybody: Sequence[tuple[str, str]],
 ) -> None:
-    """Draw curves and table of one set, or of the average of several; name who is missing."""
+    """Show curves and table of one set, or of an average over sets; name missing methods."""
     known = score_of(score)
     lower = known.better == "<="
     single = cells["data"].nunique() == 1
@@ -170,8 +169,8 @@ def _figures(
         what = f"{value.title()} of {_draws(cells)}; small: {_ends(cells)}."
         if one.beaten:
             what += (
-                " A private run led to a better clustering than the search without noise found "
-                f"(by {100 * one.beaten:.2g}%): that one is the reference."
+                " A private run led to a better clustering than the search without noise "
+                f"(by {100 * one.beaten:.2g}%), so this better clustering is the reference."
             )
     else:
         table, number = over_sets(cells, value, geometric=known.log)
@@ -179,7 +178,7 @@ def _figures(
             ends, _ = over_sets(cells, end, geometric=known.log)
             table = table.merge(ends, on=["method", "variant", "epsilon"])
         mean = "Geometric mean" if known.log else "Mean"
-        of_all = "" if number == len(sets) else f" of {len(sets)}: those that all methods have"
+        of_all = "" if number == len(sets) else f" of {len(sets)}, on which all methods ran"
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
             f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
@@ -204,7 +203,7 @@ def _figures(
     there = {title_of(*key) for key in _methods(table)}
     lacking = sorted({title_of(*key) for key in everybody} - there)
     if lacking:
-        fewer = "No figures here of" if single else "Too few of these sets have figures of"
+        fewer = "No results here of" if single else "Too few of these sets have results of"
         show_caption(f"{fewer} {', '.join(lacking)}.")
 
 
@@ -223,7 +222,7 @@ def _ends(cells: pd.DataFrame) -> str:
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells of methods: not of lines that read no data, unless there are no others."""
+    """Cells of methods, without answers that read no data unless there are no other cells."""
     own = cells[[not is_reference(method) for method in cells["method"]]]
     return cells if own.empty else own
 
@@ -258,7 +257,7 @@ def _table(
     *,
     lower: bool,
 ) -> str:
-    """Method by epsilon as HTML, the best method first; the best of each column is marked."""
+    """Methods by epsilon as an HTML table, best method first; the best in a column is marked."""
     wide = table.pivot_table(index=["method", "variant"], columns="epsilon", values=value)
     real = wide[[not is_reference(method) for method, _ in wide.index]]
     best = real.min() if lower else real.max()
@@ -284,7 +283,7 @@ def _table(
 
 
 def _number(value: float) -> str:
-    """Number to three decimals, or to what tells it apart; a dash where there is none."""
+    """Number with three decimals, or more if needed; a dash for a missing number."""
     if 1000 <= value < 1e7:
         return f"{value:,.0f}"
     return readable(value) if value >= 10 or 0 < value < 0.01 else decimals(value)
@@ -302,8 +301,8 @@ def _lost(
 
     def draw() -> None:
         show_caption(
-            f"A case is a set and an ε. It is lost where another private method, a peer or an "
-            f"answer that reads no data has the better {value}. In brackets: {_ends(cells)}."
+            f"A case is a set and an ε. It is lost if another private method, a peer or an answer "
+            f"that reads no data has the better {value}. In brackets: {_ends(cells)}."
         )
         told = []
         for one in sets:
@@ -356,7 +355,7 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
 
 
 def _sets(found: Benchmark, state: UrlState) -> None:
-    """Fresh sets and those that constants may have been chosen on, apart, whatever is chosen."""
+    """Show fresh sets, and sets on which constants may have been chosen, in separate tables."""
     both = {
         group: found.chosen(
             state.get("family"),
@@ -403,8 +402,8 @@ def _made(found: Benchmark) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in found.made["versions"].items())
     missing = [f"{one.title}: {one.missing}" for one in found.sets.values() if one.missing]
     show_caption(
-        f"Seeds {low} to {high}; no constant was chosen with them. All methods have the same box, "
-        f"the range of the set: on it no run is private, so these curves tell of utility alone. "
+        f"Seeds {low} to {high}; no constant was chosen with them. All methods have the same "
+        f"domain, the range of the set. So no run is private, and these curves show only utility. "
         f"{versions}."
     )
     left_out = [*missing, *found.notes]

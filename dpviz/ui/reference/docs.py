@@ -1,8 +1,7 @@
-"""The documentation in the app: a list of its pages, and the way to each.
+"""The documentation in the app: a list of its pages, with links.
 
-The site is built when a session first asks for one of its pages, into a temporary folder, and
-served from there. So it needs no other host, no build before the start, and no place in the
-checkout.
+When a session first opens one of the pages, the site is built in a temporary folder and served
+from there. So it needs no other host, no build before the start, and no folder in the checkout.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from dpviz.ui.widgets.docs_link import docs_link
 _FOLDER = Path(tempfile.mkdtemp(prefix="dpviz-docs-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
-#: Streamlit serves such a folder file by file, HTML as HTML.
+#: Streamlit serves the files of a component's folder, so this component serves the site.
 _served = declare_component("docs", path=str(_FOLDER))
 
 _leave_for = st.components.v2.component(
@@ -35,12 +34,12 @@ _leave_for = st.components.v2.component(
 
 
 def page_state() -> UrlState:
-    """The page that is asked for; none shows the list."""
+    """State with the requested page; without a page, the list is shown."""
     return UrlState("docs", {"page": Control("", choice("page", ("", *pages())))})
 
 
 def build(state: UrlState) -> None:
-    """Go to a page, or show the list of all."""
+    """Go to a page, or show the list of all pages."""
     state.write()
     page = state.get("page")
     if page:
@@ -49,8 +48,8 @@ def build(state: UrlState) -> None:
         _leave_for(key="docs:leave", data=site_address(page), height=1)
         return
     st.markdown(
-        "Tutorials, the proof of each method, all settings, commands and formats. Pages open in a "
-        "window of their own, and have a search over all of them."
+        "Tutorials, the proof of each method, all settings, commands and formats. Pages open in "
+        "their own window, and have a search over all pages."
     )
     for group, column in zip(GROUPS, st.columns(len(GROUPS)), strict=True):
         column.markdown(_listed(group))

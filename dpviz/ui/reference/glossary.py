@@ -11,7 +11,7 @@ from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.docs_link import docs_link
 from dpviz.ui.widgets.show import segments
 
-#: Parts of the page, by the beginning of their groups.
+#: Parts of the page, each with the beginning of its groups' names.
 PARTS = {
     "all": "All terms",
     "privacy": "Privacy",
@@ -22,7 +22,7 @@ PARTS = {
 
 
 def page_state() -> UrlState:
-    """The part that is shown, from the link or the session."""
+    """State with the part that is shown, from the link or the session."""
     return UrlState("glossary", {"part": Control("all", choice("part", tuple(PARTS)))})
 
 
@@ -31,7 +31,7 @@ def build(state: UrlState) -> None:
     segments(state, "part", "Part", PARTS, label_visibility="collapsed")
     part = state.get("part")
     found = [one for one in entries() if part in ("all", one.group.partition(" ")[0].lower())]
-    # In the order of the page; a group is shown once.
+    # Groups in the order of their first terms.
     for group in dict.fromkeys(one.group for one in found):
         rows = "".join(
             f"<dt>{html.escape(one.term)}</dt><dd>{html.escape(one.text)}</dd>"

@@ -1,4 +1,4 @@
-"""The papers page: every statement of a paper, what comes out here, and how far apart."""
+"""The papers page: every statement of a paper, the result here, and the difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
 
 STYLE = style("papers")
 
-#: Sign, title and style of each state.
 _STATES: dict[State, tuple[str, str, str]] = {
     "as printed": ("✓", "As printed", "dpv-yes"),
     "close": ("≈", "Close", "dpv-near"),
@@ -33,7 +32,7 @@ _COLUMNS = ("Place", "What", "The paper says", "Comes out", "Difference", "State
 
 
 def page_state() -> UrlState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     return UrlState(
         "papers",
         {
@@ -44,7 +43,7 @@ def page_state() -> UrlState:
 
 
 def build(state: UrlState) -> None:
-    """Draw the page: choice of paper, its headline, filter, table and download."""
+    """Show the page: choice of paper, its headline, filter, table and download."""
     st.html(STYLE)
     segments(state, "paper", "Paper", PAPER_NAMES, label_visibility="collapsed")
     paper = PAPERS[state.get("paper")]
@@ -63,7 +62,6 @@ def build(state: UrlState) -> None:
 
 
 def _cite(paper: Paper) -> None:
-    """Show what to cite, and what to know about the paper's data."""
     show_caption(f"{paper.authors}: {paper.title}. {paper.venue}. {paper.note}")
 
 
@@ -76,7 +74,7 @@ def _filters(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    """Rows as HTML; on a narrow screen each is a card."""
+    """Rows as HTML; on a narrow screen each row is a card."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
     body = "".join(map(_row, rows))
     return f'<table class="dpv-papers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -106,13 +104,13 @@ def _small(text: str, *, code: bool = False) -> str:
         return ""
     shown = html.escape(text)
     if code:
-        # A long path breaks at its dots.
+        # Long paths may break after dots.
         shown = f"<code>{shown.replace('.', '.<wbr>')}</code>"
     return f"<small>{shown}</small>"
 
 
 def _link(row: Row) -> str:
-    """Link to the page of a row, in a tab of its own: the table stays where it is."""
+    """Link to the page of a row in a new tab, so that the table keeps its position."""
     if row.link is None:
         return ""
     label = html.escape(f"Open: {row.what}")

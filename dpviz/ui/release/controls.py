@@ -43,13 +43,13 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Small clusters in place of the owner's, as a link has it.
+#: Value in links for rehearsals with small made-up clusters.
 SMALL = "small"
 
 #: Session entry: whether own data was on the page when it was last drawn.
 _OWN = "release:own"
 
-#: Methods that can be released: those with a budget.
+#: Methods that can make a release, which are all methods with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
@@ -62,9 +62,10 @@ class ReleaseState(DataState):
     """Controls of the page."""
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over: for own data no choice by hand in the method's place.
+        """Values that this page takes over.
 
-        Who made it elsewhere saw true results.
+        For own data, parameters set by the user instead of the method are not taken over, because
+        other pages show true results.
         """
         taken = super().taken(working)
         own = working.get("data", self.get("data")) == UPLOAD
@@ -72,15 +73,16 @@ class ReleaseState(DataState):
 
 
 def page_state() -> DataState:
-    """All controls of the page, from the link or the session."""
+    """All controls of the page, with values from the link or the session."""
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
-    # Known classes are for exploring alone; a release leaves out what it can't read in any case.
+    # Known classes are only for exploring; a release always leaves out unreadable rows.
     del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
-    # The public number of records, and what the rehearsal expects: "" and "small" are made up.
+    # The public number of records, and the clusters expected in the rehearsal: made-up clusters
+    # ("" and "small"), or those of a sample set.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
     controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
     state = ReleaseState("release", controls)
@@ -92,10 +94,10 @@ def page_state() -> DataState:
 
 
 def _take_public(state: DataState) -> None:
-    """Start own data with choices that come from no other data set.
+    """Start own data with choices that do not depend on other data sets.
 
-    Those of a link stay. Numbers that a person chose on another page stay, too, but the method
-    chooses until a person says here that these are used.
+    Choices of a link stay. Numbers that the user set on another page stay, too, but the method
+    chooses its own values until the user chooses on this page to use these numbers.
     """
     own = state.has_own_data
     if own and (not st.session_state.get(_OWN) or "method" in state.followed):
@@ -110,9 +112,9 @@ def _take_public(state: DataState) -> None:
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:
-    """Public number of records: as typed, of a sample set, or a guess; never that of own data."""
+    """Public number of records: typed, of a sample set, or a guess; never counted in own data."""
     found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
-    return min(int(found), MOST_RECORDS)  # as many as a rehearsal draws
+    return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
 
 
 def _family(state: UrlState) -> Family:
@@ -121,21 +123,21 @@ def _family(state: UrlState) -> Family:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseDraft:
-    """The release that the page would make: its data and its public choices."""
+    """The release that the page would make, with its data and public choices."""
 
     active: ActiveData
     request: Request
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
-        """Value that changes with everything that a person must review again before the debit."""
+        """Value that changes whenever the user must review the release again before the debit."""
         data = self.active.complete
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Build the draft from all controls."""
-    # The file proposes the box of a grid of counts; no person declares it.
+    # The box of a grid of counts is proposed by the file, not declared by the user.
     proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
     request = Request(
         config=config_of(state, _family(state), active.neighbours),

@@ -1,4 +1,4 @@
-"""The rehearsal of a release: many draws on public data, and one recommended plan."""
+"""The rehearsal of a release: many random runs on public data, and one recommended plan."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from dpviz.ui.widgets.stamp import PUBLIC
 
 _JOB = "release:rehearsal"
 
-#: Session entry: what rehearsals have found so far, by their plans; and how many are kept.
+#: Session entry with the results of rehearsals by their plans, and largest number of results.
 _KNOWN, _MOST_KNOWN = "release:rehearsals", 16
 
 #: Seconds that the review waits for a rehearsal before it shows its progress.
 _PATIENCE = 2.0
 
-#: Seconds between two looks whether there is more to draw.
+#: Seconds between two checks whether there are new results.
 _EVERY = 1.0
 
-#: Sizes of clusters that are made up, as they stand in links.
+#: Sizes of made-up clusters, by their values in links.
 _SIZES = {
     "": "wide: about a tenth of a side of the domain",
     SMALL: "small: a hundredth of a side, as hot spots of a city",
@@ -49,10 +49,10 @@ _SIZES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that a rehearsal depends on: public choices alone.
+    """Everything that a rehearsal depends on, which are only public choices.
 
-    Clusters are ``expected`` to have a size, or to be like those of a sample set; ``counted`` data
-    come as a grid of counts.
+    ``expected`` is a size of clusters, or a sample set with similar clusters. ``counted`` says that
+    the data are given as a grid of counts.
     """
 
     request: Request
@@ -64,13 +64,13 @@ class Plan:
 def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
     """Show the rehearsal, and the one plan that it recommends.
 
-    Nothing of the draft's data is read but its columns' names. A review needs the result: then the
-    rehearsal begins without being asked.
+    Of the draft's data only the names of the columns are read. If a review needs the result
+    (``needed``), the rehearsal starts without a click.
     """
     columns = draft.active.dataset.columns
     show_caption(
-        "The plan is drawn many times on public data in place of yours: that costs nothing and "
-        "reads no record of yours. Yours may differ, so choose what looks most like them."
+        "The plan runs many times on public data instead of yours: this costs no budget and reads "
+        "none of your records. Your data may differ, so choose the public data most like yours."
     )
     left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
     left.number_input(
@@ -82,16 +82,16 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             public_records(state, draft.active),
             partial(state.set, "nhat"),
         ),
-        help="A number that is public anyway. Don't take it from the data: how many records there "
-        "are is private.",
+        help="A number that is public anyway. Don't take it from the data, because the number of "
+        "records in the data is private.",
     )
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     middle.selectbox(
         "Clusters that you expect",
         **state.choice("standin", (*_SIZES, *fitting)),
         format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
-        help="By what is known without looking at the data. The forecast is for such clusters "
-        "alone.",
+        help="Choose by what is known without looking at the data. The forecast holds only for "
+        "such clusters.",
     )
     _settings(draft)
     plan = _plan(state, draft)
@@ -110,13 +110,13 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             icon=":material/theater_comedy:",
         )
     follow(job, lambda: _result(plan))
-    # Outside of what is redrawn by itself: the button changes controls of the whole page.
+    # Outside the part that redraws itself, because the button changes controls of the whole page.
     _offer(state, plan)
     follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
-    """What the rehearsal of this draft says, for its review."""
+    """Result of this draft's rehearsal, in words for its review."""
     plan = _plan(state, draft)
     found = _known().get(plan)
     if found is None or rehearsing(state, draft):
@@ -167,7 +167,7 @@ def _begin(plan: Plan) -> Job:
 def _rehearse(
     plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
 ) -> Rehearsal:
-    """Draw a plan on public data, and keep what is known so far; in the thread of a job."""
+    """Rehearse a plan in the thread of a job, and store each result so far."""
 
     def keep(found: Rehearsal) -> None:
         known[plan] = found
@@ -185,7 +185,6 @@ def _rehearse(
 
 
 def _stand_in(plan: Plan) -> StandIn:
-    """Public data that look like what is expected."""
     request, name = plan.request, plan.expected
     assert request.domain is not None  # noqa: S101 - refused before
     if name not in _SIZES:
@@ -209,7 +208,6 @@ def _result(plan: Plan) -> None:
 
 
 def _maps(plan: Plan, draft: ReleaseDraft) -> None:
-    """Show what could come out, and what on data without clusters."""
     found = _known().get(plan)
     if found is None:
         return
@@ -242,13 +240,13 @@ def _offer(state: UrlState, plan: Plan) -> None:
         key="release:take",
         type="primary",
         on_click=partial(_take, state, plan, found),
-        help="The rehearsal read public data alone, so its advice costs nothing and tells "
-        "nothing about yours.",
+        help="The rehearsal read only public data, so its advice costs no budget and reveals "
+        "nothing about your data.",
     )
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    """Set the controls to the recommended plan; what is known of it is shown at once."""
+    """Set the controls to the recommended plan, whose known results are shown immediately."""
     taken = found.taken
     request = taken.plan.request
     _known()[replace(plan, request=request)] = taken
@@ -261,12 +259,11 @@ def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
 
 
 def _where(found: Rehearsal) -> str:
-    """The stand-in and its size in words."""
     return f"{found.stand_in}, {found.records:,} records"
 
 
 def _settings(draft: ReleaseDraft) -> None:
-    """Say what the method chooses itself, or how large a cell of the grid is on the ground."""
+    """Say which parameters the method chooses, or how large a cell of the grid is on the map."""
     request, family = draft.request, draft.request.family
     if family.chosen(request.config):
         signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
@@ -282,7 +279,7 @@ def _settings(draft: ReleaseDraft) -> None:
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size on the ground, where it is known, of a cell and of the blocks of clusters."""
+    """Size of a cell and of the blocks of clusters on the map; "" if it is unknown."""
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""

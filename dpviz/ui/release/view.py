@@ -1,4 +1,4 @@
-"""Content of the release page: budget, review, the single draw and the bundle."""
+"""Content of the release page: budget, review, the single random run and the bundle."""
 
 from __future__ import annotations
 
@@ -50,17 +50,16 @@ from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.readouts import show_bar
 
-#: Session entries of the page.
 _REVIEWED, _DONE, _SOURCE, _TOTAL = (
     f"release:{name}" for name in ("reviewed", "done", "source", "total")
 )
 
 _TUNING = (
-    "No true clustering is shown on this page. The number of records, and what else the left side "
-    "says about own data, is true: keep it to yourself. Parameters that were chosen by looking at "
-    "true results of the same data lie outside of the proof: a choice tells something too. Choose "
-    "them on a sample set that looks like your data, or on an earlier release of it; or leave them "
-    "to a method that chooses them privately."
+    "No true clustering is shown on this page. The number of records, and everything else that the "
+    "left side says about own data, is true: keep it secret. The proof does not cover parameters "
+    "that were chosen by looking at true results of the same data, because a choice reveals "
+    "something, too. Choose them on a sample set that looks like your data or on an earlier "
+    "release of it, or use a method that chooses them privately."
 )
 
 _FIRST_TOTAL = 3.0
@@ -75,7 +74,7 @@ def build(state: DataState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     show_not_taken(state)
     if not bundle():
-        # What stops a release stands above all that it makes useless.
+        # The reason that stops a release is shown above everything that it makes useless.
         stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
@@ -99,7 +98,7 @@ def build(state: DataState) -> None:
 
 
 def introduction() -> None:
-    """Explain the purpose of the page, and where to tune."""
+    """Explain the purpose of the page, and where to tune parameters."""
     st.header("Release once, safely")
     show_caption(_TUNING)
     row = st.container(horizontal=True)
@@ -150,9 +149,9 @@ def _promise_badge(epsilon: float) -> None:
 def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask which source's lifetime budget pays; return its name and the total of a new source.
 
-    The owner chooses the name: a new version of the data continues with the same budget. A sample
-    set proposes its own name, a file of this computer that of the source that it was before. Where
-    another source owns the file, there is no name.
+    The owner chooses the name, and a new version of the data continues with the same budget. The
+    proposed name is the name of the sample set, or the source for which the file on this computer
+    was used before. If another source owns the file, the returned name is empty.
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
@@ -190,7 +189,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
             _FIRST_TOTAL,
             format="%g",
             key=_TOTAL,
-            help="All releases of this source together may spend so much. Set once, it stays.",
+            help="All releases of this source together may spend at most this amount. It can't be "
+            "changed later.",
             persist_state="session",
         )
         return source, float(total)
@@ -208,7 +208,6 @@ def _account(source: str) -> Account | None:
 
 
 def _budget() -> Budget:
-    """Budgets of this visitor; the page asks for the key before."""
     file = budget_file()
     if file is None:
         raise InputError("Give the key of your budgets first.")
@@ -231,7 +230,7 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     if over:
         sentence = (
             f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
-            f"this release asks for {decimal(epsilon)}. Lower ε, or leave it."
+            f"this release asks for {decimal(epsilon)}. Lower ε, or don't release."
         )
     else:
         sentence = (
@@ -252,7 +251,7 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Show what epsilon means, and how many years of such releases the lifetime budget pays."""
+    """Show the meaning of epsilon, and for how many years the lifetime budget is enough."""
     request, account = draft.request, _account(source)
     left = account.remaining if account else granted(total or _FIRST_TOTAL)
     neighbours = request.config.neighbours
@@ -283,10 +282,10 @@ def _entries(account: Account) -> None:
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: review the debit and the published data, then confirm."""
-    # Another key, another budget that pays.
+    # Includes the budget file, because with another key another budget pays.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
-    # If another window has opened the source meanwhile, the reviewed total does not matter.
+    # If another window has opened the source meanwhile, its total replaces the reviewed total.
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
@@ -300,7 +299,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
-        # One line in either case: the page keeps its height while somebody types.
+        # Both sentences take one line, so the page keeps its height while the user types.
         show_caption(
             "The review says what will be published; nothing is debited yet."
             if source
@@ -313,7 +312,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
     go = left.button(
         plain_text(f"{debit} without the rehearsal" if early else debit),
-        # A press that was on its way when the answer came counts.
+        # The key does not depend on the label, so that a click during a change of label counts.
         key="release:debit",
         type="secondary" if early else "primary",
         icon=":material/lock_open:",
@@ -342,7 +341,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
-        else "a record by itself (whoever has three, by e^(3ε))"
+        else "a single record (a person with three records by e^(3ε))"
     )
     opening = []
     if total is not None:
@@ -363,12 +362,12 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "draws once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
-        "JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true count, no score, no "
-        "number of records, no seed and no file name.",
+        "JSON, CSV, GeoJSON, pictures and one HTML page. It has no true count, no score, no number "
+        "of records, no seed and no file name.",
         f"Why it is private: {card.variant('sound').reason}",
     ]
     st.markdown(
-        "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
+        "**This can't be taken back.** After the draw the budget stays spent, whatever the result."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
     domain = request.domain
@@ -385,7 +384,7 @@ def _axes(draft: ReleaseDraft) -> list[str]:
 
 
 def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
-    """Show an SVG file as a picture: nothing in it can act on the page."""
+    """Show an SVG file as an image, so that scripts in it can't act on the page."""
     data = base64.b64encode(picture).decode()
     st.html(
         f'<img alt="{alt}" style="width:100%;max-width:{widest}" '
@@ -503,7 +502,7 @@ def bundle() -> bool:
 
 
 def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
-    """Offer to leave out what may be noise; return the picture that takes another's place."""
+    """Offer to leave out clusters that may be noise; return pictures that replace others."""
     doubtful = done.document.get("doubtful")
     if not (doubtful and doubtful["clusters"] and "clusters.geojson" in done.files):
         return {}

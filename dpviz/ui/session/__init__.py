@@ -1,1 +1,1 @@
-"""A session: controls and link, caches, jobs, uploads, and how it ends."""
+"""A session: controls and link, caches, jobs, uploads, and freeing its memory at its end."""

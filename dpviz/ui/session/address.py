@@ -15,16 +15,16 @@ from streamlit.config import get_config_files
 
 from dpviz.base.errors import InputError, shown
 
-#: The environment variable that says that others use this server, too.
+#: The environment variable which declares that other people use this server, too.
 SHARED = "DPVIZ_SHARED"
 
 
 def base_address() -> str:
-    """Address of the page on the screen without its settings; "/" where none is known."""
+    """Address of the page on the screen without its settings; "/" if the address is unknown."""
     parts = urlsplit(str(st.context.url or ""))
     path = parts.path or "/"
-    # Under a path, the first page ends with a slash: without it, a server sends the browser on, and
-    # behind a proxy it may not know where to.
+    # If the app has a base path, the first page's address ends with a slash. Without the slash, a
+    # server redirects the browser, and behind a proxy the redirect may lead to a wrong address.
     if path.strip("/") == (st.get_option("server.baseUrlPath") or "").strip("/"):
         path = path.rstrip("/") + "/"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
@@ -58,9 +58,10 @@ def allowed_host(host: str) -> bool:
 
 
 def allowed_origin(origin: str, host: str) -> bool:
-    """Whether a page may open a socket: the server's own, one of its list, or both are local.
+    """Whether a page may open a socket.
 
-    ``origin`` is the header of that name, ``host`` how the page has reached the server.
+    It may if its origin is the server's own or is listed, or if both addresses are local.
+    ``origin`` is the header ``Origin``; ``host`` is the address at which the page found the server.
     """
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
@@ -74,19 +75,19 @@ def allowed_origin(origin: str, host: str) -> bool:
 
 
 def ask_no_host() -> None:
-    """Keep Streamlit from asking a host on the internet which address this computer has.
+    """Keep Streamlit from asking a host on the internet for this computer's address.
 
-    It would ask when a page of another origin knocks, and for its welcome, and answer nobody
-    meanwhile. The address found would be one more origin that it trusts.
+    Streamlit would ask for its welcome message and when a page of another origin connects; it
+    answers no request meanwhile. It would also trust the address that it gets as an origin.
     """
     net_util.get_external_ip = lambda: None
 
 
 def check_settings(script: Path | None = None) -> None:
-    """Raise InputError where a file of settings can't be read.
+    """Raise InputError if a settings file can't be read.
 
-    Streamlit would start without it: with other limits, and steered by other pages. ``script`` is
-    ``app.py``; None where Streamlit runs it already.
+    Streamlit would start without the file: with other limits, and open to requests of other pages.
+    ``script`` is ``app.py``, or None if Streamlit already runs it.
     """
     names = get_config_files("config.toml")
     if script is not None:
@@ -103,52 +104,52 @@ def check_settings(script: Path | None = None) -> None:
 
 
 def _matches(host: str, pattern: str) -> bool:
-    """Whether a name is one of the allowed ones; ``*.example.org`` and ``*`` as in Streamlit."""
+    """Whether a host matches an allowed name; ``*.example.org`` and ``*`` as in Streamlit."""
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
     return pattern == "*" or host == pattern.strip("[]")
 
 
 def is_shared() -> bool:
-    """Whether others than the users of this computer may reach the server, by its settings alone.
+    """Whether other computers may reach the server, judged by its settings alone.
 
-    What a visitor's browser says does not matter here: it may say anything.
+    The headers of a visitor's browser are not used, because they may be forged.
     """
     names: list[str] = [
         st.get_option("server.address") or "0.0.0.0",
         *(st.get_option("server.allowedHosts") or ()),
     ]
     origins: list[str] = st.get_option("server.corsAllowedOrigins") or []
-    # "0" and "" leave it to the other settings.
+    # With "0" or "" the other settings decide.
     said = os.environ.get(SHARED, "") not in ("", "0")
     return said or not all(map(is_local, [*map(place_of, names), *origins]))
 
 
 def place_of(name: str) -> str:
-    """A host's name or number as an address."""
+    """A host's name or IP address as the address of a URL."""
     return f"//[{name}]" if name.count(":") > 1 and "[" not in name else f"//{name}"
 
 
 def where_files_go() -> str:
-    """Sentence on where a file goes that a visitor loads."""
+    """Sentence that says where a visitor's file is sent."""
     if on_this_machine():
         return "Nothing leaves this computer."
     return "A file that you load goes to the server of this page, and no further."
 
 
 def client() -> str:
-    """Address of the visitor's network, as far as it is known; "" for this computer.
+    """IP address of the visitor, as far as it is known; "" for this computer.
 
-    What a proxy on this computer adds last is its own word; what stands before may be made up.
+    The last entry of the header is from the proxy on this computer; earlier ones may be forged.
     """
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
 
 
 def on_this_machine() -> bool:
-    """Whether nobody but users of this computer can be on the screen.
+    """Whether only users of this computer can see the page.
 
-    Only then may a path be typed: on a shared server it would let visitors look into its folders.
+    Only then may a path be typed. On a shared server visitors could read its folders with paths.
     """
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))

@@ -1,8 +1,8 @@
 """Cache between redraws: data sets, their grids and true runs.
 
-``st.cache_data`` hashes only a sample of a large array: two grids that differ in one record
-would share a result, but this difference matters here. So keys are digests of all values.
-Sample sets are public and shared by all sessions; an upload stays in its own session.
+``st.cache_data`` hashes only a sample of a large array, so two grids that differ in one record
+would share a result. This difference matters here, so keys are digests of all values.
+All sessions share the public sample sets; an upload stays in its own session.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ def _shared() -> LRUCache:
     return LRUCache(24)
 
 
-#: Most cells or records of all seeded runs on sample sets that are shared, of each, and what each
-#: counts for at least: some 50 MB in all. Two pages of fifty values of epsilon have room.
+#: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs, of a
+#: single run, and the least size that a run counts as. In total about 50 MB, which is enough for
+#: two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 
 @st.cache_resource(show_spinner=False)
 def _shared_runs() -> LRUCache:
-    """Seeded runs on sample sets: a class moves through the same ones."""
+    """Cache of seeded runs on sample sets, since users in a class ask for the same runs."""
     return LRUCache(_RUNS)
 
 
 def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
-    """Return a seeded run; sessions share those of a sample set, and wait for who draws it first.
+    """Return a seeded run, which depends on ``request`` alone.
 
-    The run follows from the request. Its size is the number of cells or records: large runs are not
-    kept.
+    Sessions share runs on sample sets; only the first session computes a run, the others wait.
+    ``size`` is the run's number of cells or records; large runs are not cached.
     """
     if not is_sample or size > _MOST:
         return draw()
@@ -66,7 +67,6 @@ def sample_data(name: str) -> Dataset:
 
 
 def _recent(is_sample: bool) -> LRUCache:
-    """Shared cache of the process for sample sets, the session's own cache for other data."""
     if is_sample:
         return _shared()
     if "recent" not in st.session_state:
@@ -77,7 +77,7 @@ def _recent(is_sample: bool) -> LRUCache:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A data set on its grid: no further pass over the points is needed."""
+    """Counts and raster of a data set; with them the points need not be read again."""
 
     source: Source
     raster: Raster
@@ -91,7 +91,7 @@ def grid_of(
     *,
     is_sample: bool,
 ) -> Grid:
-    """Return counts and raster of a data set; no pass over the points if they are cached."""
+    """Return counts and raster of a data set; if they are cached, the points are not read."""
 
     def build() -> Grid:
         source = Source.build(dataset, grid, domain, outside)
@@ -109,7 +109,7 @@ def records_of(
 
 
 def raster_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> RecordRaster:
-    """Return records on the screen's lattice."""
+    """Return counts of the records on the lattice of screen pixels."""
     return _recent(is_sample).get(
         ("raster", records, axes),
         lambda: RecordRaster.of_records(records.points, records.domain, axes),
@@ -128,7 +128,7 @@ def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMea
 
 
 def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) -> dict[str, float]:
-    """Return the scores of the run without noise that are not comparisons with it."""
+    """Return the scores of the noise-free run, except scores that compare a run with it."""
     family = family_of(config.method)
     dataset, outside = subject.dataset, subject.outside
     bounds = subject.bounds(config.variant)
@@ -142,7 +142,7 @@ def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) 
 def truth_of(
     dataset: Dataset, config: Config, domain: Domain | None, outside: Outside, *, is_sample: bool
 ) -> tuple[Grid, Truth]:
-    """Return a data set on the grid of a configuration, and its run without noise there."""
+    """Return a data set on the grid of a configuration, and its noise-free run there."""
     grid = grid_of(dataset, config.grid, domain, outside, is_sample=is_sample)
     config = true_config(config)
     # The key holds the grid itself, so no other grid can reuse its identity.

@@ -2,7 +2,7 @@
 
 The page stays usable, and the job continues while another page is open. The thread never
 calls Streamlit's drawing functions or session state; its result is an attribute of the job.
-All sessions of a server share the places for heavy jobs, and take turns in them.
+All sessions of a server share a few places for heavy jobs, and their jobs run in turn.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ _LOG = logging.getLogger(__name__)
 #: Seconds between two checks of a running job.
 POLL = 0.4
 
-#: Seconds without a browser after which a session is abandoned; a shorter break is harmless.
+#: Seconds without a browser after which a session counts as abandoned.
 _ABANDONED = 15.0
 
-#: Seconds that the program waits at its end for jobs to notice the cancel. Code that is being
-#: compiled doesn't notice it, and takes long on a busy computer.
+#: Seconds that the program waits at its end until jobs notice the cancel. A compilation doesn't
+#: notice it, and takes long on a busy computer.
 _SHUTDOWN = 60.0
 
-#: One processor stays free of heavy jobs; short ones, which follow a slider, may take all.
+#: Heavy jobs leave one processor free; light jobs, which follow a slider, may use all processors.
 HEAVY = Turns(max(1, processors() - 1), share=5.0)
 LIGHT = Turns(processors(), share=1.0)
 
-#: With more sessions than these, what follows a control by itself waits so many seconds for
-#: somebody to move on, and has one place in all: a class that drags would start more of it than
-#: the server can do, each start would make the next change slower, and so start more.
+#: With more than CROWD sessions, jobs that start without a click wait CALM seconds, in case the
+#: user changes the control again, and all of them share one place. Otherwise a class that drags
+#: sliders would start more jobs than the server can finish.
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Longest rest between two steps of a short job, in seconds, and most of a step of a heavy one that
-#: counts as work. A short job rests _RESTS times its work. A heavy one rests as often for each page
-#: that is being drawn, or for the square of their number where it is above 1, since where pages
-#: wait for each other a little more makes all of them late; at least once, at most _MOST times.
+#: Between two steps a job rests, in proportion to its last working time. A light job rests _RESTS
+#: times this time, at most _REST seconds. A heavy job counts at most _REST seconds of work, and
+#: rests r times this time: r = _RESTS * p for p <= 1 pages that are being drawn, else
+#: _RESTS * p**2, because pages that wait for each other delay all pages; 1 <= r <= _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
-#: Parts of pages that are drawn at once in a crowd.
+#: Number of parts of pages that are drawn at the same time when there are many sessions.
 PLACES = Places(processors())
 
-#: Pages that are being drawn: their runs hold the interpreter, and have little to spare in a class.
+#: Number of pages that are being drawn; they need the interpreter lock.
 PAGES = Load()
 
-# A thread that computes keeps the interpreter for so long when others want it; a run of a page asks
-# for it dozens of times. With Python's 5 ms it waits longer for a heavy job; with much less than
-# this the runs of a class take it from each other too often.
+# Seconds that a computing thread keeps the interpreter lock while other threads wait for it. A page
+# asks for the lock dozens of times. With Python's default of 5 ms it waits too long for a heavy
+# job; with much less than 2 ms the pages of a class interrupt each other too often.
 sys.setswitchinterval(0.002)
 
 _FAILED = (
@@ -73,25 +73,25 @@ _FAILED = (
 
 
 class Job:
-    """A computation in its own thread, which starts ``after`` some seconds.
+    """A computation in its own thread, which starts ``after`` this number of seconds.
 
     Parameters
     ----------
     task
-        Calls ``cancelled`` often, and ends (with :class:`dpviz.base.work.Cancelled`) when that
-        returns true.
+        Calls ``cancelled`` often, and ends (with :class:`dpviz.base.work.Cancelled`) when
+        ``cancelled`` returns true.
     request
-        Equal for two jobs with the same result.
+        Key of the result: two jobs with equal requests have the same result.
     abandoned
-        Returns whether nobody waits for the result any longer; checked with ``cancelled``.
+        Returns True if nobody waits for the result any longer; checked with ``cancelled``.
     turns
-        Places that it shares with other jobs; None for a place of its own. It gives its place
-        on when the task calls ``cancelled`` in the thread of the job.
+        Places that the job shares with other jobs; None if it needs no shared place. The job
+        may pass its place on whenever the task calls ``cancelled`` in the thread of the job.
 
     Attributes
     ----------
     result
-        None before the end, and if the job was cancelled or failed.
+        None before the end of the job, or if the job was cancelled or failed.
     error
         Reason for a failure in one sentence, else empty.
     """
@@ -129,12 +129,12 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether the task still runs, even if it is cancelled but has not noticed yet."""
+        """Whether the task still runs; it may be cancelled but may not have noticed yet."""
         return self._thread.is_alive()
 
     @property
     def before(self) -> int:
-        """Number of jobs before this one where it waits for a place; else 0."""
+        """Number of jobs before this job if it waits for a place; else 0."""
         return self._turns.before(self) if self._turns and self.running else 0
 
     @property
@@ -153,7 +153,6 @@ class Job:
         return not self.running
 
     def _run(self, task: Task) -> None:
-        """Run the task; store its result or its error."""
         if self._after and self._stop.wait(self._after):
             return
         if self._turns and not self._turns.enter(self, self._should_stop):
@@ -178,17 +177,17 @@ class Job:
         self._progress = (done, total)
 
     def _is_cancelled(self) -> bool:
-        """Whether the task should stop; others may have their turn first."""
+        """Return whether the task should stop; other jobs may run before the answer."""
         if self._turns and current_thread() is self._thread:
             ended = time.monotonic()
             worked = ended - self._resumed
             self._turns.give_way(self, self._should_stop)
-            # The pages of others come first: it rests before it works again.
+            # Pages of other sessions have priority, so the job rests before its next step.
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Who waited for a turn has rested. Looked at again and again: pages may be drawn no
-                # longer.
+                # Waiting for a turn counts as rest. The rest is computed again in each round,
+                # because the number of pages that are being drawn may have changed.
                 rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))
@@ -199,7 +198,6 @@ class Job:
         return self._should_stop()
 
     def _rest(self, seconds: float) -> None:
-        """Do nothing for a while; a cancel ends it."""
         self._stop.wait(seconds)
 
     def _should_stop(self) -> bool:
@@ -209,14 +207,13 @@ class Job:
 
 
 def _rests() -> float:
-    """Rest of a heavy job in times of its work."""
+    """Rest of a heavy job, as a multiple of its working time."""
     if sessions() <= 1:
         return 0.0
     drawn = PAGES.mean()
     return min(max(1.0, _RESTS * drawn * max(1.0, drawn)), _MOST)
 
 
-#: All jobs that are still referenced.
 _JOBS: WeakSet[Job] = WeakSet()
 
 
@@ -234,9 +231,10 @@ def _end_all() -> None:
 def start(
     key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
 ) -> Job:
-    """Start a job of this session, and cancel a running one with the same key.
+    """Start a job of this session, and cancel a running job with the same key.
 
-    What follows a control is not ``heavy``: it ends within seconds, and waits for no heavy job.
+    A job that follows a control is not ``heavy``: it takes seconds, and does not wait for heavy
+    jobs.
     """
     earlier = job_of(key)
     if earlier:
@@ -253,7 +251,7 @@ def start(
 
 
 def pause() -> float:
-    """Seconds that a job waits which follows a control by itself: none unless many are there."""
+    """Seconds that a job waits if it starts without a click; 0 unless there are many sessions."""
     return CALM if sessions() > CROWD else 0.0
 
 
@@ -270,7 +268,7 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
     :func:`start`. Use more seconds (``every``) for a large drawing.
     """
     running = job is not None and job.running
-    # The looks of a whole class would cost more than its changes.
+    # With many sessions, redrawing this often would cost more than drawing their changes.
     every *= max(1.0, sessions() / 4)
 
     @st.fragment(run_every=every if running else None)

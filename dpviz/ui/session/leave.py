@@ -2,7 +2,7 @@
 
 Streamlit retains a closed session for a while, in case the browser reconnects
 (``server.disconnectedSessionTTL``). Then it waits until another session closes, which may take
-days, and for a garbage collection, which skips all objects that
+days. It also waits for a garbage collection, which skips all objects that
 :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
@@ -24,30 +24,27 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.data.reading.apart import dismiss
 from dpviz.ui.session.presence import absence
 
-#: Seconds beyond those in which a closed page may come back.
+#: Seconds that are added to the time in which a closed page may reconnect.
 MARGIN = 10.0
 
 #: Seconds between two checks for closed sessions.
 LOOK = 5.0
 
-#: Collections after the last session, and seconds between two of them.
+#: Number of collections after the last session has ended, and seconds between two collections.
 _ENDINGS, _PAUSE = 5, 1.0
 
-#: Looks between two collections of all objects, also of those that were excluded.
+#: Number of checks between two collections of all objects, including the excluded objects.
 _WHOLE = 60
 
 
 @dataclass(frozen=True)
 class _Held:
-    """Objects that Streamlit stores for a session."""
-
     session: str
     state: Any
     fragments: Any
     gone: Callable[[], bool]
 
     def drop(self) -> None:
-        """Drop everything that the session has loaded, drawn and computed."""
         server = runtime.get_instance()
         state = self.state._state
         for step in (
@@ -57,12 +54,12 @@ class _Held:
             server.media_file_mgr.remove_orphaned_files,
             lambda: server.dataframe_source_mgr.clear_all_for_session(self.session),
             self.fragments.clear,
-            # Streamlit may retain the session, but it is now empty. Its widgets hold functions, and
-            # these hold the objects in their closures.
+            # Streamlit may retain the session, but it is now empty. Its widgets hold functions with
+            # closures, and the closures hold objects.
             state.clear,
             lambda: state._new_widget_state.widget_metadata.clear(),
         ):
-            # What one step can't drop must not keep the rest, nor end the watch over all others.
+            # A failing step must not prevent the other steps or end the watch over other sessions.
             with suppress(Exception):
                 step()
 
@@ -73,12 +70,12 @@ _DROPPED = Event()
 
 
 def away() -> float:
-    """Seconds after which a closed session can't reconnect, with a margin."""
+    """Seconds after which a closed session can't reconnect, including a margin."""
     return float(get_option("server.disconnectedSessionTTL")) + MARGIN
 
 
 def forget_when_left() -> None:
-    """Drop the data of this session after it closes; further calls have no effect."""
+    """Free the data of this session after it closes; further calls have no effect."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return
@@ -96,17 +93,16 @@ def forget_when_left() -> None:
 
 
 def collect_soon() -> None:
-    """Collect all objects at the next look: a session has dropped a file that it has read."""
+    """Collect all objects at the next check, because a session has freed a file's contents."""
     _DROPPED.set()
 
 
 def sessions() -> int:
-    """Number of sessions whose browsers are there, or may come back."""
+    """Number of sessions whose browsers are connected or may reconnect."""
     return len(_SESSIONS)
 
 
 def _watch() -> None:
-    """Check the sessions until there are none."""
     watching, looks = True, 0
     while watching:
         time.sleep(LOOK)
@@ -115,7 +111,7 @@ def _watch() -> None:
             _DROPPED.clear()
             _collect()
         else:
-            # What is left after this is not walked again by each of Python's own collections.
+            # Python's own collections skip the objects that remain after this.
             gc.collect()
             gc.freeze()
         with _LOCK:
@@ -130,15 +126,14 @@ def _watch() -> None:
         if left:
             del left, held
             _collect()
-    # Threads that were still ending held a part of the last sessions.
+    # Threads that have not ended yet may hold objects of the last sessions, so collect repeatedly.
     for _ in range(_ENDINGS):
         time.sleep(_PAUSE)
         _collect()
 
 
 def _collect() -> None:
-    """Free unreferenced objects, and return their memory to the system."""
-    # Freezing hides the objects of that moment from collections, also the session's cycles.
+    # Frozen objects are hidden from collections, including reference cycles of the session.
     gc.unfreeze()
     gc.collect()
     gc.freeze()

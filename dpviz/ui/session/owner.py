@@ -1,8 +1,8 @@
-"""Whose budgets a visitor of the release page sees and spends.
+"""The file of budgets that a visitor of the release page sees and spends.
 
-On one's own computer all budgets are in one file. On a shared server each visitor has a file of
-their own: that of the login, where there is one, or else that of a key which the server makes and
-nobody can guess. So nobody sees, spends or finds out the sources of another visitor.
+On a personal computer all budgets are in one file. On a shared server each visitor has their own
+file. It belongs to the visitor's login if there is a login, otherwise to a key which the server
+makes and nobody can guess. So no visitor can see, spend or detect another visitor's sources.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dpviz.ui.session.address import on_this_machine
 #: Folder of the visitors' files on a shared server.
 FOLDER = "budgets"
 
-#: Session entries: the key, and the one that was made here and may have no file yet.
+#: Session entries: the visitor's key, and a key made in this session, which may have no file yet.
 _KEY, _MADE = "release:key", "release:made key"
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 def budget_file() -> Path | None:
-    """File with this visitor's budgets; None without a key, InputError for a wrong one."""
+    """File with this visitor's budgets; None without a key; InputError for an invalid key."""
     if on_this_machine():
         return home() / "budget.db"
     if found := login():
@@ -48,20 +48,20 @@ def budget_file() -> Path | None:
 
 
 def _file(owner: str) -> Path:
-    """File of an owner; its name tells nobody who that is."""
+    """File of an owner; the file's name does not reveal the owner."""
     return home() / FOLDER / f"{hashlib.sha256(f'dpviz {owner}'.encode()).hexdigest()}.db"
 
 
 def login() -> str:
-    """Who is logged in, by the proxy before the app; "" for nobody."""
+    """Name of the login that the proxy in front of the app sends; "" without a login."""
     trusted: dict[str, str] = st.get_option("server.trustedUserHeaders") or {}
-    # The first header alone: the name of one person may be another one's address.
+    # Only the first header is used: one person's name may equal another person's email address.
     name = str(st.user.to_dict().get(next(iter(trusted.values()), "")) or "").strip().lower()
     return f"proxy {name}" if name else ""
 
 
 def owner_panel() -> bool:
-    """Ask for the key of a visitor's budgets where one is needed; return whether all is there."""
+    """Ask for the visitor's key if a key is needed; return True if no input is missing."""
     if on_this_machine():
         return True
     if found := login():
@@ -96,5 +96,4 @@ def owner_panel() -> bool:
 
 
 def _make() -> None:
-    """Make a key that nobody can guess, and use it."""
     st.session_state[_MADE] = st.session_state[_KEY] = secrets.token_urlsafe(24)

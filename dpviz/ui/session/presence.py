@@ -1,4 +1,4 @@
-"""Whether the browser of a session is still there, asked from any thread."""
+"""Check from any thread whether the browser of a session is still connected."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from dpviz.base.work import IsCancelled
 
 
 def absence(seconds: float) -> IsCancelled:
-    """Return a function for any thread: whether the browser has been gone for these seconds.
+    """Return a function that tests whether the browser has been gone for this many seconds.
 
-    Call it more often than that: the time counts from the last call that found the browser.
+    Any thread may call it. The time counts from the last call that found the browser connected, so
+    call the function at shorter intervals.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():

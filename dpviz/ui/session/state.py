@@ -1,9 +1,10 @@
 """Controls and the link: the URL contains every control, and all its values are checked.
 
 Streamlit's ``bind="query-params"`` replaces the link instead of adding a step to the browser's
-history (Back would undo nothing), drops wrong values without a word, and knows no slider that
-moves while it is held. Its ``persist_state`` keeps a widget's value, but a link, Back or another
-page could then not set it. So controls are kept here; what is in no link uses ``persist_state``.
+history (Back would undo nothing), ignores invalid values without a message, and does not work with
+live sliders. Its ``persist_state`` keeps a widget's value, but then a link, Back or another page
+can't set the value. So this module stores the controls; values that are not part of the link use
+``persist_state``.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.base.errors import InputError, shown
 
-#: Session entry: values that follow from page to page, by the names of their controls.
+#: Session entry: values that all pages share, by the names of their controls.
 _WORKING = "app:working"
 
 #: Highest seed of a control.
 MAX_SEED = 2**31 - 1
 
-#: What no session entry holds.
+#: Marker of a missing session entry.
 _NOTHING = object()
 
 
 class CorrectedError(InputError):
-    """A value of a link is out of range; holds the nearest allowed value."""
+    """A value of a link is out of range; ``instead`` is the nearest allowed value."""
 
     def __init__(self, message: str, instead: Any) -> None:
         super().__init__(message)
@@ -39,8 +40,8 @@ class CorrectedError(InputError):
 class Control:
     """One control of a page; ``parse`` reads its value from the link's text, or raises InputError.
 
-    A change of a ``shared`` one follows to other pages. A first visit without a link begins with
-    ``first``, if that is not the default.
+    Other pages take over the value of a ``shared`` control. A first visit without a link begins
+    with ``first``, or with the default if ``first`` is None.
     """
 
     default: Any
@@ -56,24 +57,22 @@ class Control:
 
 @dataclass
 class _Store:
-    """What the session knows of a page's controls."""
-
     values: dict[str, Any] = field(default_factory=dict)
-    #: Names in the link, all links so far, and the last one that was written.
+    #: Names in the link, all links so far, and the last link that was written.
     given: set[str] = field(default_factory=set)
     seen: set[frozenset[tuple[str, str]]] = field(default_factory=set)
     written: dict[str, str] | None = None
     read: bool = False
     #: Whether the page was just opened.
     opened: bool = False
-    #: How often the program has set a control.
+    #: How often the program has set each control.
     changes: dict[str, int] = field(default_factory=dict)
     adapted: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     epoch: int = 0
-    #: What the other pages know.
+    #: Values that were last shared with the other pages.
     told: dict[str, Any] | None = None
-    #: Own choices of the compare page, which a figure of a paper covers.
+    #: The user's choices on the compare page, which a figure of a paper replaces meanwhile.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False
 
@@ -88,12 +87,12 @@ class UrlState:
         self._page = page
         self._controls = controls
         self._store = store = _store_of(page)
-        # The page's last known values: if the session has another value, the program set it.
+        # The page's last known values; a different value in the session was set by the program.
         self._values = store.values
         self.fresh = False
-        #: Whether the page was just opened without a link, and follows the other pages.
+        #: Whether the page was just opened without a link, and so takes values of other pages.
         self.entered = False
-        #: Names of the controls that other pages chose, and of those that change by that here.
+        #: Names of the controls that other pages set, and of controls that change here by that.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -104,19 +103,19 @@ class UrlState:
             self.tell()
 
     def _read(self) -> bool:
-        """Read the link when it is new; report its errors. Return whether it was."""
+        """Read the link if it is new, and store its errors. Return whether the link was new."""
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
-        # A click that was on its way while the link changed still sends the one before: on an
-        # open page a known link is news only if Back or Forward brought it.
+        # A click that was sent while the link changed still contains the previous link. So on an
+        # open page a known link counts as new only after Back or Forward.
         is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
-        # The browser then receives the valid link again.
+        # After such a click the browser receives the current link again.
         self._late = bool(link) and not is_new and link != store.written
         if self._values and not is_new:
             return False
         self.fresh = True
         self._store.notes = []
-        # What a link gives is news for the other pages, defaults are not.
+        # Values of a link are shared with the other pages; defaults are not.
         store.told = {} if link else None
         store.given, store.written, store.read = set(link), link or None, True
         store.seen.add(mark)
@@ -130,7 +129,7 @@ class UrlState:
                     problem = str(error).removesuffix(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
-                    # The error messages of the library quote the whole value.
+                    # The library's error messages quote the whole value; this shortens it.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
@@ -140,15 +139,14 @@ class UrlState:
         return is_new
 
     def _asked(self) -> Mapping[str, str]:
-        """The link that is read."""
         return st.query_params.to_dict()
 
     def told(self) -> dict[str, Any]:
-        """Values that the other pages take over."""
+        """Values that this page shares with the other pages."""
         return {name: self.get(name) for name, one in self._controls.items() if one.shared}
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over from `working`, those of the other pages."""
+        """Values of the other pages (`working`) that this page takes over."""
         return {
             name: working[name]
             for name, one in self._controls.items()
@@ -156,7 +154,7 @@ class UrlState:
         }
 
     def takes(self, name: str, value: Any) -> bool:
-        """Whether a control can have a value."""
+        """Whether a value is valid for a control."""
         try:
             self._controls[name].parse(format_value(value))
         except (InputError, ValueError):
@@ -164,7 +162,6 @@ class UrlState:
         return True
 
     def _follow(self) -> None:
-        """Take over what was changed on other pages, as far as this page can show it."""
         self.entered = True
         for name, value in self.taken(working()).items():
             control = self._controls[name]
@@ -179,11 +176,11 @@ class UrlState:
             if wanted != self.get(name):
                 self.set(name, wanted)
                 self.followed.add(name)
-        # Not news for the others: values that only this page can't show stay there as they were.
+        # Nothing is shared: other pages keep the values that only this page can't show.
         self._store.told = None
 
     def tell(self) -> None:
-        """Store what was changed here for the other pages."""
+        """Share this page's changes with the other pages."""
         told, before = self.told(), self._store.told
         self._store.told = told
         if before is None:
@@ -195,11 +192,11 @@ class UrlState:
             self.spread(news)
 
     def spread(self, news: Mapping[str, Any]) -> None:
-        """Store changes for the other pages."""
+        """Store changes where the other pages read them."""
         working().update(news)
 
     def adapt(self, name: str, value: Any) -> None:
-        """Set a control to what this page can show of its value; other pages keep theirs."""
+        """Set a control to a value that this page can show; other pages keep their value."""
         self.set(name, value)
         self._store.adapted.add(name)
         told = self._store.told
@@ -208,21 +205,21 @@ class UrlState:
 
     @property
     def adapted(self) -> set[str]:
-        """Names of the controls that show only a part of what other pages have."""
+        """Names of the controls whose value differs from other pages since it can't be shown."""
         return self._store.adapted
 
     @property
     def page(self) -> str:
-        """Prefix of the session's entries."""
+        """Name of the page, which is the prefix of its session entries."""
         return self._page
 
     @property
     def notes(self) -> list[str]:
-        """Errors of the link; empty after a control is moved."""
+        """Errors in the link; empty after the user has moved a control."""
         return self._store.notes
 
     def correct(self, name: str, value: Any, note: str) -> None:
-        """Replace a control's value from the link, and add a note with the reason."""
+        """Replace the value that a link gave to a control, and add a note with the reason."""
         self.set(name, value)
         self._store.notes.append(note)
 
@@ -233,20 +230,20 @@ class UrlState:
 
     @property
     def chosen(self) -> set[str]:
-        """Names of the controls that the link or another page has given; of a fresh page."""
+        """Names of the controls that the link or another page has set; for a fresh page."""
         return self.given | self.agreed
 
     def key(self, name: str) -> str:
-        """Session entry of a control's value; the key of its live slider."""
+        """Session entry of a control's value, which is also the key of its live slider."""
         return f"{self._page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
         """Arguments for the native widget of a control: its key and its initial value.
 
-        If the program sets the value of a widget's key, Streamlit sends it to the browser once.
-        A run that is interrupted, or followed by another at once, loses it; sending it again may
-        undo a choice that the user made meanwhile. So a control that the program sets gets a new
-        widget, which starts with that value.
+        If the program sets the value of a widget's key, Streamlit sends the value to the browser
+        once. A run that is interrupted or immediately repeated loses the value; sending it again
+        may undo a newer choice of the user. So a control that the program sets gets a new widget,
+        which starts with the value.
         """
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
@@ -258,7 +255,7 @@ class UrlState:
         return {**arguments, "options": options, "index": position}
 
     def _widget_key(self, name: str) -> str:
-        """Key of a control's native widget: a new one for each value that the program sets."""
+        """Key of a control's native widget; a new key for each value that the program sets."""
         return f"{self._page}:{name}@{self._store.changes.get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
@@ -272,7 +269,7 @@ class UrlState:
     def get(self, name: str) -> Any:
         """Return the value of a control: its widget's value if it has a widget."""
         session, key, known = st.session_state, self.key(name), self._values[name]
-        # Each access of the session takes a lock, and a run asks for values a hundred times.
+        # Access the session rarely: each access takes a lock, and a run reads a hundred values.
         stored = session.get(key, _NOTHING)
         if stored is _NOTHING:
             session[key] = known
@@ -285,7 +282,7 @@ class UrlState:
         return value
 
     def _follow_program(self, name: str) -> None:
-        """Use a value that the program put into the session entry, with a new widget."""
+        """Use the value that the program stored in the session entry, with a new widget."""
         value = st.session_state[self.key(name)]
         if name in self._values and self._values[name] != value:
             self._store.changes[name] = self._store.changes.get(name, 0) + 1
@@ -296,7 +293,7 @@ class UrlState:
         return name in self._controls
 
     def write(self) -> None:
-        """Write all values to the URL; only settled values, because browsers limit the rate."""
+        """Write all values to the URL; call it only for final values, as browsers limit writes."""
         link, written = self.link(), self._store.written
         was_read, self._store.read = self._store.read, False
         self.tell()
@@ -315,7 +312,7 @@ class UrlState:
 
     @property
     def epoch(self) -> int:
-        """Number of resets: part of the keys of widgets that a reset must recreate."""
+        """Number of resets; it is part of the keys of widgets that a reset must recreate."""
         return self._store.epoch
 
     def reset(self) -> None:
@@ -331,13 +328,16 @@ def _store_of(page: str) -> _Store:
 
 
 def working() -> dict[str, Any]:
-    """Values that people chose on any page, by the names of their controls."""
+    """Values that the user chose on any page, by the names of their controls."""
     found: dict[str, Any] = st.session_state.setdefault(_WORKING, {})
     return found
 
 
 def opened(page: str) -> None:
-    """Record that a page is opened: any link is news, and without one it follows the others."""
+    """Record that a page was opened.
+
+    The page then reads any link; without a link it takes the values of the other pages.
+    """
     store = _store_of(page)
     store.seen.clear()
     store.opened = True
@@ -357,8 +357,8 @@ def following(
 ) -> dict[str, Any]:
     """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
 
-    ``keep`` stores the user's choice; a choice that it does not store is undone. Select boxes and
-    radio buttons have options. ``initial`` names the widget's argument for its initial value.
+    ``keep`` stores the user's choice; a choice that it does not store is undone. Give ``options``
+    for select boxes and radio buttons. ``initial`` is the widget's name of its initial value.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
@@ -372,7 +372,7 @@ def following(
 
 
 def _used(value: Any) -> str:
-    """End of a correction: the value that is used instead."""
+    """End of a correction's sentence, with the value that is used instead."""
     return f"{format_value(value) or 'the default'} is used."
 
 
@@ -388,7 +388,7 @@ def format_value(value: Any) -> str:
 def number(
     name: str, low: float, high: float, check: Callable[[float], Any]
 ) -> Callable[[str], float]:
-    """Parser of a number: checked by the library's rule, then clipped to the slider's range."""
+    """Parser of a number, which is checked by the library's rule and the slider's range."""
 
     def parse(text: str) -> float:
         try:
@@ -424,7 +424,7 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
 
 
 def sides(name: str, low: int, high: int) -> Callable[[str], int | tuple[int, ...]]:
-    """Parser of cells per axis: one whole number, or one for each of the two columns ("64,32")."""
+    """Parser of cells per axis: one number for both columns, or one for each column ("64,32")."""
     side = whole(name, low, high)
 
     def parse(text: str) -> int | tuple[int, ...]:

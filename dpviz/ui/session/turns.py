@@ -1,7 +1,7 @@
-"""Turns of heavy jobs: few run at a time, and each gives its place on after a while.
+"""Turns of heavy jobs: few run at the same time, and each passes its place on after a while.
 
-A class starts thirty audits at once, and somebody else only a search that takes a second: nobody
-waits until all others are done, and whoever drags a slider has a processor left.
+If a class starts thirty audits and another user starts a search of one second, this user does not
+wait until all audits have ended. One processor stays free for users who drag a slider.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from threading import BoundedSemaphore, Condition, Lock, local
 
 from dpviz.base.work import IsCancelled
 
-#: Seconds between two looks of a waiting job whether it should stop.
+#: Seconds between two checks whether a waiting job should stop.
 _LOOK = 0.2
 
-#: Seconds after which what was counts for a third.
+#: Seconds in which the weight of earlier values falls to 1/e, about a third.
 _FADES = 1.0
 
 
 class Load:
-    """How many of something are going on, on average over the last moments.
+    """Average number of blocks that ran at the same time in the last seconds.
 
-    Each enters and leaves by ``with``.
+    Each block runs in ``with load``.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,19 +32,19 @@ class Load:
         self._now, self._mean, self._at = 0, 0.0, clock()
 
     def __enter__(self) -> None:
-        """One more goes on."""
+        """Count a block that begins."""
         self._change(1)
 
     def __exit__(self, *_: object) -> None:
-        """One has ended."""
+        """Count a block that ends."""
         self._change(-1)
 
     def mean(self) -> float:
-        """The average, in which the last second counts most."""
+        """Average number of blocks, in which the last second has the largest weight."""
         return self._change(0)
 
     def _change(self, by: int) -> float:
-        """Take in the time since the last change, and one more or less from now on."""
+        """Update the average until now, then change the number of running blocks."""
         with self._lock:
             at = self._clock()
             kept = math.exp((self._at - at) / _FADES)
@@ -54,14 +54,14 @@ class Load:
 
 
 class Places:
-    """Places for what is done at once, each by its thread; more would get in each other's way."""
+    """A limited number of places for threads that work at the same time."""
 
     def __init__(self, number: int) -> None:
         self._free, self._own = BoundedSemaphore(number), local()
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for a place and have it meanwhile."""
+        """Wait for a place, and hold it during the block."""
         with self._free:
             self._own.held = True
             try:
@@ -71,7 +71,7 @@ class Places:
 
     @contextmanager
     def given_on(self) -> Iterator[None]:
-        """Leave the place of this thread, where it has one, to others meanwhile: it only waits."""
+        """Release this thread's place, if it has one, during a block that only waits."""
         if not getattr(self._own, "held", False):
             yield
             return
@@ -83,9 +83,9 @@ class Places:
 
 
 class Turns:
-    """Places for jobs; those who wait get them in their order.
+    """Places for jobs; waiting jobs get a place in the order of their arrival.
 
-    A job goes to the end of the line after its share of seconds, if others wait.
+    After its share of seconds a job goes to the end of the line if other jobs wait.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Turns:
         self._since: dict[object, float] = {}
 
     def enter(self, job: object, stop: IsCancelled) -> bool:
-        """Wait for a place; return whether there is one, False if the job should stop."""
+        """Wait for a place; return True with a place, or False if the job should stop."""
         with self._changed:
             self._line.append(job)
             while not stop():
@@ -112,13 +112,13 @@ class Turns:
             return False
 
     def leave(self, job: object) -> None:
-        """Give a place back, if the job has one."""
+        """Release the job's place, if it has one."""
         with self._changed:
             self._since.pop(job, None)
             self._changed.notify_all()
 
     def give_way(self, job: object, stop: IsCancelled) -> None:
-        """Let others run first where some wait and the job has had its share; then go on."""
+        """If other jobs wait and the job has used its share, let them run first; then continue."""
         with self._changed:
             since = self._since.get(job)
             if since is None or not self._line or self._clock() - since < self.share:
@@ -128,7 +128,7 @@ class Turns:
         self.enter(job, stop)
 
     def before(self, job: object) -> int:
-        """Number of jobs before one that waits, the running ones among them; else 0."""
+        """Number of jobs before a waiting job, including running jobs; 0 if it does not wait."""
         with self._changed:
             if job not in self._line:
                 return 0

@@ -1,7 +1,7 @@
-"""Bytes of uploads: how many a session may hold, and when a file is freed.
+"""Bytes of uploads: how many bytes a session may hold, and when a file is freed.
 
-Streamlit keeps each file until its session ends, or until the browser takes it back, which it does
-only while its box is on the page.
+Streamlit keeps each file until its session ends or until the browser removes the file. The browser
+does so only while the file's upload box is on the page.
 """
 
 from __future__ import annotations
@@ -20,30 +20,29 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.files import megabytes
 from dpviz.ui.messages import show_caption
 
-#: Most bytes of a file; of all files of a session, and of the numbers that are read of one: room
-#: for a file and for the one that takes its place, with what the browser sends around them.
+#: Largest number of bytes of one file. Largest number of bytes of a session's files, and of the
+#: numbers that are read from a file; it is enough for a file and its replacement.
 UPLOAD_LIMIT, MOST = 100 * 2**20, 210 * 2**20
 
-#: Session entry: file numbers by the place of the page that they came in at.
+#: Session entry: for each upload box of the page, the numbers of the files loaded there.
 _KEPT = "uploads:kept"
 
 _LOCK = Lock()
-#: Bytes that are on their way, by session.
 _COMING: dict[str, int] = {}
 
 
 def most_of_all() -> int:
-    """Most bytes of the files of all sessions: a quarter of this computer's memory."""
+    """Largest number of bytes of all sessions' files: a quarter of this computer's memory."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows has none
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
         memory = 2**33
     return max(MOST, memory // 4)
 
 
 @contextmanager
 def coming(session: str, size: int) -> Iterator[None]:
-    """Make room for the bytes of a session's file on its way; InputError if there is none."""
+    """Reserve memory while a session sends a file; InputError if there is not enough memory."""
     with _LOCK:
         held = {one: sum(files) for one, files in _sizes().items()}
         of_session = held.get(session, 0) + _COMING.get(session, 0)
@@ -72,7 +71,7 @@ def _sizes() -> dict[str, list[int]]:
     if not runtime.exists():
         return {}
     manager: Any = runtime.get_instance().uploaded_file_mgr
-    # Copies: others may add files meanwhile.
+    # Lists are copied, because other sessions may add files meanwhile.
     return {
         session: [len(one.data) for one in list(files.values())]
         for session, files in list(manager.file_storage.items())
@@ -80,7 +79,7 @@ def _sizes() -> dict[str, list[int]]:
 
 
 def keep(place: str, files: Iterable[Any]) -> None:
-    """Free the files that a place of the page had and no place has any longer."""
+    """Store the current files of an upload box, and free its earlier files that no box has."""
     kept: dict[str, set[str]] = st.session_state.setdefault(_KEPT, {})
     before, kept[place] = kept.get(place, set()), {one.file_id for one in files}
     context = get_script_run_ctx(suppress_warning=True)
@@ -92,7 +91,7 @@ def keep(place: str, files: Iterable[Any]) -> None:
 
 
 def show_room() -> None:
-    """Say what still fits where the next file may be refused: the browser tells only a number."""
+    """Show the remaining size if a next file may be refused; the browser shows only a number."""
     context = get_script_run_ctx(suppress_warning=True)
     held = sum(_sizes().get(context.session_id, ())) if context else 0
     if held + UPLOAD_LIMIT > MOST:
@@ -104,7 +103,7 @@ def show_room() -> None:
 
 
 def check_size(name: str, arrays: Iterable[Any]) -> None:
-    """Raise InputError where the numbers of an upload take more memory than a session has."""
+    """Raise InputError if the numbers of an upload take more memory than a session may use."""
     size = sum({id(one): one.nbytes for one in arrays if one is not None}.values())
     if size > MOST:
         raise InputError(

@@ -29,18 +29,18 @@ from dpviz.ui.widgets.show import theme_mode
 PAIRS = {"-".join(pair): pair for family in FAMILIES.values() for pair in family.searched}
 
 _ONE_TRUTH = (
-    "ε is a price, no setting: the best is chosen at the ε of the slider. The map shows the others "
-    "too."
+    "ε is a price, not a setting, so the best value is chosen at the ε of the slider. The map also "
+    "shows other ε."
 )
 
 _OTHER_TRUTHS = (
-    "The clusters themselves change with g and p. So every run is held against the clusters "
-    "without noise at the settings on the screen, point by point: first choose g and p that show "
-    "what you want to keep."
+    "The clusters themselves change with g and p. So every run is compared with the clusters "
+    "without noise at the settings on the screen, point by point. First choose g and p that show "
+    "the clusters you want to keep."
 )
 
 _CLASSES = (
-    "The clusters themselves change with g and p. Every run is held against the known classes, "
+    "The clusters themselves change with g and p. Every run is compared with the known classes, "
     "point by point."
 )
 
@@ -66,8 +66,8 @@ def best_parameters_part(context: Context) -> None:
     by_classes = score_of(score).of_classes
     show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
     if _per_column(config):
-        show_caption("g is not searched while each column has its own.")
-    # The best value is among these; taking it over must not require another map.
+        show_caption("g is not searched while each column has its own g.")
+    # The best values are among these; taking them over must not require a new map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
     }
@@ -89,8 +89,8 @@ def best_parameters_part(context: Context) -> None:
     sign = "at most" if BETTER[result.score] == "<=" else "at least"
     st.markdown(
         f"**Best: {written(result.best_values)}**: {score_of(result.score).title} {sign} "
-        f"{readable(result.reached[result.best])} in {result.share:.0%} of draws, where the "
-        f"setting of the search has {readable(result.reached[result.current])}."
+        f"{readable(result.reached[result.best])} in {result.share:.0%} of draws; with the setting "
+        f"at the start of the search it is {readable(result.reached[result.current])}."
     )
     free = {name: value for name, value in result.best_values.items() if name != "epsilon"}
     take_over_button(context, free)
@@ -114,15 +114,14 @@ def _pair_title(pair: str) -> str:
 
 
 def _pairs(active: ActiveData, config: Configuration) -> list[str]:
-    """Pairs of parameters that apply to the method and the data."""
     card = CARDS[config.method]
     return [
         pair
         for pair, over in PAIRS.items()
         if all(card.parameter(name) for name in over)
-        # What the method chooses itself is not searched.
+        # Parameters that the method chooses itself are not searched.
         and not set(over) & set(family_of(config.method).chosen(config))
-        # A data set of counts has its own grid; an axis of the map needs one g for both columns.
+        # Data given as counts fix the grid; an axis of the map needs one g for both columns.
         and not ("grid" in over and (active.dataset.counts is not None or _per_column(config)))
     ]
 

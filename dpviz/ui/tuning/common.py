@@ -1,4 +1,4 @@
-"""Shared code of the panel's parts: controls, the job of a search, and the view of its result."""
+"""Shared code of the panel's parts: controls, the job of a search, and its result."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from dpviz.ui.widgets.show import csv_button, job_button, show_panels
 
 FEWEST_DRAWS, MOST_DRAWS = 10, 500
 
-#: Maximum height of a table in pixels; a longer one scrolls.
+#: Maximum height of a table in pixels; a longer table scrolls.
 _TABLE_HEIGHT = 213
 
 R = TypeVar("R")
 
-#: A title for the figure, and everything else that the result depends on.
+#: Title of the figure, and everything on which the result depends.
 Request = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Inputs of the panel: controls of the explorer and its own, and the run on the screen."""
+    """Inputs of the panel: controls of explorer and panel, and the run on the screen."""
 
     state: UrlState
     controls: UrlState
@@ -51,7 +51,7 @@ class Context:
 
 
 def scores_of(context: Context) -> list[str]:
-    """Scores of the family and the data where higher or lower is better."""
+    """Scores of family and data for which either higher or lower values are better."""
     family, classed = family_of(context.config.method), context.active.dataset.classes is not None
     names = scores_for(family.telling, family.scores, classed=classed)
     return [name for name in names if name in BETTER]
@@ -87,7 +87,7 @@ def choose_share(context: Context, column: DeltaGenerator) -> float:
         100,
         step=5,
         **context.controls.widget("goal_share"),
-        help="One lucky draw is no promise: so many of them must reach it.",
+        help="One draw may be lucky, so this share of draws must reach the target.",
     )
     return float(context.controls.get("goal_share")) / 100
 
@@ -121,7 +121,7 @@ def search_data(
 ) -> tuple[str, R] | None:
     """Search with the data and settings on the screen; see :func:`search`.
 
-    The function takes data, settings and arguments. ``replaced`` has values for parameters that do
+    ``function`` takes data, settings and arguments. ``replaced`` has values of parameters that do
     not affect the result.
     """
     active, config = context.active, context.config
@@ -144,7 +144,7 @@ def search_data(
 def search(
     context: Context, part: str, label: str, task: Task, request: Request
 ) -> tuple[str, Any] | None:
-    """Show button and progress of a search; return title and result of the last finished one."""
+    """Show button and progress of a search; return title and result of the last search."""
     job_key, found_key = context.key(f"{part} job"), context.key(f"{part} found")
     job = job_of(job_key)
     if job and job.result is not None:
@@ -154,7 +154,7 @@ def search(
         return None
     answered, found = st.session_state[found_key]
     if answered != request:
-        show_caption("Found with other settings or data than those on the screen.")
+        show_caption("Found with other settings or data than on the screen.")
     return answered[0], found
 
 
@@ -182,7 +182,7 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
 
 
 def take_over_button(context: Context, found: dict[str, float]) -> None:
-    """Button that sets the explorer's controls to the values that were found."""
+    """Show a button that sets the explorer's controls to the values found."""
     values = {PARAMETERS[name].link: value for name, value in found.items()}
 
     def take_over() -> None:
@@ -206,7 +206,7 @@ def written(found: dict[str, float]) -> str:
 
 
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
-    """Draw a figure with its table below, and offer the table as CSV."""
+    """Show a figure with its table below, and offer the table as CSV."""
     stamp = stamp_of(context.active, context.config)
     name = f"{stamp.name} find {part}"
     show_panels(

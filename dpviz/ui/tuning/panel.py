@@ -25,8 +25,8 @@ PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
 
 
 def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> None:
-    """Show the panel of an explorer, which can take over what is found."""
-    # A method that finds the number of clusters can invent clusters.
+    """Show the panel of an explorer, which can take over the values found."""
+    # Only methods that find the number of clusters can invent clusters.
     invents = family_of(config.method).finds_number
 
     def draw() -> None:
@@ -72,14 +72,14 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
     if CARDS[config.method].parameter(CHOOSE.name) is None:
         return
     if family.chosen(config):
-        show_caption("The method chooses on its own what the data suggest: the ledger counts that.")
+        show_caption("The method itself chooses values that suit the data; the ledger counts this.")
         return
     label = family.parameter(CHOOSE.name).label
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         show_caption(
-            f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers: unlike a "
-            "search on true data, the ledger counts that, and a release may use it."
+            f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers. Unlike a "
+            "search on true data, this is counted on the ledger, and a release may use it."
         )
     if right.button(
         plain_text(f"{label} privately"),
@@ -94,8 +94,8 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
 def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
     if active.is_sample:
         show_caption(
-            "A public sample set is on the screen: tuning on it spends nothing. What is found on a "
-            "set that looks like yours can be used on yours."
+            "A public sample set is on the screen, and tuning on it spends no budget. Values found "
+            "on a set that looks like your data can be used for your data."
         )
         return
     st.markdown(TUNING)
@@ -118,6 +118,5 @@ def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
 
 
 def _switch(state: UrlState, name: str) -> None:
-    """Show a sample set in the explorer, with its own parameters."""
     state.set("data", name)
     take_sample(state, sample(name))

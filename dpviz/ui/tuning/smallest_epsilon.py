@@ -32,7 +32,7 @@ def smallest_epsilon_part(context: Context) -> None:
         step=0.05,
         format="%.3g",
         **context.controls.widget("goal_target"),
-        help="What a draw must reach.",
+        help="The score that a draw must reach.",
     )
     answer = search_data(
         context,

@@ -1,1 +1,1 @@
-"""Parts of the screen that pages share; they know no data of a session."""
+"""Parts of the screen that pages share and that do not use a session's data."""

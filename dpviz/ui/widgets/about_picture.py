@@ -1,7 +1,6 @@
-"""“About this picture”: below every figure what it shows, how to read it and what to try.
+"""“About this picture”: a text below every figure on its content, reading it and what to try.
 
-The texts stand in a file of the front end. The browser keeps the toggle as it is: no click asks
-the server.
+The texts are in a file of the front end. The browser opens and closes the text without the server.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class AboutPicture:
     attempt: str
 
 
-#: On a phone the two sides stand above each other.
+#: Sentence on the two sides, which are above each other on a phone.
 _SIDES = (
     "Left (on a phone above) is the truth, right (below) the chosen method. Both zoom together."
 )
@@ -38,14 +37,14 @@ def _load() -> dict[str, AboutPicture]:
     }
 
 
-#: What is said of each figure.
+#: Help texts by the names of figures.
 ABOUT = _load()
 
 _TITLES = {"shows": "What it shows", "read": "How to read it", "attempt": "What to try"}
 
 
 def about_picture(name: str) -> None:
-    """Show the toggle of a figure, closed; ``name`` is one of :data:`ABOUT`."""
+    """Show the closed help text of a figure; ``name`` is a key of :data:`ABOUT`."""
     about = ABOUT[name]
     rows = "".join(
         f"<dt>{title}</dt><dd>{html.escape(getattr(about, part))}</dd>"

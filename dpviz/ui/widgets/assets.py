@@ -1,4 +1,4 @@
-"""What the browser loads: components and styles of the front end, and plotly.js."""
+"""Files for the browser: components and styles of the front end, and plotly.js."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpviz.ui import FRONTEND
 _PLOTLY = distribution("plotly")
 _VERSION = _PLOTLY.version
 
-# Served in place: the start writes no file. Importing plotly would be slow.
+# plotly.js is served from plotly's folder, without a copy. Importing plotly would be slow.
 _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
 
 

@@ -1,4 +1,4 @@
-"""The card of a method, and what was measured of it: the cost of soundness, and of each part."""
+"""The card of a method, and measurements of the cost of soundness and of each part."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dpviz.ui.widgets.docs_link import docs_link
 from dpviz.ui.widgets.show import csv_button, spread_text
 
 COST_HELP = (
-    "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
-    "published: on the range of the data, as the papers do. In between: the steps of the sound "
-    "variant on the range of the data, where they are not private, to tell the mechanism's price "
-    "from that of a wider box."
+    "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain. "
+    "Published: on the range of the data, as in the papers. In between: the steps of the sound "
+    "variant on the range of the data, where they are not private. This shows which part of the "
+    "price comes from the mechanism, and which from the larger domain."
 )
 
 _PARTS_HELP = (
     "Median, and 5% to 95%, over draws with the same seeds: the whole method, and the method with "
-    "something simpler in the place of one part. Lower is better. A factor near 1 says that the "
-    "part brings nothing there."
+    "one part replaced by something simpler. Lower is better. A factor near 1 means that the part "
+    "does not help there."
 )
 
 
 def card_panel(method: str) -> None:
-    """Show the card of a method, what its soundness costs, and what each of its parts brings."""
+    """Show the card of a method, the cost of soundness, and the benefit of each of its parts."""
     st.markdown(card_text(CARDS[method]))
     st.markdown(docs_link(f"methods/{method}", "Formulas, proof in full and figure of this method"))
     if costs := utility.costs(method):
@@ -70,7 +70,7 @@ def card_text(card: Card) -> str:
     title = f"**{plain_text(card.title)}** ({plain_text(card.source)}). {plain_text(card.summary)}"
     promises = [f"* **{one.name}**: {plain_text(one.text)}" for one in card.variants]
     deviations = [f"* {differs}{plain_text(one)}" for one in card.deviations]
-    errata = [f"* The paper is off here: {plain_text(one)}" for one in card.errata]
+    errata = [f"* An error of the paper: {plain_text(one)}" for one in card.errata]
     return "\n".join([title, "", *promises, *deviations, *errata])
 
 

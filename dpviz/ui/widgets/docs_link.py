@@ -1,4 +1,4 @@
-"""Links into the documentation, for the question marks of all pages."""
+"""Links into the documentation, for help texts of all pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dpviz.ui.messages import plain_text
 
 
 def docs_address(page: str) -> str:
-    """Address of a page of the documentation, beside all pages of the app.
+    """Address of a documentation page, relative to the pages of the app.
 
     Examples
     --------
@@ -17,5 +17,5 @@ def docs_address(page: str) -> str:
 
 
 def docs_link(page: str, label: str) -> str:
-    """Link as Markdown. Streamlit opens it in a window of its own: own data stay in this one."""
+    """Link as Markdown, which Streamlit opens in a new window, so that own data stay here."""
     return f"[{plain_text(label)}]({docs_address(page)})"

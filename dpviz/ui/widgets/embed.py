@@ -1,8 +1,8 @@
-"""The view for slides and course pages: ``?embed=true`` shows picture, readouts and epsilon alone.
+"""The view for slides and course pages: ``?embed=true`` shows only picture, readouts and epsilon.
 
-Streamlit itself takes its tool bar and its padding away there; side bar and navigation are hidden
-here. :mod:`dpviz.server` lets only this view be framed, and a release is not made in it: nobody is
-led to press a button that they don't see.
+Streamlit removes its tool bar and its padding in this view; this module hides side bar and
+navigation. :mod:`dpviz.server` allows only this view in frames of other sites. It makes no
+releases, so that no other site can make users click an invisible release button.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import streamlit as st
 
 from dpviz.ui.widgets.assets import style
 
-#: What the view hides, and its spacing.
+#: Style of the view, which hides parts of the page and sets the spacing.
 EMBED_STYLE = style("embed")
 
-#: Least height of a figure in pixels, and its share of the frame's height.
+#: Smallest height of a figure in pixels, and the figure's share of the frame's height.
 HEIGHT, SHARE = 220, 0.58
 
 

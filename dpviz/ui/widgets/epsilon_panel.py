@@ -1,4 +1,4 @@
-"""What epsilon means, folded beside every place where it is set."""
+"""The meaning of epsilon, in an expander beside every control of epsilon."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def epsilon_panel(
     persons: bool = False,
     left: float | None = None,
 ) -> None:
-    """Show the meaning of an epsilon, folded: odds, certainty, years, precedents.
+    """Show the meaning of an epsilon in an expander: odds, certainty, years, precedents.
 
-    ``left`` is what is left of the lifetime budget; None where none is at stake.
+    ``left`` is the remaining lifetime budget; None if no lifetime budget is involved.
     """
 
     def draw() -> None:
-        # The panel stands beside methods of either kind.
+        # The panel is shown for methods that are private and for methods that are not.
         st.markdown("**Of a method that is private:**")
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
         st.markdown(plain_text(explain_surest(epsilon, neighbours, persons=persons)))
@@ -36,17 +36,17 @@ def epsilon_panel(
         st.markdown("**What others have published with**")
         st.markdown(_TABLE)
         show_caption(
-            "No ε is right because others took it. A smaller one promises more only for the same "
+            "An ε is not right because others used it. A smaller ε promises more only for the same "
             "unit, model and period."
         )
         st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
 
-    # No popover: one that is open in a part of the page, while another page is chosen, leaves
-    # Streamlit's browser side with an empty page.
+    # Not a popover: if a popover is open in a fragment while the user opens another page,
+    # Streamlit shows an empty page.
     lazy_expander("What ε means", key="epsilon:panel", draw=draw)
 
 
-#: Precedents as a table in Markdown, whose lines wrap on a phone, too.
+#: Precedents as a Markdown table, whose lines wrap on a phone.
 _TABLE = "\n".join(
     [
         "| what | ε | for | source |",
@@ -60,8 +60,8 @@ _TABLE = "\n".join(
 
 
 def explain_years(epsilon: float, left: float) -> str:
-    """Say how long a lifetime budget lasts at one release of this epsilon a year."""
-    # A debit has six decimals; an exact multiple must not lose one to rounding.
+    """Say how long a lifetime budget lasts with one release of this epsilon per year."""
+    # Rounded to the six decimals of a debit, so that exact multiples are counted in full.
     times = math.floor(round(left / epsilon, 6))
     many = "no release" if not times else f"{times:,} release{'' if times == 1 else 's'}"
     years = "" if not times else f": one a year lasts {times:,} year{'' if times == 1 else 's'}"

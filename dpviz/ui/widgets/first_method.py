@@ -1,4 +1,4 @@
-"""Why the first method of a family is the default, in two sentences."""
+"""Two sentences on why the first method of a family is the default."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ def show_first(card: Card) -> None:
 
 @cache
 def _measured(family: str, method: str) -> Lead | None:
-    """Lead of a method by the figures of this version."""
+    """Lead of a method over the others, by the stored benchmark results of this version."""
     return lead(benchmark(), family, method)
 
 
 def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
-    """Both sentences on the default method, and what was counted; no number without figures."""
+    """Both sentences on the default method, and a text on how cases were counted.
+
+    Without benchmark results (``found`` is None) there are no numbers.
+    """
     first, others = f"Our own {title} is the default", "The papers' methods are one click away."
     if found is None:
-        return f"{first}, made to err less at equal ε. {others}", None
+        return f"{first}, designed for smaller errors at equal ε. {others}", None
     score = score_of(found.score)
     best = "lowest" if score.better == "<=" else "highest"
     return (
         f"{first}: {best} {score.title} at equal ε in {found.best} of {found.cases} cases. "
         f"{others}",
-        f"A case is an ε and one of {found.sets} sets on which no constant was chosen. Compared "
-        "are medians of draws, with all private methods and all peers of the Benchmark page.",
+        f"A case is an ε and one of {found.sets} sets on which no constant was chosen. Its median "
+        "over draws is compared with all private methods and all peers of the Benchmark page.",
     )

@@ -1,7 +1,7 @@
 """A plotly figure that stays in place: a change preserves its zoom and costs one redraw.
 
-``st.plotly_chart`` makes a new chart for every change of the data. This one calls
-``Plotly.react`` on one persistent element. Arrays travel as raw bytes behind a small JSON head.
+``st.plotly_chart`` makes a new chart for every change of the data. This component calls
+``Plotly.react`` on one persistent element. Arrays are sent as raw bytes after a small JSON head.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz.ui.widgets.assets import component, plotly_url
 
-# plotly.js adds its style sheet to the document, where a shadow root can't use it.
+# No shadow root, because plotly.js adds its style sheet to the document.
 _mount = component("live_figure", isolate_styles=False)
 _SENT_AS = {
     "f2": "f4", "f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "f8",
@@ -36,37 +36,37 @@ def live_figure(
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
-    """Draw a figure, or redraw it in place.
+    """Show a figure, or redraw it in place.
 
     Colours, fonts and grid lines come from the page's theme instead of the figure's template;
-    the figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` stays
-    (a constant if not set). Plotly interprets tags in its texts: escape untrusted text with
+    the figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` does not
+    change (a constant if not set). Plotly interprets tags in texts, so escape untrusted text with
     :func:`dpviz.figures.marks.literal`.
 
     Parameters
     ----------
     figure
-        Its ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
+        The figure's ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
     height, share
-        Pixels, or a fraction of the window's height if that is more.
+        Height in pixels, or as a fraction of the window's height; the larger height is used.
     alt
         Description of the figure for people who cannot see it.
     least_width
-        Width in pixels at least; where the page is narrower, the figure scrolls.
+        Least width in pixels; on a narrower page, the figure scrolls.
     pairs
-        Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
-        value and the error (private minus true), for ``hovertemplate``; after them the texts of
-        the cell's column and row, if the trace's ``meta`` has lists ``across`` and ``up``.
+        Indices of heatmap traces (true, private) of one shape. Both traces get ``customdata`` for
+        ``hovertemplate``: the other trace's value and the error (private minus true). If the
+        trace's ``meta`` has lists ``across`` and ``up``, the texts of column and row follow.
     base_name
-        File name, without ending, of downloaded images.
+        File name, without extension, of downloaded images.
     clickable, boxable
-        Whether a click on a point, or a box that is drawn, makes the program run again.
+        Whether a click on a point, or drawing a box, makes the program run again.
 
     Returns
     -------
     Any
         ``{"x": ..., "y": ..., "meta": ...}`` of the point whose click started this run, with
-        the ``meta`` of its trace; of a box ``{"x": [from, to], "y": [from, to]}``; else None.
+        the ``meta`` of its trace; ``{"x": [from, to], "y": [from, to]}`` of a box; else None.
     """
     head = {
         "alt": alt,
@@ -80,7 +80,7 @@ def live_figure(
         "clickable": clickable,
         "boxable": boxable,
     }
-    # A callback, even an empty one, makes it a trigger: it is reported once.
+    # With a callback, even an empty one, Streamlit reports a click only once.
     callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}
     callbacks |= {"on_boxed_change": lambda: None} if boxable else {}
     found = _mount(key=key, data=encode(figure, head), **callbacks)
@@ -90,12 +90,12 @@ def live_figure(
 def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     """Return a figure as bytes: length of the JSON head, head, arrays.
 
-    The length has four bytes (little endian). The head, which has further data for the browser,
-    lists the arrays (path, type, shape, offset); each starts at a multiple of eight.
+    The length has four bytes (little endian). The JSON head has the data of ``head`` and a list of
+    the arrays (path, type, shape, offset). Each array starts at a multiple of eight.
     """
     arrays: list[np.ndarray[Any, Any]] = []
     places: list[dict[str, Any]] = []
-    # The page's theme replaces the template, which is most of a small figure's size.
+    # The template is omitted, because it is large and the page's theme replaces it.
     layout = {name: part for name, part in figure["layout"].items() if name != "template"}
     body = {
         "data": _strip(figure["data"], ["data"], arrays, places),
@@ -107,7 +107,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
         place["offset"] = offset
         offset += array.nbytes + -array.nbytes % 8
         digest.update(array.data)
-    # The digest lets the browser skip a redraw if nothing changed.
+    # With the digest the browser can skip a redraw if nothing has changed.
     text = json.dumps(
         {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()},
         default=_plain,
@@ -142,5 +142,4 @@ def _strip(
 
 
 def _plain(value: Any) -> Any:
-    """Convert a NumPy scalar to a JSON value; convert other objects to text."""
     return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,7 +1,7 @@
 """A slider that reports its value while the user drags it, not only on release.
 
-``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time,
-and reports whether the value is settled, so that fast views follow the thumb and slow ones wait.
+``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time.
+It also reports whether the value is settled, so that slow views can wait for the release.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _mount = component("live_slider")
 
 
 class LiveValue(NamedTuple):
-    """State of a live slider; not settled while the user holds the thumb or presses a key."""
+    """Value of a live slider; not settled while the user drags the thumb or presses a key."""
 
     value: float
     settled: bool
@@ -36,7 +36,6 @@ class _Range:
     integer: bool
 
     def clamp(self, value: object) -> float | None:
-        """Return the nearest allowed value, or None if the value is not a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
         if not math.isfinite(value):
@@ -47,12 +46,10 @@ class _Range:
 
 @dataclass
 class _Link:
-    """State of one slider between two runs."""
-
     passed: float
     returned: float
     seq: int = 0
-    # Random, so that messages sent before the session state was cleared are ignored.
+    # Random, so that messages from before a reset of the session state are ignored.
     epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
     dragging: bool = False
 
@@ -76,19 +73,19 @@ def live_slider(
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
-    The value is in ``st.session_state[key]``, as with Streamlit's own widgets: to move the
-    slider from the program, set that entry before this call (for example in a callback), or
-    delete it to return to `value`. A changed `value` moves the slider, too.
+    The value is in ``st.session_state[key]``, as with Streamlit's own widgets. To move the
+    slider from the program, set this entry before this call (for example in a callback), or
+    delete it to return to `value`. A change of `value` moves the slider, too.
 
     Parameters
     ----------
     value
         Initial value, clipped to the range.
     step
-        Distance between two positions; in decades on a log scale. Default: a hundredth of the
+        Distance between two positions, in decades on a log scale. Default: a hundredth of the
         range, 1 for integers, 0.02 decades on a log scale.
     scale
-        How positions map to values. Log values are rounded to three significant digits.
+        Map from positions to values. Log values are rounded to three significant digits.
     low_label, high_label
         Meaning of the ends, such as "more private" and "more accurate".
     format
@@ -160,11 +157,10 @@ def _link(key: str, start: float) -> _Link:
 
 
 def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
-    """Use a value that the program has set since the last run."""
     wanted = allowed.clamp(st.session_state.get(key, start))
     if wanted is None:
         wanted = start
-    # An app may pass back the last value that it received: that is not a change.
+    # An app may pass back the last value that it received, which is not a change.
     if wanted == link.returned and start not in (link.passed, link.returned):
         wanted = start
     link.passed = start
@@ -177,7 +173,6 @@ def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> Non
 
 
 def _message(state: object) -> Mapping[str, object]:
-    """Return the browser's message in a component's state, empty if there is none."""
     inner = state.get("state") if isinstance(state, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 
@@ -194,8 +189,8 @@ def _receive(key: str, allowed: _Range) -> None:
     if value is None or message.get("epoch") != link.epoch:
         return
     if st.session_state.get(key) != link.returned:
-        # A click (on Reset, for example) came with the same run, and its callback ran before
-        # this one: the program's value overrides a value that was sent before the click.
+        # A click (for example on Reset) came with the same run, and its callback ran first. So the
+        # program's value replaces the browser's value, which was sent before the click.
         return
     link.returned = value
     link.dragging = message.get("dragging") is True

@@ -1,4 +1,4 @@
-"""Controls of a family's parameters: links, sliders, boxes and configurations from its table."""
+"""Controls made from a family's table of parameters: links, sliders, boxes, configurations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpviz.ui.widgets.live_slider import LiveValue, live_slider
 
 
 def parser(parameter: Parameter) -> Callable[[str], Any]:
-    """Return a function that reads a parameter from a link; its errors are one sentence."""
+    """Return a function that reads a parameter from a link, or raises an InputError."""
     one = parameter
     if one.kind == "choice":
         return one.check or choice(one.link, one.options)
@@ -37,7 +37,7 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     """Controls of the methods and their parameters, as in the link.
 
-    They begin with what suits the sample set.
+    Their initial values suit the sample set.
     """
     defaults = {one.name: one.default for one in family.parameters}
     defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
@@ -54,9 +54,9 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Set the choices of a method to its defaults in the chosen variant, if it has that one.
+    """Set the choices of a method to its defaults in the chosen variant, if it has this variant.
 
-    ``but`` those that the link gives; a variant of the link that the method lacks is corrected.
+    Choices named in ``but`` stay. A variant in the link that the method lacks is corrected.
     """
     card, asked = family.methods[state.get("method")].card, state.get("variant")
     variant = card.variant(asked).name
@@ -86,7 +86,7 @@ def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
 
 
 def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ...]:
-    """Parameters that a method is to choose itself: their controls do nothing."""
+    """Parameters that the method itself chooses, so that their controls have no effect."""
     offered = card.parameter(CHOOSE.name) is not None
     return family.choosing if offered and state.get(CHOOSE.link) == PRIVATE else ()
 
@@ -102,7 +102,7 @@ def chosen(card: Card, family: Family) -> list[Parameter]:
 
 
 def sliders_of(state: UrlState, parameter: Parameter) -> int:
-    """Number of sliders of a parameter: more than one for cells per axis, one per column."""
+    """Number of sliders of a parameter: 1, or for cells per axis possibly one per column."""
     value = state.get(parameter.link)
     return len(value) if isinstance(value, tuple) else 1
 
@@ -115,15 +115,15 @@ def slider(
     *,
     disabled: bool = False,
 ) -> bool:
-    """Show the live slider of a parameter, or one per column; return True if none is held.
+    """Show the live sliders of a parameter; return False while the user drags one of them.
 
-    It takes as many places as :func:`sliders_of` says.
+    It uses one of the places for each of the :func:`sliders_of` sliders.
     """
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     if not isinstance(value, tuple):
         with next(places):
             return _live(one, key, value, disabled=disabled).settled
-    # These sliders keep their own values: when the program moved the control, they follow.
+    # These sliders store their own values, so they are updated when the program sets the control.
     if st.session_state.get(f"{key}:drawn") != value:
         st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
     found, settled = [], True
@@ -189,9 +189,9 @@ def boxes(
     disabled: bool = False,
     below: Any = None,
 ) -> None:
-    """Show the number box of a parameter; of cells per axis, with a switch for one per column.
+    """Show the number box of a parameter; for cells per axis, with a switch for one per column.
 
-    The switch stands below the box, or where ``below`` is.
+    The switch is below the box, or in ``below``.
     """
     one, value = parameter, state.get(parameter.link)
     look = {**number_box(one, label), "disabled": disabled}
@@ -245,7 +245,7 @@ def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
 
 
 def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -> Card:
-    """Show the select box of a family's methods; return the card of the chosen one."""
+    """Show the select box of a family's methods; return the card of the chosen method."""
     cards = {name: method.card for name, method in family.methods.items()}
     st.selectbox(
         "Method",

@@ -1,4 +1,4 @@
-"""Readouts beside the picture: key figures with help, the ledger, the privacy claim."""
+"""Readouts of a run: key figures with help, the ledger, the privacy claim."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LEDGER_COLOURS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What a run promises to whom, and whether anybody may see its picture.
+    """The privacy promise of a run, and whether its data are public.
 
-    There is no epsilon for a method without noise; ``public`` data are made up, or declared public.
+    ``epsilon`` is None for a method without noise; ``public`` data are made up or declared public.
     """
 
     claim: Claim
@@ -39,21 +39,22 @@ class Promise:
 
     @property
     def kept(self) -> float | None:
-        """The epsilon that is promised; None where nothing is."""
+        """The promised epsilon; None if the run promises nothing."""
         return self.epsilon if self.claim.private else None
 
     @property
     def little(self) -> bool:
-        """Whether the promise holds and is worth little."""
+        """Whether the promise holds but is weak."""
         return self.kept is not None and promises_little(self.kept)
 
 
 @dataclass(frozen=True)
 class Readout:
-    """One key figure: plain name, value, the true or best value, and a sentence or two of help.
+    """One key figure: plain name, value, the true or best value, and one or two sentences of help.
 
-    ``sign`` is the field's name where the label is another one; nobody can say how good a value
-    without grade is. A ``stale`` one is of earlier settings, a ``rough`` one of some records.
+    ``sign`` is the name in the literature if it differs from the label. A value without a ``grade``
+    can't be called good or bad. A ``stale`` value is from earlier settings; a ``rough`` value is
+    from a part of the records.
     """
 
     label: str
@@ -76,9 +77,9 @@ def score_readout(
     help: str = "",
     stale: bool = False,
 ) -> Readout:
-    """Readout of a score: name, help and source as the family has them.
+    """Readout of a score, with the name and the help of the family's score.
 
-    ``value`` is graded; beside ``text`` stands the best value where ``beside`` is empty.
+    ``value`` is graded. If ``beside`` is empty, the best value is shown beside ``text``.
     """
     sign = sign or (score.title if score.plain else "")
     ideal = "" if score.ideal is None else f"best {score.ideal:g}"
@@ -104,7 +105,7 @@ def show_readouts(
 ) -> DeltaGenerator:
     """Show key figures and the promise in a row of cards; help opens on hover and focus.
 
-    Return their place. Give it to the next call to replace them: an ``st.empty`` would flicker.
+    Return their place. To replace the cards without flicker, pass it to the next call.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)
@@ -113,20 +114,20 @@ def show_readouts(
 
 
 def _promise_card(promise: Promise) -> str:
-    """Card with whether the method is private, and how strongly, as HTML.
+    """Card as HTML on whether the method is private, and how strongly.
 
-    It is about the mechanism alone: whether the picture may be published is said on the picture.
+    The card is only about the mechanism; the picture itself says whether it may be published.
     """
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
         return _card(failed, "dpv-no")
-    # A proof is too long to stand above the picture: it is under the picture, folded; in a frame
-    # there is nothing below.
+    # A proof is too long for a card, so it is in an expander under the picture. A frame has no such
+    # expander.
     proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
     stays = "" if promise.public else ": it stays with the owner of the data"
     help = (
-        "This method keeps its promise of ε where it is drawn once, with fresh noise, on the "
-        f"page Release. This picture is no release{stays}. {proof}"
+        "This method keeps its promise of ε when it runs once, with fresh noise, on the page "
+        f"Release. This picture is not a release{stays}. {proof}"
     )
     if promise.kept is not None and promise.little:
         guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
@@ -139,18 +140,18 @@ def _why(reason: str) -> str:
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
-#: So many stand closer together: they fit into one row beside the sidebar of a small screen, also
-#: where letters are a bit wider.
+#: From this number of cards on, cards are closer together, so that they fit into one row beside the
+#: sidebar of a small screen, even in a slightly wider font.
 _MANY = 9
 
-#: In windows of their own, since own data would be lost in this one.
-#: One link a card, as each is one more stop of the key Tab.
+#: The link opens a new window, since own data would be lost in this window. Each card has only one
+#: link, because each link is one more stop of the Tab key.
 _MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms</a>'
 
 
 def _card(one: Readout, kind: str = "") -> str:
-    """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
-    # A number of earlier settings is grey, and says so.
+    """One card as HTML; the style sheet adds the question mark and the mark of its grade."""
+    # A value from earlier settings is grey and marked as "earlier".
     beside = "earlier" if one.stale else one.beside
     beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
     told = ("about " * one.rough + one.value, one.grade, "of earlier settings" * one.stale)
@@ -173,9 +174,9 @@ def _card(one: Readout, kind: str = "") -> str:
 
 
 def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
-    """Show parts of a budget as one bar: width in percent, colour, tooltip and text of each.
+    """Show parts of a budget as one bar; a part is width in percent, colour, tooltip and text.
 
-    ``alt`` describes it for people who cannot see it; HTML follows below.
+    ``alt`` describes the bar for people who cannot see it; ``below`` is HTML below the bar.
     """
     bar = "".join(
         f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(tip)}">'
@@ -200,8 +201,8 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
             f"noise scale {_range([one.scale for one in spends])}"
         )
         label = name.partition(",")[0]
-        # Words that are cut off say less than the line below, which has all of them. A letter takes
-        # about 0.8% of the bar.
+        # A label is omitted if it is too long, since the line below has the whole text. A letter
+        # takes about 0.8% of the bar.
         parts.append((share, colour, text, label if share > 0.8 * len(label) + 1 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
     of_all = f"{readable(ledger.epsilon, 4)} of {readable(epsilon, 4)}"
@@ -216,20 +217,23 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-#: Beside a mechanism that is private, "not private" of the picture sounds like a contradiction.
+#: The text avoids "not private", which would seem to contradict a private mechanism.
 _OWNER = "This picture is for the data owner only: it shows true results{noise}."
-_NOISE = ", and its noise can be drawn again"
+_NOISE = ", and its noise can be repeated"
 
 
 def show_reason(promise: Promise) -> None:
-    """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
+    """Explain what epsilon means, and show the proof in a closed box.
+
+    If the claim fails, the reason is shown above the picture instead.
+    """
     said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
     if promise.kept is not None:
         said = explain_epsilon(promise.kept, promise.neighbours, persons=promise.persons)
     if said or not promise.public:
         _small(f"{html.escape(said)} <em>{'' if promise.public else owner}</em>")
     if promise.claim.private:
-        # Apart from the text that follows a slider: it stays open while one is dragged.
+        # Separate from the text that changes with a slider, so that the box stays open meanwhile.
         _small(
             "<details><summary>Why this is private: the proof</summary>"
             f"{html.escape(promise.claim.reason)}</details>"

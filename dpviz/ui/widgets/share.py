@@ -1,4 +1,4 @@
-"""Share the view on the screen: its link, a QR code of it, and a frame for slides."""
+"""Share the view on the screen: its link, a QR code of the link, and a frame for slides."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import html
 
 import streamlit as st
 
+from dpviz.families import FAMILIES
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import base_address, full_link, is_local
 from dpviz.ui.session.state import UrlState
@@ -14,13 +15,12 @@ from dpviz.ui.widgets.embed import embedded
 
 _mount = component("copy_link")
 
-#: Width and height of a frame on a slide.
 _FRAME = (960, 540)
 
 
 @st.fragment
 def share_panel(state: UrlState, *, frame: bool = True) -> None:
-    """Show a button in the page's head that opens link, QR code and frame."""
+    """Show a button at the top of the page that opens link, QR code and frame."""
     if embedded():
         return
     with (
@@ -29,7 +29,7 @@ def share_panel(state: UrlState, *, frame: bool = True) -> None:
             "Share", icon=":material/share:", key=f"{state.page}:share", on_change="rerun"
         ) as panel,
     ):
-        # Drawn when it opens: it shows the settings of that moment.
+        # Made when it opens, so that it has the current settings.
         if panel.open:
             _draw(state, frame)
 
@@ -38,29 +38,29 @@ def _draw(state: UrlState, frame: bool) -> None:
     link = full_link(state.link())
     _mount(key=f"{state.page}:copy link")
     if "data" in state:
-        show_caption("A link never holds your own data: whoever opens it loads the file first.")
+        show_caption("A link never contains your own data: people who open it load the file first.")
     st.html(qr_code(link))
     if is_local(base_address()):
         show_caption("This address works on this computer alone.")
     if frame:
-        what = "picture, readouts and ε alone" if "epsilon" in state else "the page alone"
+        what = "only picture, readouts and ε" if state.page in FAMILIES else "only the page"
         show_caption(f"For a slide or a course page: {what}.")
         st.code(frame_of(full_link(state.link(), embed="true")), language=None, wrap_lines=True)
-        show_caption("Add &embed_options=dark_theme or light_theme for one of the two themes.")
+        show_caption("Add &embed_options=dark_theme or light_theme to choose one of the themes.")
 
 
 def qr_code(link: str) -> str:
     """QR code of a link as HTML, black on white in both themes, with the link below.
 
-    A link beyond what a QR code holds (2,331 bytes) gets a sentence in its place.
+    If the link is too long for a QR code (2,331 bytes), a sentence replaces the code.
     """
-    import segno  # costs a part of the first picture's time, and few pages need it
+    import segno  # imported here, because the import would delay the first picture
 
     try:
         code = segno.make_qr(link, error="m")
     except segno.DataOverflowError:
         return "<p>This link is too long for a QR code: copy it.</p>"
-    # As an image: Streamlit takes drawings out of HTML.
+    # As an image, because Streamlit removes SVG drawings from HTML.
     picture = code.svg_data_uri(dark="#000", light="#fff", border=4, omitsize=True)
     return (
         f'<figure class="dpv-qr"><img src="{html.escape(picture)}" alt="QR code of the link">'
@@ -69,7 +69,7 @@ def qr_code(link: str) -> str:
 
 
 def frame_of(link: str) -> str:
-    """HTML that shows a link in a frame of a slide."""
+    """HTML of a frame for slides that shows a link."""
     width, height = _FRAME
     return (
         f'<iframe src="{html.escape(link)}" width="{width}" height="{height}" '

@@ -1,4 +1,4 @@
-"""Shared elements of all pages: figures, tables to save, buttons of jobs, expanders."""
+"""Shared elements of all pages: figures, tables to save, buttons for jobs, expanders."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ def show_panels(
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
-    """Draw panels with what they say of themselves, on the screen and in saved pictures.
+    """Show panels with their stamp, which is also part of saved pictures.
 
-    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` below it; a frame has none.
-    Other arguments and the result are those of :func:`dpviz.ui.widgets.live_figure.live_figure`.
+    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` that is shown below, except in
+    the view for slides. For other arguments and the result see
+    :func:`dpviz.ui.widgets.live_figure.live_figure`.
     """
     answer = live_figure(
         {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
@@ -66,7 +67,7 @@ def segments(
     place: Any = st,
     **looks: Any,
 ) -> None:
-    """Show a control as a row of buttons to choose one; `options` maps values to titles."""
+    """Show a choice as a row of buttons; `options` maps values to titles."""
     place.segmented_control(
         label,
         tuple(options),
@@ -86,9 +87,9 @@ def csv_button(
     key: str | None = None,
     **looks: Any,
 ) -> None:
-    """Button that saves a table; a function that returns it is called only on a press.
+    """Show a button that saves a table; a function as ``table`` is called only after a click.
 
-    ``name`` has no ending, the label is Markdown; other arguments are those of
+    ``name`` is a file name without extension; the label is Markdown. ``looks`` are arguments of
     ``st.download_button``.
     """
     st.download_button(
@@ -117,10 +118,10 @@ def job_button(
     cancel_key: str,
     **looks: Any,
 ) -> None:
-    """Button that starts a job, or stops it while it runs; its texts are Markdown.
+    """Show a button that starts a job, or stops it while it runs; its texts are Markdown.
 
-    After ``begin`` has started the job, the page is redrawn. Other arguments are those of the
-    ``st.button`` that starts it.
+    After ``begin`` has started the job, the page is redrawn. ``looks`` are arguments of the
+    ``st.button`` that starts the job.
     """
     if job and job.running:
         st.button(
@@ -137,7 +138,7 @@ def job_button(
 
 
 def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
-    """Expander that computes its content only while it is open; return whether it is open."""
+    """Show an expander that computes its content only while it is open; return if it is open."""
     with st.expander(label, key=key, on_change="rerun") as panel:
         if panel.open:
             draw()

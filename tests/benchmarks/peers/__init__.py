@@ -1,1 +1,1 @@
-"""Adapters: each runs in the environment of its peer, not in ours."""
+"""Adapters: each runs in the environment of its peer, not in that of dpviz."""

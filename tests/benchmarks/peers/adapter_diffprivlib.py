@@ -1,4 +1,4 @@
-"""KMeans of diffprivlib, on the box that is declared for all."""
+"""KMeans of diffprivlib, on the box that is declared for all methods."""
 
 import warnings
 

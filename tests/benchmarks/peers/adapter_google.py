@@ -11,17 +11,17 @@ from clustering import clustering_algorithm, clustering_params
 
 
 class Unscored(clustering_algorithm.ClusteringResult):
-    """The result without labels and loss: computing them takes longer than the clustering."""
+    """The result without labels and loss, because these take longer than the clustering."""
 
     def __post_init__(self):
-        """Leave the points alone."""
+        """Skip the computation of labels and loss."""
 
 
 clustering_algorithm.ClusteringResult = Unscored
 
 
 def fit(points, clusters, epsilon, seed):
-    """Centres of one run with its default settings, delta n^-1.1."""
+    """Centres of one run with its default settings and delta n^-1.1."""
     np.random.seed(seed)  # noqa: NPY002 - the generator that it draws from
     data = clustering_params.Data(datapoints=points, radius=float(np.sqrt(points.shape[1])))
     private = clustering_params.DifferentialPrivacyParam(epsilon=epsilon, delta=len(points) ** -1.1)

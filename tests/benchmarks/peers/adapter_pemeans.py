@@ -14,10 +14,10 @@ from src.helpers import PE_PARAMS  # noqa: E402 - of the checkout
 
 
 class Unscored(pe_means_main.clustering_algorithm.ClusteringResult):
-    """The result without labels and loss: computing them takes longer than the clustering."""
+    """The result without labels and loss, because these take longer than the clustering."""
 
     def __post_init__(self):
-        """Leave the points alone."""
+        """Skip the computation of labels and loss."""
 
 
 pe_means_main.clustering_algorithm.ClusteringResult = Unscored
@@ -25,12 +25,12 @@ PACK = pe_means_main.pack_in_sphere
 
 
 def fit(points, clusters, epsilon, seed):
-    """Centres of one run, delta n^-1.1."""
+    """Centres of one run with delta n^-1.1."""
     n, ndim = points.shape
-    # Its first centres come from a generator without a seed.
+    # The first centres of PE-means come from a generator without a seed.
     pe_means_main.pack_in_sphere = partial(PACK, seed=seed)
     radius = float(np.sqrt(ndim))
-    # It searches in single precision; the rows must lie one after the other.
+    # PE-means searches in single precision, and needs rows that are contiguous in memory.
     data = clustering_params.Data(
         datapoints=np.ascontiguousarray(points, dtype=np.float32), radius=radius
     )

@@ -1,12 +1,12 @@
-"""What an adapter and the benchmark say to each other.
+"""The protocol between an adapter and the benchmark.
 
 The benchmark starts ``python adapter_NAME.py REQUEST [CHECKOUT ...]``. The request is a JSON file:
 ``points`` (path of an .npy file, shape (n, d), in the box [-1, 1]^d), ``clusters`` and ``runs``, a
-list of ``[epsilon, seed]``. The adapter answers on standard output with one line of JSON per run,
-as soon as it is done: ``{"epsilon": ..., "seed": ..., "centers": [[...], ...], "seconds": ...}`` in
-the same box, with the seconds of the processor, or ``"error"`` with one sentence in place of the
-centres. All else that a peer prints
-goes to standard error. NumPy is all that this file needs.
+list of ``[epsilon, seed]``. As soon as a run is finished, the adapter prints one line of JSON on
+standard output: ``{"epsilon": ..., "seed": ..., "centers": [[...], ...], "seconds": ...}``. The
+centres are in the same box, the seconds are CPU seconds, and a failed run has ``"error"`` with one
+sentence instead of the centres. All other output of a peer goes to standard error. This file needs
+only NumPy.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def serve(fit):
             if not np.isfinite(centers).all():
                 raise ValueError("a centre is not finite")
             answer["centers"] = centers.tolist()
-        except Exception as error:  # whatever a peer raises is its answer
+        except Exception as error:  # any error of a peer is its answer
             answer["error"] = f"{type(error).__name__}: {error}"[:200]
         answer["seconds"] = time.process_time() - start
         print(json.dumps(answer), flush=True)

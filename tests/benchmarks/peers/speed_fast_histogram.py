@@ -1,7 +1,7 @@
-"""Median seconds of the processor of fast-histogram and of the floor, in an environment of its own.
+"""Median CPU seconds of fast-histogram and of the floor, in the peer's own environment.
 
-``python speed_fast_histogram.py RECORDS GRID`` prints both as JSON, for the points that the
-benchmark takes.
+``python speed_fast_histogram.py RECORDS GRID`` prints both as JSON, for the points of the
+benchmark.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Maps of a score over two parameters against plain definitions."""
+"""Maps of a score over two parameters, compared with plain definitions."""
 
 import math
 from dataclasses import replace
@@ -63,8 +63,8 @@ def test_a_cell_of_epsilon_and_alpha_is_held_against_the_true_run(incomes):
     assert found.current == (1, 1)
     trial = trial_of(incomes, replace(config, epsilon=2.0, alpha=0.3))
     drawn = sorted(trial.scores(trial.draw(s), s, ("dsg_c",))["dsg_c"] for s in SEEDS)
-    assert found.reached[2, 0] == drawn[17]  # 18 of 20 are no worse
-    # More budget is better, but it is not the search's to give away.
+    assert found.reached[2, 0] == drawn[17]  # 18 of 20 draws are no worse
+    # More budget is better, but the search may not choose the budget.
     assert found.reached[2].min() < found.reached[1].min()
     assert found.best == (1, int(np.argmin(found.reached[1])))
     assert found.best_values["epsilon"] == 0.7
@@ -89,7 +89,7 @@ def test_cells_of_other_grids_are_held_against_the_points_clusters_at_the_settin
                 labels = other.label(other.points, run(other, one, SeededNoise(4)).stages) + 1
                 table = matching.contingency(reference, labels)
                 assert found.reached[row, column] == pytest.approx(SCORES[score].of_table(table))
-        # In a single cell nothing can differ from the truth of that grid: it must not win.
+        # With a single cell a run is always equal to the true run, so this grid must not win.
         trivial = trial_of(gaussians, replace(config, grid=2, density=0.3))
         assert (
             trial_of(gaussians, trivial.config).scores(trivial.draw(4), 4, (score,))[score] > 0.99

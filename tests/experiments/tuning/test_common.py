@@ -58,7 +58,7 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
         ),
         (
             lambda d: best(d, WAVE, "clusters", {"epsilon": (), "alpha": ()}),
-            'score = "clusters" is neither good nor bad',
+            'score = "clusters" has no better direction',
         ),
         (
             lambda d: best(d, MEANS, "nicv_ratio", {"epsilon": (), "iterations": ()}),

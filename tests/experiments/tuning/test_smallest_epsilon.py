@@ -1,4 +1,4 @@
-"""The smallest budget against plain definitions and sweeps."""
+"""The smallest budget, compared with plain definitions and sweeps."""
 
 import math
 from dataclasses import replace
@@ -42,7 +42,7 @@ def gaussians():
 
 
 def plain_answer(met: list[bool]) -> int | None:
-    """First place from which on all are met, in the words of the definition."""
+    """First index from which on all targets are met; this is the definition itself."""
     return next((place for place in range(len(met)) if all(met[place:])), None)
 
 
@@ -65,7 +65,7 @@ def test_trying_every_budget_is_the_plain_definition(met):
 def test_halving_agrees_where_the_share_wavers_only_near_its_target(n, first, data):
     first = min(first, n)
     near = data.draw(st.lists(st.booleans(), min_size=3, max_size=3))
-    # Unmet, a stretch of three that may go either way, met for good.
+    # Not met, then three random ones, then met for good.
     met = ([False] * first + near + [True] * n)[:n]
     asked = []
 
@@ -89,7 +89,7 @@ def test_halving_never_answers_with_a_budget_that_fails(met):
 
 
 def swept(dataset, config, target, seeds, epsilons):
-    """Shares of draws that meet a target, by a sweep that knows nothing of goal seek."""
+    """Shares of draws that meet a target, by a sweep without the search."""
     rows = []
     for epsilon in epsilons:
         trial = trial_of(dataset, replace(config, epsilon=epsilon))
@@ -186,7 +186,7 @@ def test_a_domain_and_points_outside_reach_the_data(incomes):
     assert len(set(values)) == 3
 
 
-# ---- what is said of it
+# ---- the message about it
 
 
 def goal_of(rows, epsilon, epsilons=(0.5, 1.0, 2.0, 4.0), tried=None):
@@ -220,13 +220,13 @@ def test_shares_and_bands_are_those_of_the_draws_that_were_made():
     ("met", "n", "low", "high"), [(45, 50, 78, 97), (50, 50, 92, 100), (180, 200, 84, 94)]
 )
 def test_the_answer_says_how_sure_it_is(met, n, low, high):
-    """Exact bounds: at each, so many draws or more extreme ones come once in 40."""
+    """Exact bounds: at each bound, this many draws or a more extreme number occur once in 40."""
     goal = goal_of([[0.1] * met + [1.0] * (n - met)], 0.5, epsilons=(0.5,))
     goal = replace(goal, seeds=tuple(range(n)))
     assert f"met DSG_C ≤ 0.2 in {met} of {n} draws" in goal.summary
     assert f"(with 95% confidence, {low}% to {high}% of all possible draws do)" in goal.summary
     assert "enough" not in goal.summary
-    # Rounded outwards: at the ends that are told it is rarer still, a percent further in not.
+    # The reported bounds are rounded outwards: there it is rarer, one percent further in it is not.
     for ends, rarer in (((low, high), True), ((low + 1, high - 1), False)):
         assert (stats.binom.sf(met - 1, n, ends[0] / 100) <= 0.025) == rarer
         if met < n:
@@ -236,7 +236,7 @@ def test_the_answer_says_how_sure_it_is(met, n, low, high):
 def test_a_way_that_is_not_steady_is_told():
     goal = goal_of([GOOD, BAD, GOOD, GOOD], 2.0)
     assert goal.early == (0.5,)
-    assert "not steady: ε = 0.5 met it too" in goal.summary
+    assert "ε = 0.5 met it too, but not every larger ε" in goal.summary
     gone = goal_of([BAD, GOOD, GOOD, HALF], None)
     assert gone.early == (1.0, 2.0)
     assert (
@@ -249,7 +249,7 @@ def test_a_way_that_is_not_steady_is_told():
     [
         ([BAD, HALF, BAD, BAD], None, "the best is 2 of 4 draws, at ε = 1."),
         ([BAD] * 4, None, "DSG_C ≤ 0.2 is met in no draw"),
-        ([GOOD] * 4, 0.5, "It is the smallest that was tried; less may do."),
+        ([GOOD] * 4, 0.5, "It is the smallest that was tried; a smaller one may be enough."),
         ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest that was tried."),
     ],
 )

@@ -25,7 +25,7 @@ def gaussians():
 
 
 def explorer(page: str, own: bool) -> None:
-    """An explorer that has nothing but the panel."""
+    """An explorer that has nothing except the panel."""
     import streamlit as st
 
     from dpviz.data.samples import load_sample, sample
@@ -77,7 +77,7 @@ def ran(test):
 
 
 def press(test, label):
-    """Press a button, and wait for what it begins."""
+    """Press a button, and wait for the job that it starts."""
     (button,) = (one for one in test.button if one.label.startswith(label))
     ran(button.click().run())
     for name in ("epsilon", "map", "null"):
@@ -89,7 +89,7 @@ def press(test, label):
 
 
 def run_of(test):
-    """Run that the answer on the screen is about, as the title of its figure names it."""
+    """Run of the shown answer, as the title of its figure names it."""
     found = (f"{explorer_page(test)}:goal {part} found" for part in ("epsilon", "map"))
     (kept,) = (key for key in found if key in test.session_state)
     return test.session_state[kept][0][0]
@@ -134,7 +134,7 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     goal = smallest_epsilon(gaussians, config, Target("dsg_c", "<=", 0.2), seeds=range(10))
     assert goal.epsilon not in (None, 3)
     assert any(goal.summary in one.value for one in test.markdown)
-    # The picture tells which run it is, and its table stands below it.
+    # The picture names its run, and its table is below it.
     assert run_of(test) == "Fifteen Gaussians · PrivTHR · α 0.90 · g 64 · p 0.58 · haar level 1"
     (rows,) = (one.value for one in test.dataframe)
     assert rows["ε"].tolist() == list(GRID)
@@ -142,7 +142,7 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     press(test, f"Take over ε = {readable(goal.epsilon)}")
     assert test.session_state["shown"]["epsilon"] == goal.epsilon
     assert not any("Found with other settings" in one.value for one in test.caption)
-    # Another target: what was found stays, and says so.
+    # After a change of the target, the old result stays, and is marked as old.
     (target,) = (one for one in test.number_input if one.label.startswith("Target"))
     ran(target.set_value(0.4).run())
     assert any("Found with other settings" in one.value for one in test.caption)
@@ -174,9 +174,9 @@ def test_grid_and_density_offer_scores_of_points_alone(panel):
         "Pairs agree: ARI (classes)",
         "Shared information: AMI (classes)",
     ]
-    assert any("against the clusters without noise" in one.value for one in test.caption)
+    assert any("with the clusters without noise" in one.value for one in test.caption)
     ran(score.set_value("class_f").run())
-    assert any("against the known classes, point by point" in one.value for one in test.caption)
+    assert any("with the known classes, point by point" in one.value for one in test.caption)
     without_alpha = choose_part(panel(**LINK | {"method": "privqt"}), "map")
     (pair,) = (one for one in without_alpha.selectbox if one.label == "Best")
     assert pair.options == ["g and p"]
