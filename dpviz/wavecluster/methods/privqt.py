@@ -49,6 +49,8 @@ CARD = Card(
         "Section 5.2.1: where every positive coefficient is 0.5 and epsilon is 1, noise makes "
         "0.349 |L| of them non-positive (theta, their mean number), not 0.43 |L|; "
         "so k' does not come near k there.",
+        "Section 5.2.1: the density of |L'_n| counts one set of x coefficients for all sets of x; "
+        "it is a density only where all coefficients are equal. Its mean, theta, is right.",
         "Theorem 4: gamma, the width of the margin around the threshold, is twice what its union "
         "bound needs, as |Lap(1/epsilon)| exceeds gamma/4 with probability "
         "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",

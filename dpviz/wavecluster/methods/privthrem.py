@@ -69,6 +69,11 @@ CARD = Card(
         *READINGS,
     ),
     errata=(
+        "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i], which are empty, as the "
+        "values fall with i; (x_{i+1}, x_i] is meant, as the example of (x_2, x_1] shows.",
+        "Section 7.2 finds k' on DS2 more sensitive to epsilon than that of PrivTHR, and refers to "
+        "section 5.2.3. That section says so where ln(W_k / (W_max - W_k)) is positive: on DS2 it "
+        "is -2.8.",
         "Theorem 6 puts k' between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
         "omega, where omega is chosen. It often says nothing: the lower end is below 1 or the "
         "upper one above |L|, since eta1 contains |L| - k and eta2 contains k. The lines of its "
