@@ -3,56 +3,107 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import permutations
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise, permutations, product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.stats import chi2, gamma, norm
 
-from dpviz.papers.row import Measured
-from tests.benchmarks.papers.lab import Floats, Lab, averaged, gap, largest, least, loss
+from dpviz.papers.row import CONFIDENCE, Measured
+from tests.benchmarks.papers.chen_plain import components, drawn_rank, haar, rank
+from tests.benchmarks.papers.lab import (
+    SETS,
+    Floats,
+    Lab,
+    averaged,
+    bounded,
+    estimated,
+    exact,
+    gap,
+    largest,
+    least,
+    loss,
+    ratio,
+    share,
+)
 
 TECHNIQUES = ("baseline", "privqt", "privthr", "privthrem")
 OURS, THEIRS = ("privthr", "privthrem"), ("baseline", "privqt")
 EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 FROM_HALF = (0.5, 1.0, 1.5, 2.0)
+ABOVE_HALF = (0.75, 1.0, 1.5, 2.0)
 TITLES = {"ds1": "DS1", "ds2": "DS2", "ds3": "DS3"}
 
-#: Draws of a point: of averages that the text prints, of curves, of held-out scores.
-MANY, CURVE, HELD_OUT = 300, 40, 10
+#: Draws of k', of numbers of noisy cells, of other scores, of held-out scores, and of those by
+#: trees.
+RANKS, CELLS, CURVE, HELD_OUT, TREES = 2000, 10_000, 400, 200, 50
+
+#: Scores by classifiers that know the significant cells alone.
+ALONE = ("ocm_alone", "two_ce_alone")
 
 
-# -- the printed algorithms, in a few plain lines -------------------------------------------
+def scored(lab: Lab, data: str, method: str, score: str, draws: int, **options: Any) -> Floats:
+    """A score of each of the first seeds, shape (draws,)."""
+    if score in ALONE:
+        number = _alone(lab, data, method, score, options)
+        epsilon = options.get("epsilon", 1.0)
+        return lab.each(f"{score} {data} {method} epsilon={epsilon}", draws, number)
+    if score in ("ocm", "two_ce"):
+        return lab.scores(data, method, score, draws, **options)
+    if score == "k":
+        return lab.of_draws("rank", data, method, draws, lambda run: float(run.k), **options)
+    trial = lab.trial(data, method, **options)
+    return lab.of_draws(
+        score, data, method, draws, lambda run: trial.scores(run, 0, (score,))[score], **options
+    )
 
 
-def haar(counts: NDArray[Any]) -> Floats:
-    """Average subband of a grid with even sides: half the sum of each block of four."""
-    height, width = counts.shape
-    blocks = np.asarray(counts, dtype=float).reshape(height // 2, 2, width // 2, 2)
-    halves: Floats = blocks.sum(axis=(1, 3)) / 2
-    return halves
+def mean_score(
+    lab: Lab, data: str, method: str, score: str, draws: int, epsilon: float
+) -> Measured:
+    """Mean of a score over the first seeds."""
+    values = scored(lab, data, method, score, draws, epsilon=epsilon)
+    return averaged(values, f"{TITLES[data]}, {_title(method)}, ε {epsilon:g}")
 
 
-def rank(density: float, values: int) -> int:
-    """(1 - p) |L|, rounded up."""
-    return math.ceil((1 - density) * values - 1e-9)
+def _title(method: str) -> str:
+    from dpviz.families import CARDS
+
+    return CARDS[method].title
 
 
-def components(significant: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Connected cells, found cell by cell: each has the number of its component, or 0."""
-    labels: NDArray[np.intp] = np.zeros(significant.shape, dtype=np.intp)
-    for row, column in np.argwhere(significant).tolist():
-        if labels[row, column]:
-            continue
-        waiting, number = [(row, column)], labels.max() + 1
-        while waiting:
-            x, y = waiting.pop()
-            inside = 0 <= x < labels.shape[0] and 0 <= y < labels.shape[1]
-            if inside and significant[x, y] and not labels[x, y]:
-                labels[x, y] = number
-                waiting += [(x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-    return labels
+def _size(found: Measured) -> Measured:
+    """A number without its sign."""
+    low, high = found.interval
+    ends = (0.0 if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+    return replace(found, value=abs(found.value), interval=ends)
+
+
+def _moved(found: Measured, by: float) -> Measured:
+    """A number minus a known one."""
+    low, high = found.interval
+    return replace(found, value=found.value - by, interval=(low - by, high - by))
+
+
+def holding(found: Sequence[Measured], how: str) -> Measured:
+    """Share of cases with a positive number; its ends count those that are and may be positive.
+
+    All cases are held at once at the confidence (Bonferroni).
+    """
+    errors = norm.isf((1 - CONFIDENCE) / 2 / len(found))
+    sure = sum(one.value - errors * one.error > 0 for one in found)
+    possible = sum(one.value + errors * one.error > 0 for one in found)
+    return Measured(
+        value=sum(one.value > 0 for one in found) / len(found),
+        interval=(sure / len(found), possible / len(found)),
+        draws=min(one.draws for one in found),
+        how=f"{how}, {found[0].draws} draws each",
+    )
 
 
 def same_clusters(first: NDArray[Any], second: NDArray[Any]) -> bool:
@@ -63,25 +114,37 @@ def same_clusters(first: NDArray[Any], second: NDArray[Any]) -> bool:
     )
 
 
+# -- the algorithms -------------------------------------------------------------------------
+
+
 def printed_algorithm(method: str, lab: Lab) -> Measured:
     """Runs in which the printed lines, from the same noisy counts on, give other clusters."""
-    wrong, draws = 0, 20
-    for data in TITLES:
-        trial = lab.trial(data, method)
-        for seed in range(draws):
-            run = trial.draw(seed)
-            average = haar(run.stages.counts)
-            values = np.sort(average[average > 1e-9])
-            if method == "privthr":
-                spent = [one for one in run.ledger if one.step == "nonpositive"]
-                noise = _laplace(seed, "nonpositive", spent[0].scale)
-                pruned = round((run.trace["nonpositive"] + noise) / 2)
-                values = values[min(max(pruned, 0), values.size - 1) :]
-            found = values[values.size - rank(trial.config.density, values.size)]
-            if method == "privthrem":
-                found = run.stages.threshold.value
-            wrong += not same_clusters(components(average >= found), run.stages.labels)
-    return exact(wrong, f"DS1, DS2, DS3 at ε 1, {draws} runs each")
+    wrong = [
+        lab.each(f"lines {data} {method}", 20, _other_lines(lab, data, method)) for data in TITLES
+    ]
+    many = wrong[0].size
+    return exact(np.sum(wrong), f"DS1, DS2, DS3 at ε 1, {many} runs each", many)
+
+
+def _other_lines(lab: Lab, data: str, method: str) -> Callable[[int], float]:
+    """Whether the printed lines give other clusters than the run of a seed."""
+    trial = lab.trial(data, method)
+
+    def differ(seed: int) -> float:
+        run = trial.draw(seed)
+        average = haar(run.stages.counts)
+        values = np.sort(average[average > 1e-9])
+        if method == "privthr":
+            spent = [one for one in run.ledger if one.step == "nonpositive"]
+            noise = _laplace(seed, "nonpositive", spent[0].scale)
+            pruned = round((run.trace["nonpositive"] + noise) / 2)
+            values = values[min(max(pruned, 0), values.size - 1) :]
+        found = values[values.size - rank(trial.config.density, values.size)]
+        if method == "privthrem":
+            found = run.stages.threshold.value
+        return float(not same_clusters(components(average >= found), run.stages.labels))
+
+    return differ
 
 
 def _laplace(seed: int, step: str, scale: float) -> float:
@@ -89,6 +152,52 @@ def _laplace(seed: int, step: str, scale: float) -> float:
     from dpviz.privacy.noise_source import SeededNoise
 
     return float(SeededNoise(seed).laplace(step, scale, ()))
+
+
+def _plain_and_ours(method: str, data: str, draws: int, lab: Lab) -> tuple[Floats, Floats]:
+    """k' of the plain lines, from the points on, and k' of the app, at epsilon 1."""
+    points, settings = lab.data(data).dataset.points, SETS[data]
+    assert points is not None
+
+    def plain(seed: int) -> float:
+        build = lab.kept(
+            ("plain", data, method),
+            lambda: drawn_rank(method, points, settings["grid"], settings["density"], 1.0),
+        )
+        return build(seed)
+
+    return (
+        lab.each(f"plain rank {data} {method}", draws, plain),
+        scored(lab, data, method, "k", draws),
+    )
+
+
+def plain_mean(method: str, lab: Lab) -> Measured:
+    """Largest distance of the mean k' from that of the plain lines, as a share of k."""
+    found = []
+    for data, title in TITLES.items():
+        ours, plain = _plain_and_ours(method, data, RANKS, lab)
+        k = true_number(data, "k", lab).value
+        found.append(_size(gap(ours / k, plain / k, f"ε 1, largest distance on {title}")))
+    return largest(found)
+
+
+def plain_law(method: str, draws: int, lab: Lab) -> Measured:
+    """Largest distance of the distribution of k' from that of the plain lines (Kolmogorov-Smirnov).
+
+    The interval is that of Massart's inequality, with half of the error for each side.
+    """
+    ours, plain = (np.sort(one) for one in _plain_and_ours(method, "ds2", draws, lab))
+    places = np.union1d(ours, plain)
+    below = [np.searchsorted(one, places, side="right") / one.size for one in (ours, plain)]
+    distance = float(np.abs(below[0] - below[1]).max())
+    more = 2 * math.sqrt(math.log(4 / (1 - CONFIDENCE)) / (2 * ours.size))
+    return Measured(
+        value=distance,
+        interval=(max(distance - more, 0.0), distance + more),
+        draws=ours.size,
+        how=f"DS2, ε 1, {ours.size} draws each",
+    )
 
 
 def drawn_ranks(lab: Lab) -> Measured:
@@ -101,21 +210,12 @@ def drawn_ranks(lab: Lab) -> Measured:
     spent = (1 - trial.config.alpha) * trial.config.epsilon
     chances = np.diff(values, prepend=0.0) * np.exp(-spent / 2 * np.abs(ranks - middle))
     chances /= chances.sum()
-    drawn = lab.of_draws("rank", "ds2", "privthrem", 20_000, lambda run: float(run.k))
-    shares = []
-    for one, chance in zip(ranks, chances, strict=True):
-        if abs(one - middle) <= 5:
-            found = share(drawn == one, f"DS2, ε 1, largest distance at rank {one}")
-            low, high = (end - chance for end in found.interval)
-            shares.append(replace(found, value=found.value - chance, interval=(low, high)))
-    return largest(_size(one) for one in shares)
-
-
-def _size(found: Measured) -> Measured:
-    """A number without its sign."""
-    low, high = found.interval
-    ends = (0.0 if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
-    return replace(found, value=abs(found.value), interval=ends)
+    drawn = scored(lab, "ds2", "privthrem", "k", 20_000)
+    return largest(
+        _size(_moved(share(drawn == one, f"DS2, ε 1, largest distance at rank {one}"), chance))
+        for one, chance in zip(ranks, chances, strict=True)
+        if abs(one - middle) <= 5
+    )
 
 
 def drawn_places(lab: Lab) -> Measured:
@@ -131,6 +231,13 @@ def drawn_places(lab: Lab) -> Measured:
 
     places = lab.of_draws("place", "ds2", "privthrem", 20_000, place)
     return averaged(places, "DS2, PrivTHREM at ε 1")
+
+
+def printed_partitions(lab: Lab) -> Measured:
+    """Parts (x_(i-1), x_i] of (0, Max] that are not empty, where x_1 is the largest value."""
+    values = np.sort(haar(lab.trial("ds2", "privthrem").material.counts), axis=None)[::-1]
+    values = values[values > 0]
+    return exact(1 + (values[:-1] < values[1:]).sum(), "DS2, the part (0, x_m] is the first")
 
 
 # -- measured numbers -----------------------------------------------------------------------
@@ -150,158 +257,312 @@ def true_number(data: str, what: str, lab: Lab) -> Measured:
     return exact(value, f"{TITLES[data]}, g and p of figure 4, no noise")
 
 
-def relative_error(lab: Lab, data: str, method: str, epsilon: float) -> Measured:
-    """|k' - k| / k of the average k'."""
+def mean_rank(method: str, epsilon: float, lab: Lab) -> Measured:
+    """Mean k' on DS2."""
+    return mean_score(lab, "ds2", method, "k", RANKS, epsilon)
+
+
+def relative_error(method: str, epsilon: float, lab: Lab, data: str = "ds2") -> Measured:
+    """|k' - k| / k of the mean k'."""
     k = true_number(data, "k", lab).value
-    found = lab.mean(data, method, "k", CURVE, epsilon=epsilon)
-    return Measured(
-        value=abs(found.value - k) / k, sd=(found.sd or 0.0) / k, draws=found.draws, how=found.how
-    )
+    values = scored(lab, data, method, "k", RANKS, epsilon=epsilon)
+    return _size(averaged((values - k) / k, f"{TITLES[data]}, {_title(method)}, ε {epsilon:g}"))
 
 
-def relative_errors(methods: Sequence[str], lab: Lab) -> list[Measured]:
-    """Relative errors on all sets from epsilon 0.5 up."""
+def relative_errors(methods: Sequence[str], epsilons: Sequence[float], lab: Lab) -> list[Measured]:
+    """Relative errors on all sets."""
     return [
-        relative_error(lab, data, method, epsilon)
+        relative_error(method, epsilon, lab, data)
         for data in TITLES
         for method in methods
-        for epsilon in FROM_HALF
+        for epsilon in epsilons
     ]
 
 
 def mean_error(lab: Lab) -> Measured:
     """Average of the relative errors of PrivTHR and PrivTHREM."""
-    found = relative_errors(OURS, lab)
-    spread = math.sqrt(sum((one.sd or 0.0) ** 2 for one in found)) / len(found)
-    how = f"DS1 to DS3, ε 0.5, 1, 1.5, 2, {found[0].draws} draws each"
-    return Measured(
-        value=float(np.mean([one.value for one in found])),
-        sd=spread,
-        draws=found[0].draws,
-        how=how,
-    )
+    return _average(relative_errors(OURS, FROM_HALF, lab))
 
 
-def below(score: str, data: str, epsilons: Sequence[float], draws: int, lab: Lab) -> Measured:
-    """Smallest lead of the worse of PrivTHR and PrivTHREM over the better of the other two."""
+def mean_single_error(lab: Lab) -> Measured:
+    """Average of |k' - k| / k of single draws of PrivTHR and PrivTHREM."""
     found = []
-    for epsilon in epsilons:
-        values = {
-            method: lab.scores(data, method, score, draws, epsilon=epsilon) for method in TECHNIQUES
-        }
-        worse = max((values[method] for method in OURS), key=np.mean)
-        better = min((values[method] for method in THEIRS), key=np.mean)
-        found.append(gap(worse, better, f"{TITLES[data]}, smallest at ε {epsilon:g}"))
-    return least(found)
+    for data, method, epsilon in product(TITLES, OURS, FROM_HALF):
+        k = true_number(data, "k", lab).value
+        values = scored(lab, data, method, "k", RANKS, epsilon=epsilon)
+        found.append(averaged(np.abs(values - k) / k, ""))
+    return _average(found)
 
 
-def extreme(
-    of: Literal["least", "largest"],
-    score: str,
-    data: Sequence[str],
-    methods: Sequence[str],
-    epsilons: Sequence[float],
-    draws: int,
-    lab: Lab,
-) -> Measured:
-    """Largest or smallest mean of a score."""
-    choose = {"least": least, "largest": largest}[of]
-    return choose(
-        lab.mean(one, method, score, draws, epsilon=epsilon)
-        for one in data
-        for method in methods
-        for epsilon in epsilons
-    )
+def _average(found: Sequence[Measured]) -> Measured:
+    """Average of numbers of different draws on all sets."""
+    error = math.hypot(*(one.error for one in found)) / len(found)
+    draws = found[0].draws
+    how = f"DS1 to DS3, ε 0.5, 1, 1.5, 2, {draws} draws each"
+    return estimated(float(np.mean([one.value for one in found])), error, draws, how)
 
 
-def gained(method: str, data: str, lab: Lab) -> Measured:
-    """DSG_C at epsilon 2 over DSG_C at epsilon 0.25."""
-    ends = [lab.mean(data, method, "dsg_c", CURVE, epsilon=epsilon) for epsilon in (0.25, 2.0)]
-    ratio = ends[1].value / ends[0].value
-    spread = ratio * math.hypot(*((one.sd or 0.0) / one.value for one in ends))
-    return Measured(
-        value=ratio, sd=spread, draws=ends[0].draws, how=f"{TITLES[data]}, DSG_C at ε 2 over 0.25"
-    )
+def least_error(methods: Sequence[str], epsilons: Sequence[float], lab: Lab) -> Measured:
+    """The least relative error of k'."""
+    return least(relative_errors(methods, epsilons, lab))
+
+
+def largest_error(methods: Sequence[str], epsilons: Sequence[float], lab: Lab) -> Measured:
+    """The largest relative error of k'."""
+    return largest(relative_errors(methods, epsilons, lab))
 
 
 def more_off(lab: Lab) -> Measured:
     """How much further k' of PrivTHREM is from k than that of PrivTHR at epsilon 0.1."""
     found = []
     for data in TITLES:
-        k = true_number(data, "k", lab).value
-        values = {method: lab.scores(data, method, "k", MANY, epsilon=0.1) for method in OURS}
-        off = {method: abs(one.mean() - k) / k for method, one in values.items()}
-        spread = math.hypot(*(one.std(ddof=1) / k for one in values.values()))
-        found.append(
-            Measured(
-                value=off["privthrem"] - off["privthr"],
-                sd=spread,
-                draws=values["privthr"].size,
-                how=f"smallest lead, on {TITLES[data]}, {values['privthr'].size} draws",
-            )
-        )
+        thr, em = (relative_error(method, 0.1, lab, data) for method in OURS)
+        how = f"smallest lead, on {TITLES[data]}, {em.draws} draws"
+        error = math.hypot(thr.error, em.error)
+        found.append(estimated(em.value - thr.value, error, em.draws, how))
     return least(found)
 
 
-def high_f(lab: Lab) -> Measured:
-    """Share of the points of figure 7 (a) at which F over cells is above 0.8."""
-    draws = lab.limited(CURVE)
-    high = [
-        lab.mean("ds1", method, "f_cells", draws, epsilon=epsilon).value > 0.8
-        for method in THEIRS
-        for epsilon in EPSILONS
-    ]
-    return Measured(
-        value=float(np.mean(high)),
-        sd=None,
-        draws=draws,
-        how=f"DS1, two techniques at nine ε, {draws} draws, noise cells are a class",
+def rise(lab: Lab) -> Measured:
+    """Mean k' - k of PrivQT on DS2 at epsilon 1."""
+    k = true_number("ds2", "k", lab).value
+    return averaged(scored(lab, "ds2", "privqt", "k", CELLS) - k, "DS2, PrivQT, ε 1")
+
+
+def log_ratio(lab: Lab) -> Measured:
+    """ln(Wk / (Wmax - Wk)) on DS2."""
+    return exact(_log_ratio("ds2", lab), "DS2, no noise")
+
+
+def _log_ratio(data: str, lab: Lab) -> float:
+    values = np.sort(lab.trial(data, "privqt").truth.stages.average, axis=None)[::-1]
+    at = values[int(true_number(data, "k", lab).value) - 1]
+    return math.log(at / (values[0] - at))
+
+
+def foretold(lab: Lab) -> Measured:
+    """Share of the sets on which the sign of ln(Wk / (Wmax - Wk)) tells whose k' is nearer to k."""
+    found = []
+    for data in TITLES:
+        k = true_number(data, "k", lab).value
+        thr, em = ((scored(lab, data, method, "k", RANKS) - k) ** 2 for method in OURS)
+        # Positive: PrivTHREM is the less accurate one, as a positive logarithm says.
+        found.append(gap(thr, em, "") if _log_ratio(data, lab) > 0 else gap(em, thr, ""))
+    return holding(found, "DS1 to DS3, ε 1, mean (k' - k)^2")
+
+
+# -- curves ---------------------------------------------------------------------------------
+
+
+def below(score: str, data: str, epsilons: Sequence[float], draws: int, lab: Lab) -> Measured:
+    """Smallest lead of PrivTHR or PrivTHREM over Baseline or PrivQT: all pairs."""
+    return least(
+        gap(
+            scored(lab, data, ours, score, draws, epsilon=epsilon),
+            scored(lab, data, theirs, score, draws, epsilon=epsilon),
+            f"{TITLES[data]}, smallest: {_title(ours)}, {_title(theirs)} at ε {epsilon:g}",
+        )
+        for ours, theirs, epsilon in product(OURS, THEIRS, epsilons)
     )
 
 
-def best_alpha(data: str, lab: Lab) -> Measured:
-    """DSG_C of PrivTHR at alpha 0.9 minus the least one over alpha."""
-    alphas = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-    values = {alpha: lab.scores(data, "privthr", "dsg_c", 100, alpha=alpha) for alpha in alphas}
-    best = min(alphas, key=lambda alpha: values[alpha].mean())
-    found = gap(values[best], values[0.9], f"{TITLES[data]}, ε 1, nine shares, least at α {best:g}")
-    return Measured(value=found.value, sd=found.sd, draws=found.draws, how=found.how)
+def means(
+    score: str,
+    data: Sequence[str],
+    methods: Sequence[str],
+    epsilons: Sequence[float],
+    draws: int,
+    lab: Lab,
+) -> list[Measured]:
+    """Means of a score."""
+    return [
+        mean_score(lab, one, method, score, draws, epsilon)
+        for one, method, epsilon in product(data, methods, epsilons)
+    ]
 
 
-def resilience(lab: Lab) -> Measured:
-    """Smallest lead in OCM of PrivTHREM over PrivTHR on DS2 above epsilon 0.5."""
-    found = []
-    for epsilon in (0.75, 1.0, 1.5, 2.0):
-        low, high = (
-            lab.scores("ds2", method, "ocm", HELD_OUT, epsilon=epsilon)
-            for method in ("privthrem", "privthr")
+def extreme(of: Literal["least", "largest"], lab: Lab, **given: Any) -> Measured:
+    """Largest or smallest mean of a score."""
+    return {"least": least, "largest": largest}[of](means(lab=lab, **given))
+
+
+def outside(between: tuple[float, float], lab: Lab, **given: Any) -> Measured:
+    """Largest distance of a mean beyond a range, negative inside."""
+    low, high = between
+
+    def beyond(found: Measured) -> Measured:
+        lower, upper = found.interval
+        ends = (max(low - upper, lower - high), max(low - lower, upper - high))
+        return replace(found, value=max(low - found.value, found.value - high), interval=ends)
+
+    return largest(map(beyond, means(lab=lab, **given)))
+
+
+def least_left(lab: Lab) -> Measured:
+    """The least share of DSG_C that PrivQT keeps from epsilon 0.25 to 2."""
+    return least(
+        ratio(
+            scored(lab, data, "privqt", "dsg_c", CURVE, epsilon=2.0),
+            scored(lab, data, "privqt", "dsg_c", CURVE, epsilon=0.25),
+            f"{title}, DSG_C at ε 2 over 0.25",
         )
-        found.append(gap(low, high, f"DS2, smallest at ε {epsilon:g}"))
+        for data, title in TITLES.items()
+    )
+
+
+def high_f(score: str, lab: Lab) -> Measured:
+    """Share of the points of figure 7 (a) at which F is above 0.8."""
+    found = means(score, ["ds1"], THEIRS, EPSILONS, CURVE // 4, lab)
+    return holding([_moved(one, 0.8) for one in found], "DS1, two techniques at nine ε")
+
+
+def synopses(lab: Lab) -> Measured:
+    """Smallest lead in DSG_C of PrivTHR over Baseline with each synopsis, at epsilon 1."""
+    from dpviz.wavecluster.methods.synopses import SYNOPSES
+
+    return least(
+        gap(
+            scored(lab, data, "privthr", "dsg_c", CURVE // 2),
+            scored(lab, data, "baseline", "dsg_c", CURVE // 2, synopsis=name),
+            f"ε 1, smallest on {title} with {name}",
+        )
+        for (data, title), name in product(TITLES.items(), SYNOPSES)
+    )
+
+
+def finer(method: str, lab: Lab) -> Measured:
+    """Smallest rise of DSG_C from one grid of DS2 to the next finer one."""
+    scores = {
+        grid: scored(lab, "ds2", method, "dsg_c", 1000, grid=grid) for grid in (20, 40, 80, 160)
+    }
+    return least(
+        gap(
+            scores[coarse], scores[fine], f"DS2, ε 1, smallest from {coarse} to {fine} cells a side"
+        )
+        for coarse, fine in pairwise(scores)
+    )
+
+
+ALPHAS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.95, 0.99)
+
+
+def best_alpha(data: str, draws: int, lab: Lab) -> Measured:
+    """How much lower DSG_C of PrivTHR is at another share alpha than at 0.9."""
+    printed = scored(lab, data, "privthr", "dsg_c", draws, alpha=0.9)
+    return largest(
+        gap(
+            scored(lab, data, "privthr", "dsg_c", draws, alpha=alpha),
+            printed,
+            f"{TITLES[data]}, ε 1, nine shares, least at α {alpha:g}",
+        )
+        for alpha in ALPHAS
+    )
+
+
+def little_for_counts(lab: Lab) -> Measured:
+    """Lead in DSG_C of the better of two shares below a half over the better of two above, DS1."""
+    values = {
+        alpha: scored(lab, "ds1", "privthr", "dsg_c", 1000, alpha=alpha)
+        for alpha in (0.1, 0.3, 0.7, 0.9)
+    }
+    return largest(
+        least(
+            gap(values[low], values[high], f"DS1, ε 1, α {low:g} and {high:g}")
+            for high in (0.7, 0.9)
+        )
+        for low in (0.1, 0.3)
+    )
+
+
+def resilience(score: str, draws: int, lab: Lab) -> Measured:
+    """Smallest lead in OCM of PrivTHREM over PrivTHR on DS2 above epsilon 0.5."""
+    return least(
+        gap(
+            scored(lab, "ds2", "privthrem", score, draws, epsilon=epsilon),
+            scored(lab, "ds2", "privthr", score, draws, epsilon=epsilon),
+            f"DS2, smallest at ε {epsilon:g}",
+        )
+        for epsilon in ABOVE_HALF
+    )
+
+
+def ocm_over_two_ce(lab: Lab) -> Measured:
+    """Smallest OCM minus 2CE on DS1, of the same draws."""
+    found = []
+    for method, epsilon in product(TECHNIQUES, FROM_HALF):
+        ocm, two_ce = (
+            scored(lab, "ds1", method, score, HELD_OUT, epsilon=epsilon)
+            for score in ("ocm", "two_ce")
+        )
+        found.append(averaged(ocm - two_ce, f"DS1, {_title(method)}, ε {epsilon:g}"))
     return least(found)
+
+
+def pairs_expressed(lab: Lab) -> Measured:
+    """Smallest of C(k, 2) + k(N - k) over C(N, 2) by 2CE, for the k = OCM N samples of a tenth.
+
+    Both are of the same draws, so the error of their ratio is smaller than it is taken to be.
+    """
+    found, n = [], lab.trial("ds1", "privqt").truth.source.n // 10
+    for method in TECHNIQUES:
+        ocm, two_ce = (scored(lab, "ds1", method, score, HELD_OUT) for score in ("ocm", "two_ce"))
+        k = ocm * n
+        printed = (k * (k - 1) / 2 + k * (n - k)) / math.comb(n, 2)
+        found.append(ratio(printed, two_ce, f"DS1, ε 1, smallest of {_title(method)}"))
+    return least(found)
+
+
+def merged(lab: Lab) -> Measured:
+    """Share of draws in which Baseline joins two clusters of DS2."""
+    true = lab.trial("ds2", "baseline").truth.stages
+
+    def joins(run: Any) -> float:
+        owners = [
+            {*np.unique(run.stages.labels[true.labels == one]).tolist()} - {0}
+            for one in range(1, true.n_clusters + 1)
+        ]
+        return float(any(a & b for i, a in enumerate(owners) for b in owners[:i]))
+
+    found = lab.of_draws("joins", "ds2", "baseline", CURVE, joins)
+    return share(found, "DS2, Baseline at ε 1, share of draws")
+
+
+# -- classifiers of significant cells alone ---------------------------------------------------
 
 
 def learned_alone(lab: Lab) -> Measured:
     """Largest mean of OCM minus what trees give that know the significant cells alone."""
-    from dpviz.metrics.matching import contingency, ocm
-
     found = []
-    for data, title in TITLES.items():
-        for method in TECHNIQUES:
-            more = []
-            for seed in range(lab.limited(HELD_OUT)):
-                trial = lab.trial(data, method)
-                ours = trial.truth.agreement(trial.config, seed)["ocm"]
-                predicted = _predicted_alone(trial, seed)
-                theirs = [ocm(contingency(true, private)) for true, private in predicted]
-                more.append(ours - float(np.mean(theirs)))
-            found.append(averaged(more, f"{title}, {method} at ε 1"))
+    for data, method in product(TITLES, TECHNIQUES):
+        ours, theirs = (scored(lab, data, method, score, TREES) for score in ("ocm", "ocm_alone"))
+        found.append(averaged(ours - theirs, f"{TITLES[data]}, {_title(method)} at ε 1"))
     return largest(found)
 
 
-def _predicted_alone(trial: Any, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Classes of each tenth of the points, by trees that know the significant cells alone."""
-    from sklearn.tree import DecisionTreeClassifier
+def _alone(
+    lab: Lab, data: str, method: str, score: str, options: dict[str, Any]
+) -> Callable[[int], float]:
+    """Function from a seed to OCM or 2CE of trees that know the significant cells alone."""
+    from dpviz.metrics.matching import contingency, ocm, two_ce
 
+    trial = lab.trial(data, method, **options)
+
+    def both(seed: int) -> Floats:
+        tables = [contingency(*classes) for classes in _predicted_alone(trial, data, seed, lab)]
+        means: Floats = np.mean([(ocm(table), two_ce(table)) for table in tables], axis=0)
+        return means
+
+    def number(seed: int) -> float:
+        key = ("alone", data, method, str(options), seed)
+        return float(lab.kept(key, lambda: both(seed))[ALONE.index(score)])
+
+    return number
+
+
+def _predicted_alone(
+    trial: Any, data: str, seed: int, lab: Lab
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Classes of each tenth of the points, by the true and the private tree."""
     from dpviz.privacy.noise_source import SeededNoise
     from dpviz.wavecluster.truth import run
 
@@ -309,123 +570,121 @@ def _predicted_alone(trial: Any, seed: int) -> Iterator[tuple[NDArray[Any], NDAr
     folds, domain = truth.folds, truth.source.domain
     shape = np.asarray(truth.stages.labels.shape)
     places = (truth.source.points - domain.lows) / (domain.highs - domain.lows) * shape - 0.5
-    for fold, (part, true) in enumerate(zip(folds.training, truth.fold_stages, strict=True)):
-        private = run(part, trial.config, SeededNoise(seed, fold)).stages
-        classes = []
-        for stages in (true, private):
-            tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
-            tree.fit(np.argwhere(stages.significant), stages.labels[stages.significant])
-            classes.append(tree.predict(places[folds.fold_of == fold]))
-        yield classes[0], classes[1]
+    for fold, (part, stages) in enumerate(zip(folds.training, truth.fold_stages, strict=True)):
+        own = places[folds.fold_of == fold]
+        true = lab.kept(("true tree", data, fold), lambda: _classes(stages, own))  # noqa: B023
+        yield true, _classes(run(part, trial.config, SeededNoise(seed, fold)).stages, own)
 
 
-def ocm_over_two_ce(lab: Lab) -> Measured:
-    """Smallest OCM minus 2CE on DS1."""
-    found = []
-    for method in TECHNIQUES:
-        for epsilon in FROM_HALF:
-            ocm, two_ce = (
-                lab.scores("ds1", method, score, HELD_OUT, epsilon=epsilon)
-                for score in ("ocm", "two_ce")
-            )
-            found.append(averaged(ocm - two_ce, f"DS1, {method}, ε {epsilon:g}"))
-    return least(found)
+def _classes(stages: Any, places: Floats) -> NDArray[Any]:
+    """Classes of places, by a tree that is grown on the significant cells until it splits them."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    tree.fit(np.argwhere(stages.significant), stages.labels[stages.significant])
+    classes: NDArray[Any] = tree.predict(places)
+    return classes
 
 
-def more_pairs(lab: Lab) -> Measured:
-    """Cases with more inconsistent pairs than k(N - k) + C(k, 2) for k changed samples."""
-    generator, wrong = np.random.default_rng(3), 0
-    for _ in range(100):
-        true = generator.integers(0, 4, 30)
-        private, changed = true.copy(), generator.integers(1, 30)
-        private[:changed] = generator.integers(0, 4, changed)
-        k, n = int((private != true).sum()), true.size
-        pairs = [
-            (true[i] == true[j]) != (private[i] == private[j]) for i in range(n) for j in range(i)
-        ]
-        wrong += sum(pairs) > k * (n - k) + math.comb(k, 2)
-    return exact(wrong, "100 random labelings of 30 samples")
+# -- noise of coefficients ------------------------------------------------------------------
 
 
-def foretold(lab: Lab) -> Measured:
-    """Sets on which the sign of ln(Wk / (Wmax - Wk)) tells whose k' scatters more, epsilon 1."""
-    right = 0
-    for data in TITLES:
-        values = np.sort(lab.trial(data, "privqt").truth.stages.average, axis=None)[::-1]
-        at = values[int(true_number(data, "k", lab).value) - 1]
-        # A spread needs many draws, in a quick check too.
-        thr, em = (lab.scores(data, method, "k", MANY).std() for method in OURS)
-        right += (at / (values[0] - at) > 1) == (em > thr)
-    return exact(float(right), "DS1 to DS3, ε 1, spread of k'")
+@cache
+def chance_of(distance: float) -> float:
+    """Chance that the sum of four Lap(1) is at most minus a distance, exactly."""
+    # The difference of two Gamma(4) variables.
+    chance: float = quad(lambda x: gamma.pdf(x, 4) * gamma.sf(x + distance, 4), 0, 60)[0]
+    return chance
 
 
-def rank_sensitivity(lab: Lab) -> Measured:
-    """Sensitivity of the quality with bior2.2, by the wavelet's responses."""
-    from dpviz.wavecluster.wavelet import sensitivity
+def lost_in_mean(data: str, epsilon: float, lab: Lab) -> float:
+    """Number theta of positive coefficients that noise turns non-positive, exactly."""
+    average = haar(lab.trial(data, "privqt").material.counts)
+    values, times = np.unique(average[average > 0], return_counts=True)
+    # A coefficient is half the sum of four counts.
+    return float(times @ [chance_of(2 * one * epsilon) for one in values])
 
-    return Measured(
-        value=float(sensitivity("bior2.2", 1, (40, 40), 0.1).rank), how="bior2.2, 40 x 40, p 0.1"
-    )
+
+def theta_of_equal(value: float, lab: Lab) -> Measured:
+    """Chance that noise turns a coefficient of a size non-positive at epsilon 1, exactly."""
+    return exact(chance_of(2 * value), f"exact: P(sum of four Lap(1) <= -{2 * value:g})")
 
 
 def empty_turned_positive(lab: Lab) -> Measured:
     """Zero coefficients of DS2 that noise turns positive."""
-    trial = lab.trial("ds2", "privqt")
-    empty = trial.truth.stages.average == 0
-    draws = lab.limited(MANY)
-    found = [int((trial.draw(seed).stages.average[empty] > 0).sum()) for seed in range(draws)]
+    empty = lab.trial("ds2", "privqt").truth.stages.average == 0
+    found = lab.of_draws(
+        "empty", "ds2", "privqt", CELLS, lambda run: float((run.stages.average[empty] > 0).sum())
+    )
     return averaged(found, "DS2, PrivQT at ε 1")
 
 
-def lost_positive(data: str, lab: Lab) -> Measured:
-    """Share of the positive coefficients that noise turns non-positive: theta / |L|."""
-    trial = lab.trial(data, "privqt")
-    positive = trial.truth.stages.average > 0
-    draws = lab.limited(MANY)
-    found = [(trial.draw(seed).stages.average[positive] <= 0).mean() for seed in range(draws)]
-    return averaged(found, f"{TITLES[data]}, PrivQT at ε 1")
+def most_lost(epsilon: float, lab: Lab) -> Measured:
+    """Largest share of the positive coefficients that noise turns non-positive: theta / |L|."""
+    found = []
+    for data, title in TITLES.items():
+        positive = lab.trial(data, "privqt").truth.stages.average > 0
+        lost = _lost(lab, data, positive, 1000, epsilon=epsilon)
+        found.append(averaged(lost / positive.sum(), f"{title}, PrivQT at ε {epsilon:g}"))
+    return largest(found)
+
+
+def _lost(lab: Lab, data: str, positive: NDArray[np.bool_], draws: int, **options: Any) -> Floats:
+    """Positive coefficients of each draw that noise turns non-positive."""
+    return lab.of_draws(
+        "lost",
+        data,
+        "privqt",
+        draws,
+        lambda run: float((run.stages.average[positive] <= 0).sum()),
+        **options,
+    )
 
 
 def expected_rise(lab: Lab) -> Measured:
-    """Difference k' - k of PrivQT beside (1 - p)(|Z|/2 - theta): their difference."""
+    """Mean k' - k of PrivQT minus (1 - p)(|Z|/2 - theta), with the theta of each draw."""
     trial = lab.trial("ds2", "privqt")
     true = trial.truth.stages
-    positive, p = true.average > 0, trial.config.density
-    found = []
-    for seed in range(lab.limited(MANY)):
-        run = trial.draw(seed)
-        theta = (run.stages.average[positive] <= 0).sum()
-        formula = (1 - p) * (true.threshold.nonpositive / 2 - theta)
-        found.append(run.k - true.threshold.k - formula)
-    return averaged(found, "DS2, PrivQT at ε 1")
+    k, p = true.threshold.k, trial.config.density
+    theta = _lost(lab, "ds2", true.average > 0, CELLS)
+    formula = (1 - p) * (true.threshold.nonpositive / 2 - theta)
+    return averaged(scored(lab, "ds2", "privqt", "k", CELLS) - k - formula, "DS2, PrivQT at ε 1")
 
 
-def theta_of_half(lab: Lab) -> Measured:
-    """Chance that noise turns a coefficient of 0.5 non-positive at epsilon 1, exactly."""
-    # Sum of four Lap(1): the difference of two Gamma(4) variables; W is half the sum.
-    from scipy.integrate import quad
-    from scipy.stats import gamma
-
-    chance = quad(lambda x: gamma.pdf(x, 4) * gamma.sf(x + 1, 4), 0, 60)[0]
-    return exact(chance, "exact: P(sum of four Lap(1) <= -1)")
+def density_total(lab: Lab) -> Measured:
+    """Sum over all x of the printed density of |L'n| on DS2 at epsilon 1, exactly."""
+    average = haar(lab.trial("ds2", "privqt").material.counts)
+    values = np.sort(average[average > 0])
+    lost = np.array([max(chance_of(2 * one), 1e-300) for one in values])
+    # W_1 to W_x are turned, the others not; the list L is in ascending order.
+    turned = np.concatenate(([0.0], np.cumsum(np.log(lost))))
+    kept = np.log1p(-lost)
+    others = kept.sum() - np.concatenate(([0.0], np.cumsum(kept)))
+    many = values.size
+    ways = [math.log(math.comb(many, x)) for x in range(many + 1)]
+    return exact(np.exp(ways + turned + others).sum(), "DS2, ε 1, exact")
 
 
 def correlated(lab: Lab) -> Measured:
-    """Variance of the number of empty cells that turn positive, over the binomial one."""
+    """Variance of the number of empty cells that turn positive, over the binomial one.
+
+    The interval is that of chi-square: the number is a sum of 256 and nearly normal.
+    """
     from dpviz.wavecluster.wavelet import average_subband
 
-    generator, draws = np.random.default_rng(0), 4000 if lab.limited(4000) == 4000 else 1000
-    counts = np.array(
-        [
-            int((average_subband(generator.laplace(size=(32, 32)), "bior2.2", 1) > 0).sum())
-            for _ in range(draws)
-        ]
-    )
-    ratio = float(counts.var(ddof=1) / (256 / 4))
-    # Standard deviation of a variance of nearly normal values.
-    spread = ratio * math.sqrt(2)
+    def positive(seed: int) -> float:
+        noise = np.random.default_rng(seed).laplace(size=(32, 32))
+        return float((average_subband(noise, "bior2.2", 1) > 0).sum())
+
+    counts = lab.each("positive bior2.2", 4000, positive)
+    many, found = counts.size, float(counts.var(ddof=1) / (256 / 4))
+    tail = (1 - CONFIDENCE) / 2
+    ends = tuple((many - 1) * found / chi2.ppf(one, many - 1) for one in (1 - tail, tail))
     return Measured(
-        value=ratio, sd=spread, draws=draws, how=f"empty 32 x 32 grid, bior2.2, {draws} draws"
+        value=found,
+        interval=(ends[0], ends[1]),
+        draws=many,
+        how=f"empty 32 x 32 grid, bior2.2, {many} draws",
     )
 
 
@@ -441,56 +700,80 @@ def bands(method: str, data: str, lab: Lab) -> tuple[float, float, float, Any]:
     k, z, size = true.threshold.k, true.threshold.nonpositive, true.threshold.positive
     first = trial.config.epsilon * (1.0 if method == "privqt" else trial.config.alpha)
     second = trial.config.epsilon - first
-    gamma = 8 / first * math.log(4 * (size + z) / OMEGA)
+    width = 8 / first * math.log(4 * (size + z) / OMEGA)
+    if method == "privthrem":
+        values = np.sort(true.average[true.average > 0])[::-1]
+        at, top = values[k - 1], values[0]
+        eta_1 = size - k - 1 + 2 / second * math.log((top - at) / (at * OMEGA))
+        eta_2 = k - 2 + 2 / second * math.log(at / ((top - at) * OMEGA))
+        return k - eta_1, k + eta_2, width, trial
     spread = math.sqrt(z * math.log(1 / OMEGA) / 2)
-    theta = lost_positive(data, lab).value * size
+    theta = lost_in_mean(data, first, lab)
     low, high = z / 2 - spread - theta, z / 2 + spread - theta
     if method == "privthr":
         beta = 2 / second * math.log(1 / OMEGA)
         low, high = low - z / 2 - beta, high - z / 2 + beta
-    if method != "privthrem":
-        return k + (1 - p) * low, k + (1 - p) * high, gamma, trial
-    values = np.sort(true.average[true.average > 0])[::-1]
-    at, top = values[k - 1], values[0]
-    eta_1 = size - k - 1 + 2 / second * math.log((top - at) / (at * OMEGA))
-    eta_2 = k - 2 + 2 / second * math.log(at / ((top - at) * OMEGA))
-    return k - eta_1, k + eta_2, gamma, trial
+    return k + (1 - p) * low, k + (1 - p) * high, width, trial
 
 
 def covered(method: str, lab: Lab) -> Measured:
-    """Share of draws with k' inside an end of the band and no cell's noise above gamma / 2."""
+    """Least share of draws with k' inside an end of the band, and no noise above gamma / 2."""
     found = []
     for data, title in TITLES.items():
-        low, high, gamma, trial = bands(method, data, lab)
-        lower, upper = [], []
-        for seed in range(lab.limited(MANY)):
-            run = trial.draw(seed)
-            noise = np.abs(run.stages.average - trial.truth.stages.average).max()
-            lower.append(run.k >= low and noise <= gamma / 2)
-            upper.append(run.k <= high and noise <= gamma / 2)
-        found.append(averaged(lower, f"ε 1, ω {OMEGA:g}, least at the lower end on {title}"))
-        found.append(averaged(upper, f"ε 1, ω {OMEGA:g}, least at the upper end on {title}"))
+        low, high, width, trial = bands(method, data, lab)
+        true = trial.truth.stages.average
+        noise = lab.of_draws(
+            "noise",
+            data,
+            method,
+            CURVE,
+            lambda run: np.abs(run.stages.average - true).max(),  # noqa: B023
+        )
+        ranks, calm = scored(lab, data, method, "k", CURVE), noise <= width / 2
+        how = f"ε 1, ω {OMEGA:g}, least at the"
+        for end, inside in (("lower", ranks >= low), ("upper", ranks <= high)):
+            found.append(share((inside & calm).astype(float), f"{how} {end} end on {title}"))
     return least(found)
 
 
-def separated(method: str, lab: Lab) -> Measured:
-    """Draws in which a cell above W(k'min) + gamma is missed or one below W(k'max) - gamma is in.
+def limits(method: str, data: str, lab: Lab) -> tuple[float, float]:
+    """W(k'min) + gamma and W(k'max) - gamma.
 
     W at a rank beyond the list is 0, at a rank below 1 it is the largest value.
     """
+    low, high, width, trial = bands(method, data, lab)
+    true = trial.truth.stages.average
+    # The fewer cells, the higher the threshold: k'min belongs to the upper end.
+    upper, lower = (_value_at(math.ceil(place), true) for place in (low, high))
+    return upper + width, lower - width
+
+
+def cells_in_reach(method: str, of: Literal["in", "out"], lab: Lab) -> Measured:
+    """Fewest cells that a theorem says are in, or out, on one of the sets."""
     found = []
     for data, title in TITLES.items():
-        low, high, gamma, trial = bands(method, data, lab)
-        true = trial.truth.stages.average
-        # The fewer cells, the higher the threshold: k'min belongs to the upper end.
-        upper, lower = (_value_at(math.ceil(place), true) for place in (low, high))
-        wrong = []
-        for seed in range(lab.limited(MANY)):
-            inside = trial.draw(seed).stages.significant
-            missed = (~inside & (true > upper + gamma)).any()
-            extra = (inside & (true > 0) & (true < lower - gamma)).any()
-            wrong.append(bool(missed or extra))
-        found.append(averaged(wrong, f"ε 1, ω {OMEGA:g}, most on {title}"))
+        true = lab.trial(data, method).truth.stages.average
+        upper, lower = limits(method, data, lab)
+        many = (true > upper).sum() if of == "in" else ((true > 0) & (true < lower)).sum()
+        found.append(exact(many, f"ε 1, ω {OMEGA:g}, fewest on {title}"))
+    return least(found)
+
+
+def missed(method: str, lab: Lab) -> Measured:
+    """Largest share of draws that miss a cell above W(k'min) + gamma, where there is one."""
+    found = []
+    for data, title in TITLES.items():
+        sure = lab.trial(data, method).truth.stages.average > limits(method, data, lab)[0]
+        if sure.any():
+            wrong = lab.of_draws(
+                "missed",
+                data,
+                method,
+                CURVE,
+                lambda run: float((~run.stages.significant & sure).any()),  # noqa: B023
+            )
+            how = f"ε 1, ω {OMEGA:g}, most on {title}, of {sure.sum()} cells"
+            found.append(share(wrong, how))
     return largest(found)
 
 
@@ -508,13 +791,6 @@ def beyond_list(lab: Lab) -> Measured:
         size = true_number(data, "L", lab).value
         found.append(exact(high / size, f"ε 1, ω {OMEGA:g}, most on {title}"))
     return largest(found)
-
-
-def gamma_over_beta(lab: Lab) -> Measured:
-    """Factor of gamma over that of beta, DS1."""
-    size = true_number("ds1", "L", lab).value + true_number("ds1", "Z", lab).value
-    ratio = 8 * math.log(4 * size / OMEGA) / (2 * math.log(1 / OMEGA))
-    return exact(ratio, f"DS1, ω {OMEGA:g}, exact")
 
 
 # -- measures of utility ---------------------------------------------------------------------
@@ -594,7 +870,7 @@ def plain_two_ce(lab: Lab) -> Measured:
 
 
 def changed(what: str, lab: Lab) -> Measured:
-    """Largest change of Z, of the quality or of M by one record, over random grids."""
+    """Largest change of Z, of the quality or of M by one record that a search finds with Haar."""
     generator, most = np.random.default_rng(0), 0.0
     for _ in range(200):
         counts = generator.poisson(0.4, (8, 8))
@@ -608,27 +884,48 @@ def changed(what: str, lab: Lab) -> Measured:
         elif what == "modified":
             change = float((moved != counts).sum())
         else:
-            one, two = (np.sort(grid[grid > 0]) for grid in (first, second))
-            edges = np.unique(np.concatenate((one, two)))
-            change = max(
-                abs(
-                    abs((one >= edge).sum() - rank(0.5, one.size))
-                    - abs((two >= edge).sum() - rank(0.5, two.size))
-                )
-                for edge in edges
-            )
+            change = max(_quality_moves(first, second, p) for p in (0.1, 0.5))
         most = max(most, change)
-    return exact(most, "200 random 8 x 8 grids and one record more, Haar, level 1")
+    return bounded(most, "200 random 8 x 8 grids and one record more, Haar, level 1", 200)
+
+
+def _quality_moves(one: Floats, two: Floats, density: float) -> float:
+    """Largest change of -|rank(x) - k| over all thresholds x."""
+    lists = [np.sort(average[average > 1e-9]) for average in (one, two)]
+    edges = np.concatenate(lists)
+    first, second = (
+        np.abs(values.size - np.searchsorted(values, edges) - rank(density, values.size))
+        for values in lists
+    )
+    return float(np.abs(first - second).max(initial=0))
+
+
+def other_wavelet(lab: Lab) -> Measured:
+    """Largest change of the quality by one record that a search finds with bior2.2."""
+    from dpviz.wavecluster.wavelet import average_subband
+
+    generator, most = np.random.default_rng(4), 0.0
+    for _ in range(2000):
+        counts = generator.poisson(generator.choice([0.03, 0.06, 0.1, 0.2]), (8, 8))
+        counts *= generator.integers(1, 6, counts.shape)
+        more = counts.copy()
+        more[tuple(2 * generator.integers(0, 4, 2))] += 1
+        one, two = (average_subband(grid, "bior2.2", 1) for grid in (counts, more))
+        most = max(most, *(_quality_moves(one, two, p) for p in (0.05, 0.1)))
+    return bounded(most, "2000 random 8 x 8 grids and one record more, bior2.2, level 1", 2000)
 
 
 def noise_scale(lab: Lab) -> Measured:
     """Mean size of the noise on a count, times epsilon."""
-    trial = lab.trial("ds2", "privqt", epsilon=0.5)
-    draws = lab.limited(40)
-    sizes = [
-        0.5 * np.abs(trial.draw(seed).stages.counts - trial.material.counts).mean()
-        for seed in range(draws)
-    ]
+    counts = lab.trial("ds2", "privqt", epsilon=0.5).material.counts
+    sizes = lab.of_draws(
+        "noise size",
+        "ds2",
+        "privqt",
+        500,
+        lambda run: 0.5 * np.abs(run.stages.counts - counts).mean(),
+        epsilon=0.5,
+    )
     return averaged(sizes, "DS2, PrivQT at ε 0.5, mean |noise| times ε")
 
 
@@ -687,21 +984,6 @@ def joined_by_one(lab: Lab) -> Measured:
     return exact(without - joined, f"sample set {sample.title}")
 
 
-def merged(lab: Lab) -> Measured:
-    """Share of draws in which Baseline joins two clusters of DS2."""
-    trial = lab.trial("ds2", "baseline")
-    true = trial.truth.stages
-    draws, found = lab.limited(CURVE), []
-    for seed in range(draws):
-        labels = trial.draw(seed).stages.labels
-        owners = [
-            {*np.unique(labels[true.labels == one]).tolist()} - {0}
-            for one in range(1, true.n_clusters + 1)
-        ]
-        found.append(any(a & b for i, a in enumerate(owners) for b in owners[:i]))
-    return averaged(found, "DS2, Baseline at ε 1, share of draws")
-
-
 def plain_wavecluster(lab: Lab) -> Measured:
     """Data sets on which the plain steps give other clusters."""
     wrong = 0
@@ -714,49 +996,6 @@ def plain_wavecluster(lab: Lab) -> Measured:
     return exact(wrong, "DS1, DS2, DS3, no noise")
 
 
-def mean_rank(method: str, epsilon: float, draws: int, lab: Lab) -> Measured:
-    """Mean k' on DS2."""
-    return lab.mean("ds2", method, "k", draws, epsilon=epsilon)
-
-
-def rise(lab: Lab) -> Measured:
-    """Mean k' - k of PrivQT on DS2 at epsilon 1."""
-    k = true_number("ds2", "k", lab).value
-    found = lab.mean("ds2", "privqt", "k", MANY)
-    return Measured.mean([drawn - k for drawn in found.values], found.how)
-
-
-def bound(lab: Lab) -> Measured:
-    """(1 - p)|Z| / 2 on DS2."""
-    return exact(0.9 * true_number("ds2", "Z", lab).value / 2, "DS2, exact")
-
-
-def off(printed: float, lab: Lab) -> Measured:
-    """Relative error of a printed average, to three digits."""
-    k = true_number("ds2", "k", lab).value
-    return exact(round(abs(printed - k) / k, 3), "from the printed average")
-
-
 def half_noise(lab: Lab) -> Measured:
     """Loss of PrivQT with half of its noise."""
-    return loss("privqt", "sound", "half-noise", 20_000, lab)
-
-
-def most_lost(lab: Lab) -> Measured:
-    """The largest theta / |L|."""
-    return largest(lost_positive(data, lab) for data in TITLES)
-
-
-def least_left(lab: Lab) -> Measured:
-    """The least share of DSG_C that PrivQT keeps from epsilon 0.25 to 2."""
-    return least(gained("privqt", data, lab) for data in TITLES)
-
-
-def least_error(methods: Sequence[str], lab: Lab) -> Measured:
-    """The least relative error of k'."""
-    return least(relative_errors(methods, lab))
-
-
-def largest_error(methods: Sequence[str], lab: Lab) -> Measured:
-    """The largest relative error of k'."""
-    return largest(relative_errors(methods, lab))
+    return loss("privqt", "sound", "half-noise", 5000, lab)
