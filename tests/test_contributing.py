@@ -308,7 +308,10 @@ def copy(tmp_path_factory) -> Copy:
     copy.edit(f"{family}/estimators.py", lambda text: text + ESTIMATOR)
     copy.after(f"{family}/estimators.py", r"__all__ = \[", '"Toy", ')
     row = "| `{}` | noise | nobody | `sound`: yes |\n"
-    copy.after("README.md", r"\n\| `privqt` [^\n]*\n", row.format("toy"))
+    copy.edit(
+        "README.md",
+        lambda text: text.replace("| `wavecluster` |", f"{row.format('toy')}| `wavecluster` |", 1),
+    )
     copy.after("tests/test_replay.py", r"\nPAIRS = \{\n", '    ("toy", "sound"): 800,\n')
     copy.after(
         "tests/benchmarks/audit_steps.py",

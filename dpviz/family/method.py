@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dpviz.family.card import Card
@@ -27,12 +28,19 @@ class Method:
     surprise: Callable[[Any, Any], str] | None = None
 
 
+def _run(module: Any, material: Any, config: Any, accountant: Any) -> Any:
+    """Run a method in a variant of its card: the claim is about this variant."""
+    variant = module.CARD.taken(config.variant)
+    own = config if variant == config.variant else replace(config, variant=variant)
+    return module.run(material, own, accountant)
+
+
 def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
     """Methods of modules, by name; ``SECONDS`` and ``UNIT`` of a module replace the defaults."""
     return {
         module.CARD.name: Method(
             card=module.CARD,
-            run=module.run,
+            run=partial(_run, module),
             seconds=getattr(module, "SECONDS", seconds),
             unit=getattr(module, "UNIT", unit),
             surprise=getattr(module, "surprise", None),

@@ -1,0 +1,25 @@
+"""A run is of a variant that the card has, because the claim is about this variant."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.families import CARDS
+from dpviz.family.method import registry
+
+
+@dataclass(frozen=True)
+class Asked:
+    variant: str
+
+
+@pytest.mark.parametrize("asked", ["sound", "published"])
+@pytest.mark.parametrize("name", CARDS)
+def test_a_method_runs_in_a_variant_of_its_card(name: str, asked: str) -> None:
+    card = CARDS[name]
+    module = SimpleNamespace(CARD=card, run=lambda material, config, accountant: config.variant)
+    [method] = registry((module,), seconds=1.0, unit=1.0).values()
+    ran = method.run(None, Asked(asked), None)
+    assert ran in {variant.name for variant in card.variants}
+    assert ran == card.variant(asked).name
