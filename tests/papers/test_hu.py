@@ -17,7 +17,7 @@ from tests.benchmarks.papers.hu import METHODS, options
 from tests.benchmarks.papers.lab import Floats, Lab
 from tests.conftest import reference_file
 
-#: Draws of a point here and behind the texts; joint standard errors that may be between.
+#: Draws of a point here, and at least behind the texts; joint standard errors that may be between.
 FEW, MANY, ERRORS = 12, 50, 4.5
 
 #: Settings under which Algorithm 3 as listed spends all of epsilon in each iteration.

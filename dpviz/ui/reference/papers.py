@@ -24,7 +24,10 @@ STYLE = style("papers")
 _STATES: dict[State, tuple[str, str, str]] = {
     "as printed": ("✓", "As printed", "dpv-yes"),
     "close": ("≈", "Close", "dpv-near"),
+    "can't tell": ("?", "Can't tell", "dpv-none"),
     "differs": ("≠", "Differs", "dpv-no"),
+    "arithmetic": ("=", "Arithmetic", "dpv-none"),
+    "not at hand": ("–", "Data not at hand", "dpv-none"),
     "not possible": ("–", "Not possible", "dpv-none"),
 }
 

@@ -1,7 +1,7 @@
 """Draws and scores for the table of the papers, on the reference data of :mod:`tests.conftest`.
 
-What is random is a list with a number of each seed. The lists are stored, a file a paper: a row is computed
-again from them in no time, and a seed gives the same number again.
+Random numbers are kept in lists with one number per seed. The lists are stored in one file per
+paper. So a row can be computed again quickly, and a seed gives the same number again.
 """
 
 from __future__ import annotations
@@ -292,18 +292,16 @@ def _turned(found: Measured) -> Measured:
 
 
 def gap(low: Floats, high: Floats, how: str) -> Measured:
-    """Mean of ``high`` minus mean of ``low``, drawn with different noise."""
-    error = math.hypot(*(one.std(ddof=1) / math.sqrt(one.size) for one in (low, high)))
-    draws = min(low.size, high.size)
-    return estimated(float(high.mean() - low.mean()), error, draws, f"{how}, {draws} draws")
+    """Mean of ``high`` minus mean of ``low``, seed by seed: a seed gives both the same noise."""
+    return averaged(high - low, how)
 
 
 def ratio(above: Floats, under: Floats, how: str) -> Measured:
-    """Mean of one score over that of another, drawn with different noise; error to first order."""
+    """Mean of one score over the mean of another, seed by seed, with an error to first order."""
     value = float(above.mean() / under.mean())
-    parts = (one.std(ddof=1) / math.sqrt(one.size) / one.mean() for one in (above, under))
-    draws = min(above.size, under.size)
-    return estimated(value, abs(value) * math.hypot(*parts), draws, f"{how}, {draws} draws")
+    parts = (above - value * under) / under.mean()
+    error = float(parts.std(ddof=1)) / math.sqrt(parts.size)
+    return estimated(value, error, parts.size, f"{how}, {parts.size} draws")
 
 
 def space_of_trial(trial: Any) -> Any:
