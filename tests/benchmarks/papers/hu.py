@@ -16,6 +16,7 @@ from dpviz.papers.row import Measured
 from tests.benchmarks.papers.lab import (
     Floats,
     Lab,
+    averaged,
     estimated,
     exact,
     gap,
