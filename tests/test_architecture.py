@@ -52,10 +52,12 @@ FAMILY_NAMES = {"wavecluster", "kmeans"}
 REGISTRIES = {"dpviz/families.py", "dpviz/figures/registry.py"}
 
 
+@cache
 def modules() -> list[Path]:
     return sorted((ROOT / "dpviz").rglob("*.py"))
 
 
+@cache
 def name_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

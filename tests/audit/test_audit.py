@@ -284,13 +284,16 @@ def test_a_classifier_joins_what_no_single_score_shows() -> None:
     assert of_classifier(without, joined) > 2
 
 
-def test_a_classifier_errs_no_more_often_than_the_bound_says() -> None:
+@pytest.mark.daily("15-2")
+@pytest.mark.parametrize(("rounds", "most"), [(15, 2), (60, 5)])
+def test_a_classifier_errs_no_more_often_than_the_bound_says(rounds: int, most: int) -> None:
     rng, alarms = np.random.default_rng(9), 0
-    for _ in range(60):
+    for _ in range(rounds):
         alarms += of_classifier(*randomized_response(rng, 1.0, (400, 1))) > 1
         alarms += of_classifier(*joined_loss(rng, 400)) > 1
-    # With an error of 1%, more than 5 of 120 occur in 2 of 1000 tests.
-    assert alarms <= 5
+    # With an error rate of 1%, there are more than 2 alarms in 30 runs, or more than 5 alarms in
+    # 120 runs, in 3 of 1,000 tests.
+    assert alarms <= most
 
 
 def test_a_classifier_learns_from_the_choosing_half_alone() -> None:

@@ -99,7 +99,7 @@ def fixed(request: Request, stand_in: StandIn, **how: Any) -> Rehearsal:
     return first
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one[1])

@@ -494,8 +494,8 @@ def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str
 # -- crashes -------------------------------------------------------------------------------
 
 
-@pytest.mark.daily("50")
-@pytest.mark.parametrize("releases", [50, 200])
+@pytest.mark.daily("20")
+@pytest.mark.parametrize("releases", [20, 200])
 def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, releases: int) -> None:
     """Each release runs in a separate process, which is killed at a random time."""
     budget = Budget(tmp_path / "budget.db")
@@ -545,7 +545,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
         json.loads((one / "release.json").read_text())
     # The kill times were spread: before the debit, between debit and end, and after the end.
     assert killed > releases / 10
-    assert 10 < len(whole) < releases + 5  # five releases ran before
+    assert 5 < len(whole) < releases + 5  # five releases ran before
     assert len(account.entries) < releases + 5
     released(budget, request, data, folder="last", source="s", total=None)
 
@@ -939,7 +939,7 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
     assert budget.open("household survey").spent == 1.4
 
 
-@pytest.mark.daily("contour")
+@pytest.mark.daily("dplloyd")
 @pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour", "dplloyd"])
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str
