@@ -27,7 +27,7 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     ----------
     without, joined
         Scores of runs on both data sets, shape (runs, columns). Numbers that are not finite are
-        missing.
+        treated as missing.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def _scored(learned: Floats, others: Floats) -> Floats:
     model = HistGradientBoostingClassifier(
         learning_rate=0.2, max_iter=40, max_leaf_nodes=8, early_stopping=False, random_state=0
     )
-    # For small fits, threads cost more time than they save.
+    # For small models, threads cost more time than they save.
     with threadpool_limits(1, user_api="openmp"):
         model.fit(runs, np.repeat([0, 1], learned.shape[1]))
         scores = model.decision_function(tried)

@@ -25,7 +25,8 @@ class Histogram:
     Parameters
     ----------
     edges
-        Borders of the bins, ascending. The first and the last bin also count values outside.
+        Borders of the bins, ascending. The first and the last bin also count the values outside the
+        borders.
     without, joined
         Number of runs per bin on the first and on the second data set; one entry fewer than
         ``edges``.

@@ -23,7 +23,7 @@ class Precedent:
     unit
         The person or thing that is protected.
     differs
-        Why it is not comparable with a pure epsilon for a lifetime.
+        Reason why it is not comparable with a pure epsilon for a lifetime.
     """
 
     who: str

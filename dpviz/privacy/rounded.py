@@ -33,7 +33,7 @@ def k_norm_row(
     scale
         Scale of the noise, in units.
     entries, ball
-        The norm is the largest entry of the first ``entries`` columns, or if larger the length of
+        The norm is the largest entry of the first ``entries`` columns, or if larger, the length of
         the next ``ball`` columns (:func:`dpviz.privacy.mechanisms.k_norm`).
     digits
         Number of binary digits to draw each time; the distribution is the same for any number.
@@ -75,7 +75,6 @@ class _Uniform:
         self.digits, self.number = digits, draw(digits)
 
     def extend(self) -> None:
-        """Draw the same number of digits again."""
         self.number = (self.number << self._more) | self._draw(self._more)
         self.digits += self._more
 

@@ -100,7 +100,7 @@ def _method(request: Request) -> Document:
     }
 
 
-#: Sentence about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
+#: Sentences about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
 #: does not have.
 _NESTED = (
     " A nested step makes the releases before it finer: its scale is that of all that is known "

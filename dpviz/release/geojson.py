@@ -235,7 +235,7 @@ def _reach(ring: list[Point], x: float, y: float) -> float:
 
 
 def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
-    """Part of a convex ring on the center's side of the bisector with center + away."""
+    """Part of a convex ring that is nearer to ``center`` than to ``center + away``."""
     (x, y), (dx, dy) = center, away
     # Positive beyond the bisector. Computed relative to the centre, to distinguish close centres.
     beyond = [(px - x - dx / 2) * dx + (py - y - dy / 2) * dy for px, py in ring]

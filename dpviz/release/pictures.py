@@ -355,7 +355,7 @@ def _rows(shades: NDArray[np.int_]) -> str:
     edge = np.ones(rows.shape, dtype=bool)
     edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
     y, x = np.nonzero(edge)
-    # A run ends where the next run in its row begins, or at the end of the row.
+    # Equal squares of a row end where the next squares begin, or at the end of the row.
     ends = np.append(x[1:], 0)
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}

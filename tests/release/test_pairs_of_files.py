@@ -61,7 +61,7 @@ def raw(one: str, rng: random.Random) -> bytes:
     return one.encode(rng.choice(["utf-8", "utf-8", "latin-1"]), errors="replace")
 
 
-# -- formats: a usual record, an odd one, and a file of records ------------------------------
+# -- formats: a usual record, an odd record, and a file of records ---------------------------
 
 
 def usual_line(rng: random.Random, mark: str) -> bytes:
@@ -275,8 +275,6 @@ class Grid:
 
 
 class NumberGrid(Grid):
-    """Counts as numbers of any type."""
-
     def file(self, records: Sequence[Any]) -> bytes:
         stream = io.BytesIO()
         np.save(stream, np.array(records, dtype=self.mark))
@@ -311,7 +309,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 
 def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
-    """Records of two neighbouring files."""
     if form.grid:
         shape = form.shape(rng)
         counts = [
@@ -327,7 +324,8 @@ def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
         row = rng.randrange(shape[0])
         column = rng.randrange(min(shape[1], len(cells[row])))
         other[row][column] = form.written(counts[row][column] + 1, rng, not row)
-        # A first line that contains only names is refused, but this is about the file.
+        # A first line that contains only names is refused, but this refusal depends only on the
+        # file.
         if shape[1] > 1:
             one = counts[0][at := 0 if row or column else 1]
             cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"

@@ -19,7 +19,8 @@ from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from tests.release.test_release import CASES, Recorder, dataset, name_of, request_of
 
-#: Methods where each record draws its first set separately: same distribution, but other draws.
+#: Methods where each record draws its first set separately: the distribution is the same, but the
+#: draws differ.
 DEALT = ("dpkmeans_mapreduce", "contour")
 
 
