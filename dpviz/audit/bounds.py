@@ -37,8 +37,7 @@ _ERROR = (1 - CONFIDENCE) / 2
 DECIMALS = 6
 
 #: Among thousands of rare events, the best event is often best by chance. So the choice compares
-#: bounds whose error probability is smaller by this factor. This prefers events that occur in more
-#: runs.
+#: bounds whose error is smaller by this factor; such bounds prefer more frequent events.
 CAUTION = 10
 
 #: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
@@ -120,8 +119,7 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
         for column in range(first.shape[1])
     )
-    # If two events have the same bound, the event of the first score is chosen, because this score
-    # is the simplest.
+    # If two events have the same bound, choose the first score, because it is the simplest.
     _, event = max(choices, key=lambda choice: choice[0])
     return _tested(event, first[half:], second[half:])
 

@@ -26,15 +26,15 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     Parameters
     ----------
     without, joined
-        Scores of runs on both data sets, shape (runs, columns). Numbers that are not finite are
-        treated as missing.
+        Scores of runs on both data sets, shape (runs, columns). Infinite numbers and NaN are
+        missing.
 
     Returns
     -------
     without, joined
         Shape (runs,). A model trained on the whole first half scores the second half. Within the
-        first half, a model trained on the odd runs scores the even runs and vice versa, because a
-        model's scores on its own training runs are too good.
+        first half, a model trained on the odd runs scores the even runs, and vice versa. The reason
+        is that a model's scores on its own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])

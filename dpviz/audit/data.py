@@ -197,7 +197,7 @@ eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 #: Two records, then three. GUPT makes one block of two records, and two blocks of three records.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
-#: Step whose random choices :data:`opposite_end` relies on: the candidates of PrivGene.
+#: Step with the random choices that :data:`opposite_end` needs: the candidates of PrivGene.
 BRED = "breeding"
 
 #: A hundred records at one end of a line, then one more at the other end. The best pair of centres

@@ -54,8 +54,7 @@ def threshold(run: Run) -> Iterator[Named]:
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # Computed from d' and W' alone: k' is the share 1 - p of this number of positive
-        # coefficients.
+        # Uses only d' and W': k' is the share 1 - p of this number of positive coefficients.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 

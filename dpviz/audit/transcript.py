@@ -1,7 +1,7 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
 The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
-computed from these answers: no threshold on another number is better. The ratio is that of the
+computed from these answers. No threshold on another number is better. The ratio is that of the
 mechanism as built, including planted mistakes. Attackers and auditors both have the code, so a
 secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
 audit searches for.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
-#: Maximum number of cells per side of a panel whose cells show numbers: for a panel of half the
-#: figure's width, and for a panel of one of several stages.
+#: Maximum number of cells per side if cells show numbers: in a panel of half the figure's width,
+#: and in a panel of one of several stages.
 MOST, MOST_OF_STAGES = 16, 8
 
 #: With at most this many cells per side, there is space for two decimals.

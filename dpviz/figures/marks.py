@@ -347,7 +347,7 @@ def overlay_note(mode: Mode) -> str:
 
 
 def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
-    """Borders between the cells of a mask (right, up) and all other cells, as one broken line."""
+    """Borders between the cells of a mask (right, up) and other cells, as one line with gaps."""
     padded = np.pad(mask, 1)
     edges = []
     # The border between two neighbours on one axis is parallel to the other axis.

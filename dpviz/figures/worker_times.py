@@ -201,7 +201,6 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
 
 def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> Trace:
-    """Curve of the model; only the first curve is in the legend."""
     line = {"color": colour, "width": 2, "dash": "dash"}
     named = {"name": _MODEL, "legendgroup": "model", "showlegend": number == 0}
     return scatter("lines", x, y, hover, line=line, **named, **more)

@@ -258,11 +258,11 @@ class Log:
         """Source for which some of these files were read before; None if all files are new.
 
         A known file is recognized by its path, by the path of its folder if the folder was read,
-        and by its number on the disk, which does not change when the file is renamed. After a file
-        is deleted, its number may belong to a file with other data. Therefore the number is used
-        only if the caller names the source. Raises PrivacyRefusal if the files belong to another
-        source than the named source, or to several sources. If no source is named, it is also
-        raised if the files may belong to a known source, but this is not clear.
+        and by its number on the disk, which stays the same if the file is renamed. After a file is
+        deleted, its number may belong to a file with other data. Therefore the number is used only
+        if the caller names the source. Raises PrivacyRefusal if the files belong to another source
+        than the named source, or to several sources. If no source is named, it is also raised if
+        the files may belong to a known source, but this is not clear.
 
         Parameters
         ----------

@@ -64,13 +64,14 @@ def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = Fa
         "you are" if persons else f"{_records(neighbours)} {'are' if neighbours.cap > 1 else 'is'}"
     )
     said = (
-        f"Who knows all else, and thinks it 50 : 50 whether {unit} in the data, is "
-        f"{surest_words(epsilon)} after the release."
+        f"An observer who knows everything else, and thinks it 50 : 50 whether {unit} in the data, "
+        f"is {surest_words(epsilon)} after the release."
     )
     if persons or neighbours.cap > 1:
         return said
     together = surest_words(_SEVERAL * epsilon)
-    return f"{said} Of three that are in it together, or not at all: {together}."
+    three = "For three records that are in the data together, or not at all, this observer is"
+    return f"{said} {three} {together}."
 
 
 def times_at_most(epsilon: float) -> str:

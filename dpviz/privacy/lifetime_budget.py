@@ -145,8 +145,8 @@ class Budget:
     ) -> str | None:
         """Source for which some of these files were read before; see :meth:`Log.owner`.
 
-        Raises PrivacyRefusal if the files belong to another source, or if no source is named and
-        only the user can know to which source the files belong.
+        Raises PrivacyRefusal if the files belong to another source. It is also raised if no source
+        is named and only the user can know the source of the files.
         """
         if not origins or not self.exists():
             return None

@@ -124,8 +124,8 @@ class Accountant:
 
         Each value of row k gets Lap(sensitivity / epsilon_k) noise. The total cost is the largest
         of the budgets (parallel composition). This also holds if neighbours differ in m records of
-        different rows: the scale of each row is m times as large, so if m_k of these records change
-        row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
+        different rows, because the scale of each row is then m times as large. If m_k of these
+        records change row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
 
         Parameters
         ----------
@@ -149,10 +149,10 @@ class Accountant:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
         Level k is the values + two-sided geometric noise, where P(x) is proportional to exp(-abs(x)
-        epsilon_k / sensitivity). Each level is a random function of the next finer level alone and
-        does not depend on the values, so all levels together cost as much as the finest. This call
-        pays for the coarsest level; :meth:`finer` pays for finer levels. Raises PrivacyRefusal if
-        the budget does not suffice for the finest level.
+        epsilon_k / sensitivity). Each level is a random function of only the next finer level and
+        does not depend on the values. So all levels together cost as much as the finest level. This
+        call pays for the coarsest level; :meth:`finer` pays for finer levels. Raises PrivacyRefusal
+        if the budget does not suffice for the finest level.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ def stay_chance(coarse: float, fine: float) -> float:
     Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
     e^it)^2. The quotient of this function for the coarse noise and for the fine noise is s + (1 -
     s) times the function for the coarse noise, where s = (sinh(1 / (2 coarse)) / sinh(1 / (2
-    fine)))^2. So with probability s no noise is added; otherwise the noise of the coarse release is
+    fine)))^2. So no noise is added with probability s; otherwise the coarse release's noise is
     added.
     """
     return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))

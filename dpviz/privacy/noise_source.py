@@ -105,10 +105,10 @@ class SeededNoise:
 def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
     """Independent rows z whose density is proportional to exp(-norm of z), shape (m, D).
 
-    The norm is the largest absolute value in the first D - ball columns, or the Euclidean length of
-    the last ``ball`` columns if that is larger. Its unit body is a cube [-1, 1]^(D - ball) times a
-    Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that body. See
-    Hardt, Talwar 2010, "On the geometry of differential privacy".
+    The norm is the larger of two values: the largest absolute value in the first D - ball columns,
+    and the Euclidean length of the last ``ball`` columns. Its unit body is a cube [-1, 1]^(D -
+    ball) times a Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that
+    body. See Hardt, Talwar 2010, "On the geometry of differential privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)

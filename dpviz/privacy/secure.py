@@ -3,9 +3,9 @@
 Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012), and seeded
 noise reveals the true value to anyone who knows the seed. In this module all values are whole
 multiples of a public unit. They are converted to integers, get discrete Laplace noise, and are
-converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20: records are
-first truncated to the lattice with this spacing (:func:`on_lattice`), so that all their sums are
-exact in any order.
+converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
+first truncated to the lattice with this spacing (:func:`on_lattice`), so that all sums are exact in
+any order.
 
 OpenDP has no K-norm noise. :mod:`dpviz.privacy.rounded` rounds real K-norm noise without an error,
 and the proof in that module is its certificate.
@@ -44,8 +44,7 @@ CANDIDATES = 2**14
 #: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the previous scale; so far two scales
-#: sufficed.
+#: Number of scales to try, each slightly larger than the last; so far two scales sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -384,8 +383,7 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
         with localcontext(Context(prec=digits)) as context:
             context.Emin, context.Emax = -(10**17), 10**17
             chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
-            # The chance takes twelve operations. Two of them are differences, which lose at most 25
-            # digits.
+            # Of the twelve operations, two are differences, which lose at most 25 digits.
             error = Decimal(10) ** (30 - digits)
             ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
         low, high = (int(end) for end in ends)

@@ -5,9 +5,9 @@ same method on data without clusters. This module draws many data sets without c
 from fixed seeds. The module reads no record, and the same document always gives the same answer. So
 it is post-processing and spends no budget.
 
-In all null sets, records come in groups at one place. A group has ``MORE`` times as many records as
-the largest group that counts as no cluster: ``GROUP`` records, or the maximum number of records of
-one person if that is larger.
+In all null sets, records come in groups at one place. The largest group that counts as no cluster
+has ``GROUP`` records, or the maximum number of records of one person if that number is larger. A
+group of a null set has ``MORE`` times as many records.
 
 * **Cells**: the null set is fitted to the release. The expected number of records of a block is a
   level times a share of its row times a share of its column. The level is the median over blocks,
@@ -32,8 +32,8 @@ False alarms: suppose that the data are a null set. Then a release and its R nul
 distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
 values of clusters of cells are compared, so any cluster passes as real with probability at most 2 /
 60, that is 3.3%. The difference to 5% allows for a fit that differs from the truth. Null sets of
-centres are the same for all releases with the same settings and about the same number of records:
-90 of them keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). These rates treat
+centres are the same for all releases with the same settings and about the same number of records.
+90 null sets keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). These rates treat
 the fit, the noisy number of records, and the parameters that the method chose as fixed. The effect
 of this simplification is measured, not proved: ``tests/benchmarks/nulls.py`` counts how often data
 without clusters pass.

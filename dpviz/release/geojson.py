@@ -34,7 +34,7 @@ def clusters(document: Document) -> dict[str, Any]:
     document
         A release whose domain has two columns. For cells, a polygon is the union of the cluster's
         cells. For centres, a polygon is the part of the domain that is nearest to the centre, after
-        both columns are scaled to the same length; if two centres are equal, the first centre gets
+        both columns are scaled to the same length. If two centres are equal, the first centre gets
         the polygon.
     """
     document = on_map(document)

@@ -2,8 +2,8 @@
 
 No record of the owner is read. A stand-in is either a public sample set, or generated here from the
 declared domain, a public number of records, and the cluster size that the owner expects. The
-results depend on how similar the owner's data are to the stand-in; the share of clusters that noise
-invents depends on this similarity much less.
+results depend on how similar the owner's data are to the stand-in. The share of clusters that noise
+invents depends much less on this similarity.
 
 Other plans are tried on the same stand-in, and the best of all plans is recommended. The current g
 influences which plans are tried; the current p does not. The judgement of a plan does not depend on
@@ -57,8 +57,7 @@ _BACKGROUND = 0.1
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
-#: Shares of the non-empty cells that are removed; each share is tried instead of the plan's own
-#: share.
+#: Shares of the non-empty cells that are removed; each share is tried instead of the plan's.
 _DENSE = (0.5, 0.8, 0.9, 0.96)
 
 #: A true cluster is found again if its Jaccard index with a cluster of a draw is at least this.
@@ -451,7 +450,6 @@ class _Draws:
         self._running: dict[Request, tuple[Iterator[_Row], list[_Row]]] = {}
 
     def of(self, request: Request, number: int) -> Found:
-        """Results of the first `number` draws of a plan."""
         if request not in self._running:
             self._running[request] = self._draw(request), []
         more, rows = self._running[request]

@@ -272,7 +272,7 @@ def margin(scale: float, counted: int = 1) -> int:
 
     The bound for one count is scale * ln 20. Rounding up makes this bound valid for discrete
     Laplace noise too. The bound for a sum is the normal bound of 1.96 standard deviations, where
-    each count has sqrt(2) scales, with the first Cornish-Fisher term for the heavier tails of
+    each count has sqrt(2) scales. The first Cornish-Fisher term is added for the heavier tails of
     Laplace noise (excess kurtosis 3 / counted).
     """
     if counted == 1:

@@ -108,7 +108,6 @@ def test_runs_limit_what_can_be_shown() -> None:
 
 
 def best_by_loops(without: NDArray, joined: NDArray, error: float) -> float:
-    """Bound of the best event, computed in a loop over all events."""
     n, best = len(without), -math.inf
     for value, sign in product(np.union1d(without, joined), SIGNS):
         event = Event(score=0, sign=sign, value=float(value), joined_more=True)
@@ -816,8 +815,7 @@ def test_threshold_is_a_border() -> None:
     border = int(np.argmin(np.abs(np.array(found.edges) - 0.7)))
     assert found.edges[border] == pytest.approx(0.7)
     assert sum(found.joined[border:]) == (other >= 0.7).sum()
-    # For integers, the borders are between the integers, and each bin has the same number of
-    # integers.
+    # Borders are between integers, and each bin has the same number of integers.
     one, other = rng.integers(0, 100, 500), rng.integers(40, 190, 500)
     found = Histogram.of("score", one * 1.0, other * 1.0, 100.0)
     assert {edge % 1 for edge in found.edges} == {0.5}

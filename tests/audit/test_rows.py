@@ -20,8 +20,8 @@ from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME
 from tests.support.tiers import daily
 
-#: Method, variant, scenario, the bound measured before with up to 20,000 runs on each data set, and
-#: a smaller number of runs that still shows four fifths of this bound.
+#: Method, variant, scenario; the bound that was measured before with up to 20,000 runs on each data
+#: set; a smaller number of runs that still shows four fifths of this bound.
 ROWS = (
     ("privthrem", "published", "largest-cell", 6.78, 6000),
     ("privthrem", "sound", "rank-shown", 5.60, 9000),

@@ -23,7 +23,6 @@ from tests.support.links import opened as explorer
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
-    """Picture, diagnosis and configuration of one run on a sample."""
     about, dataset = sample(name), load_sample(name)
     config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
     source, fine = (Source.build(dataset, side) for side in (about.grid, 2 * about.grid))

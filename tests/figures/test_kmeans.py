@@ -313,8 +313,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     way = scene("dplloyd", step=2)
     said = panel(panels(way, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [
-        # Two of these centres are so close to each other that their numbers of records are not
-        # shown.
+        # Two of these centres are so close that their numbers of records are not shown.
         f"{one:,.0f}" if at < 2 else ""
         for at, one in enumerate(way.private.iterations[1].counts)
     ]

@@ -144,8 +144,7 @@ def test_the_mosaic_nests_all_bands_without_gap_or_overlap(grid, level):
         assert (covered == 1).all()
         assert bands[f"LL{level}"]["x0"] < 1 / padded[0]
         assert np.allclose(bands[f"LL{level}"]["z"], stages.average.T, atol=1e-3)
-        # Differences along the second axis are at the top, and differences along the first axis are
-        # on the right.
+        # Differences along the second axis are at the top; along the first axis, on the right.
         for at in range(1, level + 1):
             assert bands[f"LH{at}"]["x0"] < 0.5**at < bands[f"LH{at}"]["y0"]
             assert bands[f"HL{at}"]["y0"] < 0.5**at < bands[f"HL{at}"]["x0"]

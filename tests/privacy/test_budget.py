@@ -39,7 +39,6 @@ def budget(tmp_path: Path) -> Budget:
 
 
 def sentence(error: pytest.ExceptionInfo[Exception]) -> str:
-    """Return the message; check that it is one sentence on one line."""
     text = str(error.value)
     assert text.endswith(".")
     assert text.isprintable()

@@ -542,7 +542,7 @@ def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
     # Bayes' rule with a prior of 1/2 and the largest likelihood ratio.
     odds = math.exp(epsilon)
     assert surest(epsilon) == pytest.approx(odds / (1 + odds))
-    said, _, _ = explain_surest(epsilon, Neighbours()).partition(" Of three")
+    said, _, _ = explain_surest(epsilon, Neighbours()).partition(" For three")
     percent = 100.0 if "next to certain" in said else float(said.split(", is ")[1].split("%")[0])
     assert 100 * surest(epsilon) <= percent + 1e-9
     assert percent <= 100 * surest(epsilon) + 0.1 + 1e-9
@@ -552,7 +552,8 @@ def test_certainty_in_words() -> None:
     said = explain_surest(1, Neighbours())
     assert "whether one record of yours is in the data, is 73.2% sure at most" in said
     # The sentence also states the risk of a person with several records: three records give e^3.
-    assert said.endswith("Of three that are in it together, or not at all: 95.3% sure at most.")
+    three = "For three records that are in the data together, or not at all, this observer is"
+    assert said.endswith(f" {three} 95.3% sure at most.")
     said = explain_surest(1, Neighbours(cap=3), persons=True)
     assert said.endswith("whether you are in the data, is 73.2% sure at most after the release.")
 

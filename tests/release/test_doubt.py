@@ -39,7 +39,6 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def three_places(seed: int = 0, n: int = 20_000) -> NDArray[np.float64]:
-    """Records at three dense places of unequal size, and no other records."""
     rng = np.random.default_rng(seed)
     places = np.array([[0.2, 0.3], [0.7, 0.25], [0.5, 0.8]])
     which = rng.choice(3, n, p=[0.6, 0.3, 0.1])
@@ -318,8 +317,7 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
             if cell["claimed"]:
                 assert cell["releases"] == CLAIMED
                 assert holds(cell["passed"], cell["releases"]), (method, kind)
-                # If a few releases do not decide the test, many other releases decide it, with 99%
-                # confidence.
+                # If a few releases don't decide the test, many others do, with 99% confidence.
                 most = cell.get("again", cell)
                 limits.append(limit(most["passed"], most["releases"]))
     assert max(limits) <= LEVEL

@@ -669,8 +669,8 @@ def test_table_of_clusters_of_cells():
     _, root, text = report(document)
     head, row = rows(root, 0)
     assert head == ["cluster", "dense blocks", "records (noisy)", "error up to", "x", "y"]
-    # The sum of four counts with noise of scale 1/0.9 has the bound 2 sqrt(2) times the scale,
-    # times 1.96 + 0.21/4.
+    # The sum of four counts with noise of scale 1/0.9 has the bound 2 sqrt(2) * scale * (1.96 +
+    # 0.21/4).
     assert row == ["1", "1", "40", "± 7", "0.0 to 4.0", "-1.00 to 0.00"]
     assert "within ±\xa04 of" not in text  # "\xa0" was replaced by a blank above
     assert "A single count is within ± 4 of the true one in 95% of cases." in text

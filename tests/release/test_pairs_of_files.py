@@ -57,7 +57,6 @@ def number(rng: random.Random) -> float:
 
 
 def raw(one: str, rng: random.Random) -> bytes:
-    """Bytes of a text, in UTF-8 or in a code page."""
     return one.encode(rng.choice(["utf-8", "utf-8", "latin-1"]), errors="replace")
 
 

@@ -32,8 +32,7 @@ from dpviz.kmeans.run import Centers
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
 
-#: Width and height of a number of records together with the centre's own number, as shares of a
-#: small panel.
+#: Width and height of the texts at a centre, as shares of a small panel.
 _TEXT = (0.17, 0.08)
 
 #: Text positions around a centre, each with the position on the opposite side.

@@ -38,9 +38,8 @@ from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
-#: Detail subbands, by the names that PyWavelets uses. Values: the filters of the first and second
-#: axis (L is low-pass, H is high-pass); the letter of the subband; the edges that the subband
-#: shows.
+#: Detail subbands, by the names that PyWavelets uses. Values: filters of the first and second axis
+#: (low-pass or high-pass); letter of the subband; edges that the subband shows.
 DETAILS = {
     "ad": ("LH", "H", "horizontal"),
     "da": ("HL", "V", "vertical"),
