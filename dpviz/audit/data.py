@@ -194,7 +194,8 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line, then an eleventh record at the same position.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, then three. GUPT makes one block of two records, and two blocks of three records.
+#: Two records, then three. GUPT makes one block if there are two records, and two blocks if there
+#: are three records.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
 #: Step with the random choices that :data:`opposite_end` needs: the candidates of PrivGene.

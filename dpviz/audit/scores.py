@@ -122,7 +122,7 @@ def grid(run: KMeansRun) -> Iterator[Named]:
 
 
 def chain(run: KMeansRun) -> Iterator[Named]:
-    """MCMC's Markov chain: the number of its simulated records, and its fit."""
+    """MCMC's Markov chain: number and likelihood of the simulated records, and taken steps."""
     if run.chain is not None:
         yield "number of simulated records", len(run.chain.points)
         yield "log-likelihood of the simulated records", run.chain.best

@@ -2,8 +2,8 @@
 
 The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
 computed from these answers. No threshold on another number is better. The ratio is that of the
-mechanism as built, including planted mistakes. Attackers and auditors both have the code, so a
-secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
+mechanism as implemented, including planted mistakes. Attackers and auditors both have the code, so
+a secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
 audit searches for.
 """
 
@@ -30,7 +30,7 @@ HIDDEN = ("blocks", "sets")
 
 
 class _Built(Accountant):
-    """Accountant of a mechanism as built; its ledger shows the claimed scales."""
+    """Accountant of a mechanism as implemented; its ledger shows the claimed scales."""
 
     def __init__(
         self,

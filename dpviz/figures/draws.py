@@ -45,7 +45,7 @@ _LATTICE = 64
 #: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
 _STRIP = 108
 
-#: Scores of a comparison of the true run with itself; no noise stops a centre there.
+#: Scores of a comparison of the true run with itself; there noise keeps no centre in its place.
 _ITSELF = {
     **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),

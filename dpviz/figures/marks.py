@@ -54,7 +54,7 @@ def literal(text: str) -> str:
 
 
 def lower_first(label: str) -> str:
-    """Label in the form used inside a sentence."""
+    """Label as it is written inside a sentence."""
     return label[:1].lower() + label[1:]
 
 
@@ -147,7 +147,7 @@ def log_axis(
     ends: tuple[float, float] | None = None,
     write: Callable[[Any], str] = readable,
 ) -> dict[str, Any]:
-    """Properties of a logarithmic axis with the given ticks; the default range is from the data."""
+    """Logarithmic axis with the given ticks; by default, the data determine the range."""
     reach = {} if ends is None else {"range": [math.log10(end) for end in ends]}
     texts = [write(tick) for tick in ticks]
     return {"type": "log", "tickvals": [*ticks], "ticktext": texts, **reach}
@@ -284,8 +284,8 @@ def heatmap(
 ) -> Trace:
     """Heatmap of an array over a domain with two axes; the first axis of the array is horizontal.
 
-    ``width`` is the width of a cell on each axis. Last cells that exceed the domain are cut at its
-    end.
+    ``width`` is the width of a cell on each axis. If the last cells exceed the domain, they are cut
+    at its end.
     """
     z = band.T
     places: dict[str, Any] = {}

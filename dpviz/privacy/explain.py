@@ -75,7 +75,7 @@ def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = Fa
 
 
 def times_at_most(epsilon: float) -> str:
-    """Value of e^epsilon, rounded up so that a text with "at most" is true, always above 1."""
+    """Value of e^epsilon, rounded up so that a text with "at most" is true; it is above 1."""
     digits = 2 if epsilon < math.log(100) else 0
     if epsilon < 0.1:
         digits += math.ceil(-math.log10(epsilon))

@@ -66,8 +66,8 @@ class Spend:
     step
         Name of the step that used the noise.
     sensitivity
-        Largest change of the noised quantity between neighbours: in L1, or for K-norm noise in the
-        K-norm.
+        Largest change of the noised quantity between neighbours, measured in L1, or in the K-norm
+        for K-norm noise.
     scale
         Scale of the Laplace or K-norm noise. For an exponential mechanism: the score difference
         that makes an outcome e times less likely.

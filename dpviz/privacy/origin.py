@@ -1,4 +1,4 @@
-"""Where records were read: files and folders, identified by the file itself, not by its name."""
+"""Origins of records: files and folders, which are identified by themselves, not by names."""
 
 from __future__ import annotations
 

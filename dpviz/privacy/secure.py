@@ -117,7 +117,7 @@ class SecureAccountant(Accountant):
         Raises
         ------
         PrivacyRefusal
-            Also if the values are not multiples of the unit.
+            Also raised if the values are not multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
@@ -402,8 +402,8 @@ def on_lattice(points: Floats) -> Floats:
 
     Each record is truncated separately, so neighbours stay neighbours. No norm grows, so the box,
     the cube and the L1 ball keep their sensitivities. For the ball this holds even if rounding put
-    a record slightly outside it. A record moves by less than 1e-6 per axis. Sums are exact below
-    2^33 records.
+    a record slightly outside the ball. A record moves by less than 1e-6 per axis. Sums are exact
+    below 2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut

@@ -220,8 +220,8 @@ def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
     spread = "are spread evenly" if one else "differ in number only by row and column"
-    # Cells laid by the method follow the records, so records on few lines don't appear as a product
-    # of shares.
+    # If the method chooses the cells, the cells follow the records, so records on few lines don't
+    # look like a product of shares.
     card = CARDS[document["method"]["name"]]
     rounded = "values rounded to few steps, " * card.lays_own_cells
     return (

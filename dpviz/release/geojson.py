@@ -139,8 +139,8 @@ def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> G
     x, y = cells.T
     # The edges of unit cells match, so this exact and fast method needs no intersections.
     union = shapely.normalize(shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1)))
-    # Keep only corners. They are whole numbers, so the topology can't change, and the check of the
-    # topology, which would take most of the time, is not needed.
+    # Keep only corners. The corners are whole numbers, so the topology can't change. The check of
+    # the topology would take most of the time and is not needed.
     union = shapely.orient_polygons(shapely.simplify(union, 0, preserve_topology=False))
     placed = shapely.transform(
         union,

@@ -261,7 +261,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
 
 
 def domain_svg(columns: Sequence[str], domain: Domain) -> str:
-    """Map of a declared domain; if it is in degrees, with coasts and the largest cities inside.
+    """Map of a declared domain; a map in degrees also shows coasts and the largest cities.
 
     The map uses only the names and bounds, so it reveals nothing about the data.
     """

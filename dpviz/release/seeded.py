@@ -1,4 +1,4 @@
-"""Seeded runs with the noise of a release, for rehearsals and null sets, never for own data."""
+"""Seeded runs with the noise of a release, for rehearsals and null sets, never for owners' data."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def unit(one, points):
 
 
 def by_hand(one, points, centers):
-    """Nearest centre of each point, and by how much it is nearer than the second nearest centre."""
+    """Nearest centre of each point, and the extra distance to the second nearest centre."""
     apart = ((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2)
     two = np.sort(np.column_stack([apart, np.full(len(points), np.inf)]), axis=1)[:, :2]
     return apart.argmin(axis=1), two[:, 1] - two[:, 0]

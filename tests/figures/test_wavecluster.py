@@ -1,4 +1,4 @@
-"""The panels are valid Plotly, use one scale for true and private, and have stable colours."""
+"""The panels are valid Plotly, have one scale for both runs, and have stable colours."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -63,7 +63,7 @@ def test_staying_or_more_noise_gives_the_coarser_law(fine: float, times: float) 
 @quick
 @given(st.floats(0.05, 50))
 def test_geometric_noise_is_the_inverse_of_its_law(scale: float) -> None:
-    """The result is the least number at which the distribution function is u or more."""
+    """Laplace noise of quantile u gives the least number whose distribution function is >= u."""
     share = (np.arange(4000) + 0.5) / 4000
     drawn = geometric(stats.laplace.ppf(share), scale)
     size = int(40 * scale) + 2
@@ -234,7 +234,7 @@ def test_what_was_split_is_told_no_finer(secure: bool) -> None:
 
 
 def test_nested_counts_are_whole_whatever_the_unit() -> None:
-    """False alarms have a probability below 1e-6: whole noise has variance 0.36, else 0.54."""
+    """The probability of a false alarm is below 1e-6: whole noise has variance 0.36, else 0.54."""
     accountant = SecureAccountant(2.0, unit=LATTICE)
     found = accountant.gradual(np.full(4000, 7), levels(2.0), sensitivity=1)
     finest = found.releases[-1] - 7

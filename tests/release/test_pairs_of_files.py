@@ -1,4 +1,4 @@
-"""In any file format, one record changes neither whether there is a release, nor its messages.
+"""In any file format, no record influences whether there is a release, or the messages.
 
 For each format the tests make valid records, unusual records or no records, and pairs of files that
 differ in one record. The tests use the readers only through the command, so they also cover future

@@ -143,7 +143,7 @@ def test_plans_that_are_tried_keep_the_budget_and_the_cells_of_counts() -> None:
     assert {one.config.epsilon for one in every} == {1.0}
     assert {one.config.neighbours for one in every} == {request.config.neighbours}
     assert {one.config.method for one in every} == {"privthrem", "twostage"}
-    # The other plans of each of these plans are all in the list.
+    # The list contains all plans that would be tried for any of these plans.
     said = {read(one) for one in every}
     for one in every:
         assert {read(other) for group in other_plans(one, 20_000) for other in group} <= said

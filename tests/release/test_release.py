@@ -526,7 +526,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
             os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         killed += os.WIFSIGNALED(status)
-        # Not killed: measure again, because the speed of the machine may have changed.
+        # The process was not killed: measure again, because the machine may have another speed now.
         if number % 5 == 0:
             usual = time.perf_counter() - start
     (account,) = budget.datasets()
@@ -725,7 +725,7 @@ def test_what_is_released_with_is_what_is_debited(
     assert done.document["privacy"]["certified"] <= 0.333333 + 1e-12
     account = budget.open("household survey")
     assert (account.total, account.spent, account.remaining) == (1.0, 0.333333, 0.666667)
-    # Refused if one micro-epsilon is missing, before any run.
+    # The release is refused before any run if one micro-epsilon is missing.
     for epsilon in (0.666668, 0.66666800001):
         with pytest.raises(
             PrivacyRefusal, match=r"0\.66666\d* is more than what is left: 0\.666667"

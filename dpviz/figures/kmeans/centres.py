@@ -36,7 +36,7 @@ def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
 def centres(
     picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None = None
 ) -> Trace:
-    """Centres with their numbers; a square marks a centre that noise stopped."""
+    """Centres with their numbers; a square marks a centre that noise kept in its place."""
     x, y = places_of(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
     symbols = np.where(stayed, "square", "circle").tolist()

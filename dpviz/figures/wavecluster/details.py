@@ -239,8 +239,8 @@ def _hovered(
     return {"across": across, "up": up}
 
 
-# Cached, because the texts do not depend on the draw, and dragging a slider requests them again and
-# again.
+# The texts are cached, because they do not depend on the draw, and dragging a slider requests them
+# again and again.
 @lru_cache(maxsize=64)
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
     edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()

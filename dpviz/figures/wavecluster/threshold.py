@@ -93,7 +93,7 @@ class _Cut:
 
 
 def draw(picture: WaveClusterPicture) -> Panels:
-    """Plot the sorted coefficients, true next to private, and the distribution of the threshold."""
+    """Plot the sorted coefficients of both runs, and the distribution of the threshold."""
     law = Law.of(picture.true, picture.run)
     lists = [SortedList.of(stages) for stages in picture.stages]
     room = _Room.of(lists, picture.mode, under=law is not None)
