@@ -74,7 +74,7 @@ class Work:
             self.advance()
 
     def part(self) -> Progress:
-        """Progress callback for a part of this work: its steps count as the next steps here."""
+        """Progress callback for a part of this work: it counts steps of the part as steps here."""
         before = self.done
         return lambda done, _: self.advance(before + done - self.done)
 

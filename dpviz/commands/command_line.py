@@ -93,8 +93,6 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser whose error messages are one sentence."""
-
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Quote unknown arguments in the error message."""
         given, others = self.parse_known_args(args, namespace)
@@ -107,7 +105,6 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{shown(message, 800)}; see {self.prog} --help.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help and version like any other result."""
         _print(message.rstrip())
 
 

@@ -87,7 +87,7 @@ def render(page: Page) -> Rendered:
     content = reader.convert(page.text)
     # Pages link to Markdown files, so that the links also work in an editor.
     content = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", content)
-    # A wide table scrolls without the rest of the page, also with the keyboard.
+    # A wide table scrolls separately from the rest of the page, also with the keyboard.
     content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
     content = content.replace("</table>", "</table></div>")
     headings = tuple(_headings(reader.toc_tokens))
@@ -164,8 +164,6 @@ def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
 
 
 class _Reader(HTMLParser):
-    """Collect the text, anchors, links and foreign files of a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.ids: list[str] = []

@@ -34,7 +34,7 @@ SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 #: Budget of the results in the sentence.
 BUDGET = 0.5
 
-#: Two medians are alike if their relative difference is at most this.
+#: Two medians are similar if their relative difference is at most this number.
 CLEAR = 0.2
 
 Verdict = Literal["better", "worse", "alike"]
@@ -83,7 +83,7 @@ class Cost:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the sound variant is clearly better or worse than the published one.
+        """Whether the sound variant is clearly better or worse than the published variant.
 
         The difference is clear if the medians differ by more than ``CLEAR``, and the sound median
         is outside the range from 5% to 95% of the published draws.
