@@ -73,8 +73,8 @@ def stored_data(
     """If DATA has many files or the engine is not local, open DATA without loading it.
 
     ``seed`` selects records of persons who have more records than the cap. ``check`` is called
-    before any record is read, and may raise. Yields None if DATA must be loaded into memory. Raises
-    InputError if DATA can't be opened, or if an option needs records in memory.
+    before any record is read, and may raise an exception. Yields None if DATA must be loaded into
+    memory. Raises InputError if DATA can't be opened, or if an option needs records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None

@@ -1,8 +1,8 @@
 """The site: pages in Markdown become HTML files that send no request to other hosts.
 
-The pages in ``pages/`` are written by hand. Their templates, and the template of the methods, get
-values from the code (:mod:`.generated`). The app builds the site when somebody first opens it, and
-``make docs`` builds the same files in a folder.
+The pages in ``pages/`` are written by hand. The templates of pages, and the template of the
+methods, get values from the code (:mod:`.generated`). The app builds the site when somebody first
+opens it, and ``make docs`` builds the same files in a folder.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Ablation:
     score
         One of :data:`dpviz.experiments.utility.SCORES` in which lower is better.
     draws
-        Number of runs with the part, and without it. Both have the same seeds.
+        Number of runs with the part, and without it. Both groups of runs have the same seeds.
     whole, without
         The score of the method as it is, and without the part.
     """

@@ -114,7 +114,7 @@ class Benchmark:
     Parameters
     ----------
     cells
-        One row per score, data, method, variant and epsilon. It holds the number of draws, mean,
+        One row per score, data, method, variant and epsilon. A row holds the number of draws, mean,
         median, and low and high (the 5% and 95% quantiles).
     made
         Seeds, versions and commits that produced the results.

@@ -87,7 +87,7 @@ class Store:
             raise _unusable(out, journal, error) from None
 
     def rows(self, names: Sequence[str]) -> dict[str, Scores]:
-        """Return the rows of an earlier sweep, with those of their scores that are in ``names``."""
+        """Return the rows of an earlier sweep, with the scores whose names are in ``names``."""
         rows = self._written(names)
         for row, known, scores in self.connection.execute("SELECT * FROM finished"):
             values = struct.unpack(f"<{len(scores) // 8}d", scores)

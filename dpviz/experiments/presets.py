@@ -51,7 +51,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """Name in a menu of the side bar: first author, number, title."""
+        """Name in a menu of the side bar: it has the first author, number and title."""
         authors, number = self.paper.rsplit(", ", 1)
         number = number.replace("figure", "fig.").replace("section", "sec.")
         return f"{authors.split(',')[0]}, {number}: {self.title}"
@@ -240,8 +240,8 @@ def rank_table(
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: draws, k (true), mean (of k'),
         error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column, printed,
-        is the paper's mean. It is known only for the published variant on the paper's DS2, and is
-        NaN in other rows. If no row has it, there is no such column.
+        is the paper's mean. This mean is known only for the published variant on the paper's DS2,
+        and is NaN in other rows. If no row has this mean, there is no such column.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]

@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One score of a method on one data set at one budget, sound and published.
+    """One score of both variants of a method, on one data set at one budget.
 
     Parameters
     ----------

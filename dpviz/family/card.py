@@ -40,8 +40,8 @@ class Variant:
         Whether its steps are private with a declared domain, the default relation and the default
         parameters. :func:`dpviz.family.claim.claim` judges a run with the choices of that run.
     reason
-        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. It does not
-        contain the reason of an undeclared domain, because the claim adds this reason.
+        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. The reason
+        of an undeclared domain is not in this text, because the claim adds it.
     fails
         Relations and parameter values for which the claim fails, each with its reason. For a
         variant that is not private, these are additional reasons.

@@ -168,7 +168,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         try:
             points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=reset)
         except ValueError as error:
-            # A TypeError is not converted: scikit-learn requires it.
+            # A TypeError is not converted, because scikit-learn requires this type.
             reason, _, more = str(error).partition("\n")
             way = "Reshape your data" if "Reshape your data" in more else "give finite numbers"
             raise InputError(

@@ -1,4 +1,4 @@
-"""The headline of an explorer: one sentence on what the noise changed."""
+"""The headline of an explorer: one sentence that says what the noise changed."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class ParameterMap(Displayed):
     score, share
         Score, and the share of the draws that must reach the value on the map.
     values
-        Values of each parameter, ascending, shapes (A,) and (B,). They include the values of
-        ``config``.
+        Values of each parameter, ascending, shapes (A,) and (B,). These values include the values
+        of ``config``.
     reached
         Score that at least this share of the draws reaches, shape (A, B).
     seeds

@@ -207,9 +207,9 @@ def smallest_epsilon(
         Share of the draws that must meet the target, in (0, 1].
     search
         ``"every"`` tries all budgets. ``"bisect"`` tries every fifth budget, bisects between two of
-        them, and then tries the next three budgets above the budget found. This needs less than
-        half of the draws. The answer can differ only if the share drops for a short range of larger
-        budgets. None chooses one of the two by the speed of the method.
+        them, and then tries the next three budgets above the budget found. ``"bisect"`` needs less
+        than half of the draws. The answer can differ only if the share drops for a short range of
+        larger budgets. None chooses one of the two by the speed of the method.
     """
     check_spends(config)
     check_share(share)
