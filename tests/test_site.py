@@ -195,7 +195,7 @@ PRINTED = (
     ("kmeans.methods.privgene", "PARENTS", 10, "methods/privgene", "chooses 10 parents"),
     ("kmeans.methods.mcmc", "STEPS", 30_000, "methods/mcmc", "30,000 steps"),
     ("kmeans.methods.dpkmeans_mapreduce", "THRESHOLD", 1, "methods/dpkmeans_mapreduce", "than 1 ("),
-    ("kmeans.methods.dprefine", "GRID_SIZE", 0.02, "methods/dprefine", "2% up to 4 columns"),
+    ("kmeans.methods.dprefine", "GRID_SIZE", 0.02, "methods/dprefine", "gets 2% of the budget"),
     ("kmeans.methods.dprefine", "LAST", 0.2, "methods/dprefine", "20% of the budget"),
     ("kmeans.methods.dprefine", "TREE_LAST", 0.45, "methods/dprefine", "45%"),
     ("kmeans.methods.dprefine", "PLAIN_BOX", 16, "methods/dprefine", "3 to 16 columns"),

@@ -295,12 +295,12 @@ WRONG = {
     "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
     "column": (["--columns", "x,z"], '"z"', '"x", "y"'),
     "column twice": (["--columns", "x,x"], "x", "once"),
-    "clusters": (["--clusters", "3"], "--clusters 3 goes with k-means", "leave it out"),
-    "iterations": (["--iterations", "3"], "--iterations 3 goes with k-means", "leave it out"),
-    "start": (["--start", "random"], "--start random goes with k-means", "leave it out"),
-    "schedule": (["--schedule", "halving"], "--schedule halving goes with k-means", "leave it out"),
-    "geometry": (["--geometry", "l1"], "--geometry l1 goes with k-means", "leave it out"),
-    "temperature": (["--temperature", "printed"], "--temperature printed goes", "leave it out"),
+    "clusters": (["--clusters", "3"], "--clusters 3 applies only", "leave it out"),
+    "iterations": (["--iterations", "3"], "--iterations 3 applies only", "leave it out"),
+    "start": (["--start", "random"], "--start random applies only", "leave it out"),
+    "schedule": (["--schedule", "halving"], "--schedule halving applies only", "leave it out"),
+    "geometry": (["--geometry", "l1"], "--geometry l1 applies only", "leave it out"),
+    "temperature": (["--temperature", "printed"], "--temperature printed applies", "leave it out"),
     "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
@@ -351,7 +351,7 @@ def test_options_of_points_are_refused_for_counts(cli, tmp_path, option):
     cap = ["--cap", 2] if "unit" in option else []
     status, _, err = cli("run", tmp_path / "c.npy", "--counts", "--method", "privqt", option, *cap)
     assert status == 2
-    assert "does not go with --counts" in err
+    assert "can't be used with --counts" in err
 
 
 def test_counts_take_a_domain_and_samples_take_no_unit(cli, tmp_path):
@@ -991,13 +991,13 @@ WRONG_KMEANS = {
     "start without one": (["--method", "eugkm", "--start", "random"], "eugkm has no start", "out"),
     "iterations without": (["--method", "gupt", "--iterations", "2"], "gupt has no iterations"),
     "geometry of the true run": (["--method", "kmeans", "--geometry", "box"], "kmeans has no"),
-    "grid": (["--grid", "8"], "--grid 8 goes with WaveCluster methods", "leave it out"),
-    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 goes with WaveCluster", "leave it out"),
-    "density": (["--density", "0.3"], "--density 0.3 goes with WaveCluster", "leave it out"),
-    "wavelet": (["--wavelet", "haar"], "--wavelet haar goes with WaveCluster", "leave it out"),
-    "level": (["--level", "1"], "--level 1 goes with WaveCluster", "leave it out"),
-    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree goes with", "leave it out"),
-    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 goes with", "leave it out"),
+    "grid": (["--grid", "8"], "--grid 8 applies only to WaveCluster methods", "leave it out"),
+    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 applies only", "leave it out"),
+    "density": (["--density", "0.3"], "--density 0.3 applies only", "leave it out"),
+    "wavelet": (["--wavelet", "haar"], "--wavelet haar applies only", "leave it out"),
+    "level": (["--level", "1"], "--level 1 applies only", "leave it out"),
+    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree applies only", "leave it out"),
+    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 applies only", "leave it out"),
     "epsilon zero": (["--epsilon", "0"], "epsilon = 0", "greater than 0"),
     "variant": (["--variant", "best"], 'variant = "best"', "sound or published"),
     "neighbours": (["--neighbours", "all"], 'neighbours = "all"', "add_remove or replace_one"),
@@ -1027,7 +1027,7 @@ def test_fewer_records_than_clusters_is_one_sentence(cli, tmp_path):
 def test_counts_have_no_classes_and_samples_their_own(cli, tmp_path):
     np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
     counts = ["run", tmp_path / "c.npy", "--counts", "--method", "dplloyd"]
-    assert_refused(cli(*counts, "--classes", "x"), "--classes does not go with --counts")
+    assert_refused(cli(*counts, "--classes", "x"), "--classes can't be used with --counts")
     assert_refused(cli(*counts, "--labels", tmp_path / "l.csv"), "--labels", "no points to label")
     for name, column in (("incomes", "x"), ("noise", "class")):
         of_sample = cli("run", name, "--method", "dplloyd", "--classes", column)
@@ -1044,7 +1044,7 @@ def test_the_text_is_for_people(cli, classed):
     assert few.count("\ncentre ") == 3
     # The parallel spends of a step share a line, which has their range.
     assert few.count("spent    iteration 1: epsilon ") == 1
-    assert " in 3 disjoint parts, of which the largest counts" in few
+    assert " in 3 disjoint parts; only the largest cost is counted" in few
     assert "unspent" not in few
     printed = cli(
         "run", classed, "--columns", "x,y", "--method", "dplloyd", "--variant", "published",

@@ -269,7 +269,7 @@ def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) 
     assert desk.release(trips, "--total", 1)[0] == 0
     status, said = desk.release(trips / "part-0.parquet")
     assert status == 0
-    assert 'note: these data were released as source "trips" before, so its budget pays' in said
+    assert 'note: these data were released as source "trips" before, so its budget is' in said
     assert desk.release(trips / "part-1.parquet", "--total", 1)[0] == 3
     assert desk.spent() == {"trips": 0.8}
     # A file that is added to the folder later belongs to the folder, too.
@@ -392,7 +392,7 @@ def test_files_of_one_name_share_a_budget(desk: Desk) -> None:
         options = () if number else ("--total", 1)
         status, said = desk.release(path, *options, epsilon=0.3)
         assert status == 0, said
-        assert "so its budget pays" not in said
+        assert "so its budget is debited" not in said
     assert desk.spent() == {"rides.csv": 0.9}
 
 

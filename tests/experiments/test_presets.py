@@ -261,7 +261,7 @@ def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
         "note: The paper prints averages of k' only for its own set DS2 (published variant, at "
-        "epsilon 0.1 and 1), and no row here is one of these cases.\n"
+        "epsilon 0.1 and 1), and no row here is for one of these cases.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""

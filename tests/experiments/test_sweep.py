@@ -147,12 +147,12 @@ def test_another_parameter_runs_along_the_axis():
     [
         ({"axis": "alpha"}, "values of the axis alpha are missing: give 1 or more"),
         ({"values": (0.5,)}, "of the axis epsilon are 0.5: leave them out"),
-        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not go with privthr: '),
+        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not apply to privthr: '),
         ({"axis": "magic", "values": (0.5,)}, "choose epsilon or alpha"),
         ({"axis": "alpha", "values": (0.5, 2)}, "alpha = 2 must lie between 0 and 1"),
         (
             {"axis": "alpha", "values": (0.5,), "methods": ("privthr", "privqt")},
-            'axis = "alpha" does not go with privthr, privqt: choose epsilon',
+            'axis = "alpha" does not apply to privthr, privqt: choose epsilon',
         ),
     ],
 )
@@ -1016,9 +1016,9 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is given 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
         ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
-        ({"options": {"magic": 1}}, "magic = 1 goes with none of dplloyd, privthr, baseline"),
-        ({"options": {"temperature": "printed"}}, "temperature = printed goes with none of"),
-        ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5 goes with none of"),
+        ({"options": {"magic": 1}}, "magic = 1 applies to none of dplloyd, privthr, baseline"),
+        ({"options": {"temperature": "printed"}}, "temperature = printed applies to none of"),
+        ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5 applies to none of"),
         ({"options": {"density": 2}}, "density"),
         ({"variant": "other"}, 'variant = "other" is unknown'),
         ({"subjects": (subject(domain=Domain(((0, 1),))),)}, "domain has 1 lo,hi pair"),
@@ -1148,7 +1148,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
     ("line", "sentence"),
     [
         (f"{LINE} --repeats 0", "--repeats 0: ask for 1 to 100,000 draws"),
-        (f"{LINE} --synopsis quadtree", "synopsis = quadtree goes with none of privthr, dplloyd"),
+        (f"{LINE} --synopsis quadtree", "synopsis = quadtree applies to none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),
         (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is not a list of numbers'),
