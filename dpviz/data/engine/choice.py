@@ -38,7 +38,7 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Engine with a name in ``ENGINES``; the callbacks are described at ``Local``.
+    """Return the engine with a name in ``ENGINES``; the class ``Local`` describes the callbacks.
 
     Raises InputError if name and scheduler address do not match, Dask is not installed, or no
     scheduler with a worker answers.
