@@ -151,7 +151,6 @@ def _system_of(scheme: str) -> Any:
 
 
 def _system(path: str) -> tuple[Any, str]:
-    """File system of an address, and the path in this file system."""
     try:
         found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
         return found

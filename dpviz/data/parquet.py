@@ -67,7 +67,7 @@ class ParquetCells(Cells):
         return self.stored([self.flat[axis] for axis in axes])
 
     def stored(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns, with their own types; ``axes`` count all columns."""
+        """Successive rows of some columns in their own types; ``axes`` are their positions."""
         rows, order = 0, sorted(set(axes))
         schema = self._file.schema_arrow
         kinds = [(schema[axis].name, schema[axis].type) for axis in order]

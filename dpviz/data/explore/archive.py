@@ -56,7 +56,6 @@ def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes
 
 @contextmanager
 def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
-    """Open an archive and list its files by name; errors become InputError."""
     if data.count(b"PK\x01\x02") > _FILES:
         raise InputError(
             f"{shown(name)} is an archive of more than {_FILES:,} files: give the table alone."

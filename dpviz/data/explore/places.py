@@ -65,8 +65,7 @@ _DEGREES = (
 def with_places(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str]
 ) -> tuple[list[pa.ChunkedArray], list[str], tuple[str, ...]]:
-    """Replace columns of places by two columns of numbers; return columns, names, sentences.
-    """
+    """Replace columns of places by two columns of numbers; return columns, names, sentences."""
     found: list[pa.ChunkedArray] = []
     titles: list[str] = []
     notes: list[str] = []
@@ -107,7 +106,6 @@ def _holds_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def _first(column: pa.ChunkedArray) -> list[str]:
-    """First cells of a text column, without empty cells."""
     few = column.slice(0, _LOOKED_AT).chunks if holds_text(column.type) else []
     cells = [one for chunk in few for one in text_cells(chunk).to_pylist()]
     return [cell[:_LONG].replace("\u2212", "-") for cell in cells if cell and cell.strip()]
@@ -190,7 +188,6 @@ def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
 
 
 def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
-    """Names of the two columns, and the positions of x and y in a pair of numbers."""
     known = points[np.isfinite(points).all(axis=1)]
     order = [0, 1]
     if form == "degrees":

@@ -252,7 +252,6 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
 
 
 def _first_text(data: bytes) -> int:
-    """Start of the first line that is not blank."""
     found = re.search(rb"\S", data)
     return data.rfind(b"\n", 0, found.start()) + 1 if found else 0
 
@@ -561,7 +560,6 @@ def _at_once(
 def _batch(
     axes: Sequence[int], rows: Sequence[list[str]] = (), numbers: Sequence[int] = ()
 ) -> Batch:
-    """Make a batch from some columns of the rows, and the line numbers of the rows."""
     columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
     found = np.array(numbers, dtype=np.int64)
     batch = pa.record_batch(columns, names=[str(axis) for axis in axes])

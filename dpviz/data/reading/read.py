@@ -203,7 +203,6 @@ _IN_MEMORY = (np.ndarray, pd.DataFrame, pa.Table)
 
 
 def _local(source: Source) -> Source:
-    """Convert the address of a local file to its path; return other sources unchanged."""
     return local_path(source) if isinstance(source, str) else source
 
 

@@ -268,7 +268,7 @@ class Table:
     def _decoded(
         self, axes: Sequence[int], styles: Sequence[Style] | None = None
     ) -> Iterator[tuple[Floats, Mask, list[pa.Array]]]:
-        """Successive rows: floats (m, d) with NaN, mask of unreadable cells, and cells."""
+        """Successive rows: floats (m, d) or NaN, mask of unreadable cells, and the cells."""
         styles = styles or [self.cells.style_of(axis) for axis in axes]
         read = 0
         for columns in self.cells.blocks(axes):
@@ -306,7 +306,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Return the error for a cell that is not a number; if few rows have one, name them all."""
+        """Error for a cell that is not a number; it contains all such rows if they are few."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -360,7 +360,7 @@ class Table:
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
-        """The decimal mark with which nearly all first cells of a column are numbers."""
+        """The decimal mark with which nearly all of the first cells of a column are numbers."""
         marks: tuple[Style, ...] = ("point", "comma")
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
@@ -377,7 +377,7 @@ class Table:
         return numbers > 0 and slips <= FEW * numbers
 
     def _first(self, axis: int, what: Style | Literal["unclear"]) -> tuple[int, str] | None:
-        """Row and text of the first cell that is unclear, or that is not a number in a style."""
+        """Row and text of the first cell that is "unclear", or is not a number in the style."""
         start = 0
         for (cells,) in self.cells.blocks([axis]):
             if what == "unclear":
@@ -535,8 +535,6 @@ class Table:
 
 
 class _Found:
-    """Collects rows from successive blocks of some columns."""
-
     def __init__(self, table: Table, axes: Sequence[int]) -> None:
         self._table, self._names = table, [table.columns[axis] for axis in axes]
         self._rows = self._start = 0
@@ -576,7 +574,7 @@ def _one_cell(cells: pa.Array, position: int) -> str:
 
 
 def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.generic], Mask, Mask]:
-    """Identifiers (m,), mask of known ones, mask of rounded ones; long text may become short."""
+    """Identifiers (m,), mask of known persons, mask of rounded identifiers; see `short_name`."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return np.asarray(cells.fill_null(False)), known, none
@@ -631,8 +629,8 @@ def named_table(
 ) -> Table:
     """Make a table with unique column names; only columns at positions ``flat`` have cells.
 
-    Names at positions ``doubtful`` may be values. Raises InputError if no column has cells, or if
-    one column would not fit into memory.
+    Names at positions ``doubtful`` may be values of a record. Raises InputError if no column has
+    cells, or if one column would not fit into memory.
     """
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
