@@ -1,4 +1,4 @@
-"""The library: times of the methods and of the scores."""
+"""Measure times of the methods and of the scores."""
 
 from __future__ import annotations
 

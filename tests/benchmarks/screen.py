@@ -1,4 +1,4 @@
-"""The screen in a real Chromium: first plot, key press to paint, repaints during a drag."""
+"""Measure the screen in a real Chromium: first plot, time from key to paint, repaints in a drag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import FLAGS, system_browser
 from tests.support import ROOT
 
-#: Most other methods of the family take as long as DPLloyd.
+#: Most other methods of the family take about as long as DPLloyd.
 KMEANS_SHOWN = ("dplloyd", "mcmc", "eugkm", "gupt")
 
 WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = [];
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def keys(page: Page, presses: int = 30) -> str:
-    """Press arrow keys on epsilon, each after the previous one was painted."""
+    """Press arrow keys on epsilon; wait for each repaint before the next key."""
     return said(pressed(page, presses))
 
 
@@ -109,7 +109,7 @@ def said(latencies: list[float]) -> str:
 
 
 def drag(page: Page, held: float = 4.0) -> str:
-    """Hold the thumb of epsilon and move it back and forth; count changed pictures."""
+    """Drag the slider of epsilon back and forth; count the changed pictures."""
     box = page.get_by_role("slider", name="Privacy budget").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
