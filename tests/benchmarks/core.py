@@ -40,7 +40,6 @@ def seconds(
 
 
 def main() -> None:
-    """Print all times."""
     runs()
     kmeans()
     scores()

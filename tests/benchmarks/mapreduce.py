@@ -164,7 +164,6 @@ class Pass:
 
 
 def mean_pass(run: Timing) -> Pass:
-    """Mean pass of a measured run."""
     return Pass(
         points=run.records,
         parts=run.parts,
@@ -285,7 +284,6 @@ class Alone:
 
 
 def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> None:
-    """Run a method."""
     records = StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
     config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon)
     run_kmeans(records, config, SeededNoise(0))

@@ -201,7 +201,6 @@ def again() -> None:
 
 
 def main(methods: list[str]) -> None:
-    """Measure, print and store the table."""
     table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text()) if TABLE.exists() else {}
     for method in methods:
         row = {}

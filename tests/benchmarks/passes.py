@@ -75,7 +75,6 @@ def one_thread() -> Iterator[None]:
 
 
 def main() -> None:
-    """Print the table."""
     print("| pass | records | one thread | all threads | beside it |")
     print("|---|---|---|---|---|")
     for millions in (1.0, 6.4, 50.0):

@@ -105,7 +105,6 @@ def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, fl
 
 @contextmanager
 def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
-    """Eight sessions with the same file."""
     pages = [_opened(browser, url, FIRST, file)[0] for _ in range(SESSIONS)]
     pages[0].wait_for_timeout(2 * PAUSE)
     for page in pages:

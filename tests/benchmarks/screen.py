@@ -57,7 +57,6 @@ def server() -> Iterator[str]:
 
 
 def main() -> None:
-    """Print all times."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         with server() as url:
@@ -103,7 +102,6 @@ def pressed(page: Page, presses: int) -> list[float]:
 
 
 def said(latencies: list[float]) -> str:
-    """Sentence about these times."""
     high = quantiles(latencies, n=20)[-1]
     return f"key to paint median {median(latencies):.0f} ms, 95% {high:.0f} ms (n {len(latencies)})"
 

@@ -71,8 +71,7 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source as Grid
 from dpviz.wavecluster.truth import Truth
 
-#: Environment variable with the folder that contains checkouts of the sets' and peers'
-#: repositories.
+#: Environment variable for the folder with checkouts of the repositories of sets and peers.
 VARIABLE = "DPVIZ_CHECKOUTS"
 
 REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -200,8 +199,6 @@ class Reference:
 
 @dataclass(frozen=True)
 class OfSamples:
-    """A sample set of the app."""
-
     name: str
 
     def read(self, checkouts: Path | None) -> Dataset:
@@ -338,7 +335,6 @@ def _order(n: int) -> np.ndarray[Any, Any]:
 
 
 def _shuffled(points: np.ndarray[Any, Any]) -> Dataset:
-    """Records in random order."""
     return Dataset(name="", points=np.ascontiguousarray(points[_order(len(points))]))
 
 
@@ -362,7 +358,7 @@ def checkout(checkouts: Path | None, repository: str) -> Path:
 
 
 def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
-    """Content of a file in a checkout (bare or not), or MissingError."""
+    """Content of a file in a checkout (bare or not); MissingError if the file is not there."""
     place = checkout(checkouts, repository)
     if (place / file).is_file():
         return (place / file).read_bytes()
@@ -403,7 +399,7 @@ def _of_sample(name: str) -> BenchSet:
 
 
 def _source(given: dict[str, Any]) -> Source:
-    """Source with these fields. Its class is known by a field that only this class has."""
+    """Source with these fields. A field that only one class has decides its class."""
     if "repository" in given:
         return OfRepository(**given | {"columns": tuple(given.get("columns", ()))})
     return Mixture(**given) if "seed" in given else Reference(**given)

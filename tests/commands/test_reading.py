@@ -99,7 +99,7 @@ def test_axes_are_proposed_though_they_count(cli, tmp_path, names):
 LINES = [f"{lon};{lat};Köln" for lon, lat in zip(LON, LAT, strict=True)]
 LINES[3] = "-;-9999;Köln"
 LINES[5] = f"--gone;{LAT[5]};Köln"
-#: Options of a file whose form the program can't guess.
+#: A file whose form the program can't guess.
 WRITTEN = "\n".join(["about;these;data", "1;2;3", "lon;lat;city", *LINES]).encode("cp1252")
 SAID = ("--skip", 2, "--encoding", "cp1252", "--missing", "-,-9999, --gone")
 

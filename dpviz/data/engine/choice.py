@@ -25,7 +25,7 @@ def check_engine(name: str, scheduler: str | None) -> None:
         )
     if name != "dask" and scheduler is not None:
         raise InputError(
-            f"scheduler = {shown(scheduler)} goes with the engine dask, and the engine is {name}: "
+            f"scheduler = {shown(scheduler)} needs the engine dask, but the engine is {name}: "
             "leave it out, or choose dask."
         )
 

@@ -419,8 +419,8 @@ def _names_above(
     whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
     if are_names and width > len(names) + 1 and mark == "," and whole:
         raise InputError(
-            f"line {first + 1} has {width} fields below {len(names)} names: commas are decimal "
-            "marks and separators at once; separate the fields by semicolons."
+            f"line {first + 1} has {width} fields below {len(names)} names: commas are both decimal "
+            "marks and separators; separate the fields by semicolons."
         )
     if not are_names or not width - 1 <= len(names) <= width:
         return None, first

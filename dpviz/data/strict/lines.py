@@ -49,9 +49,9 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     """
     if header is False:
         raise InputError(
-            f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
-            "how many columns there are, or their separator: put a line of names first, or give it "
-            'as the header, for example "x,y".'
+            f"{shown(file.name)} is to be read without a line of names, but a record must not "
+            "reveal how many columns there are, or their separator: put a line of names first, or "
+            'give it as the header, for example "x,y".'
         )
     data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
