@@ -27,8 +27,8 @@ FOLDER = Path(__file__).with_name("natural_earth")
 #: Largest size of a user's file, in bytes.
 MOST_BYTES = 5 * 2**20
 
-#: Details smaller than this fraction of the domain are left out, because a panel has some hundred
-#: pixels per side. Islands smaller than twice this fraction are left out, too.
+#: Details smaller than this fraction of the domain are removed, because a panel has some hundred
+#: pixels per side. Islands smaller than twice this fraction are also removed.
 _DETAIL = 1 / 800
 
 #: Largest number of points in a piece of a line. Each piece is simplified separately.

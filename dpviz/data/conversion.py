@@ -30,7 +30,7 @@ from dpviz.grid.counts import MAX_EXACT
 #: Patterns of numbers, and of whole numbers, that every reader interprets in the same way.
 _PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"
 
-#: Patterns of whole numbers that fit into 64 bits, and of those that a float may round.
+#: Patterns of whole numbers with at most 64 bits, and of whole numbers that a float may round.
 _SHORT, _LONG = r"^-?\d{1,18}$", r"^-?\d{16,}$"
 
 #: Line breaks and NUL, which are replaced: a release reads each line separately, and without NUL.
@@ -39,7 +39,7 @@ _BREAKS = "\r\n|[\r\n\\x00]"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Converted:
-    """Columns as exploring shows them: numbers, and cells that stay text."""
+    """Columns in the form that exploring shows: numbers, and cells that remain text."""
 
     columns: pa.Table  # of text, integers or floats, null where a value is missing
     unread: NamedRows  # rows that were left out
@@ -168,7 +168,7 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 
 def _across(table: Table) -> int | None:
-    """Position of the column of longitudes that exploring shifts by 360 degrees, or None."""
+    """Position of the longitudes to which exploring adds 360 degrees; None if there are none."""
     names = table.numeric_columns
     axes = [table.columns.index(names[at]) for at in degrees_of(names)]
     if not axes:

@@ -194,7 +194,7 @@ def plain_text(text: str) -> str | None:
         text = unicodedata.normalize("NFKC", text)
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     text = text.strip()
-    # An unreadable name is not used, because two of them would become one person.
+    # An unreadable name is not used, because two unreadable names would become one person.
     names_nobody = not text or text in (*MISSING, "NaT") or "\ufffd" in text
     return None if names_nobody or _FAILED.fullmatch(text) else text
 

@@ -29,13 +29,13 @@ MAX_EXACT = 2**53
 #: Smallest number of points for which a second thread saves time.
 MORE = 2**20
 
-#: Largest number of records of a grid of counts that fit into memory as points.
+#: Largest number of records of a grid of counts for which the points can be in memory.
 MOST_RECORDS = 10**8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedPoints:
-    """Positions (m, d) in the domain, and number of records at each; None means one at each."""
+    """Positions (m, d) in the domain, and number of records at each position; None means one."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.int64] | None = None

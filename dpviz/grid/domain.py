@@ -142,7 +142,7 @@ class Domain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Mask (n,) of the points inside the domain or on its border."""
-        # Use a loop, because a reduction over two columns takes more time than the rest.
+        # Use a loop over the axes: a reduction over two columns takes more time than the rest.
         inside = np.ones(len(points), dtype=bool)
         for axis, (lo, hi) in enumerate(self.bounds):
             values = points[:, axis]
@@ -170,7 +170,7 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Cells per axis from ``grid`` (one number for all axes, or one number per axis).
 
     Raises InputError if a side is not a whole number of at least 2, if the number of sides is not
-    ``ndim``, or if the counts would not fit into memory.
+    ``ndim``, or if the counts would need too much memory.
     """
     given: Sequence[object] = (
         tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim

@@ -18,7 +18,7 @@ ENOUGH = round(1 / LOW) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Mean and median of one score, and its 5% and 95% quantiles.
+    """Mean, median, 5% quantile and 95% quantile of one score.
 
     With fewer than ``ENOUGH`` draws, low and high are the lowest and the highest draw.
     """
@@ -40,7 +40,7 @@ def band(values: ArrayLike) -> Band:
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Quantiles of values (R,); values may be infinite. All are NaN if one value is NaN.
+    """Quantiles of values (R,); values may be infinite. If one value is NaN, all are NaN.
 
     Notes
     -----

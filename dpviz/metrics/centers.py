@@ -26,7 +26,7 @@ def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> flo
 
 
 def matched_f_measure(table: NDArray[np.int64]) -> float:
-    """F-measure of clusters matched one to one, weighted by the true clusters' sizes.
+    """F-measure of clusters that are matched one to one, weighted by the true clusters' sizes.
 
     Each matched pair U, V has P = |U and V| / |V| and R = |U and V| / |U|. The score is the mean
     of 2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.

@@ -50,10 +50,10 @@ def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDAr
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
-    Clusters are matched one to one with the smallest total cost. A pair costs
-    max(|Ci minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters; the
-    cost of each is its size. In label grids, 0 means not significant. The score is the total cost
-    divided by the number of truly significant cells; 0 if both label grids agree.
+    Clusters are matched one to one with the smallest total cost. The cost of a pair is max(|Ci
+    minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters; the cost of
+    each is its size. In label grids, 0 means not significant. The score is the total cost divided
+    by the number of truly significant cells; 0 if both label grids agree.
 
     Notes
     -----

@@ -31,7 +31,7 @@ from dpviz.audit.steps import BUGS, CLAIM, FILE, RUNS, StepResult, table
 from dpviz.audit.transcript import ANSWERS, Replay, TranscriptEnd
 from dpviz.privacy.mechanisms import Accountant
 
-#: Smallest number of runs on each data set for which a frequent answer can show too large a loss.
+#: Smallest number of runs on each data set with which a frequent answer can exceed the claim.
 FEW = 60
 
 #: Number of runs on each data set when a step is run separately.

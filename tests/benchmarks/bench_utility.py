@@ -181,7 +181,7 @@ def settings(one: BenchSet) -> dict[str, Any]:
 
 
 class Told:
-    """Progress on standard error, at most every ten seconds."""
+    """Prints the progress on standard error, at most every ten seconds."""
 
     def __init__(self, name: str) -> None:
         self.name, self.last = name, time.perf_counter()

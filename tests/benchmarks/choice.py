@@ -2,16 +2,17 @@
 
     python -m tests.benchmarks.choice [METHOD ...] [--sets all|seen|SET ...] [--checkouts FOLDER]
 
-Without a name, all methods that can choose privately are measured on all sets. With names only
-these are measured, and the numbers of other methods stay. Each set is written when it is finished,
-and ``--resume`` continues a run that was stopped. It takes about half an hour on two cores.
+Without a name, all methods that can choose privately are measured on all sets. Otherwise only the
+named methods are measured, and all other numbers do not change. Each set is written when it is
+finished, and ``--resume`` continues a run that was stopped. It takes about half an hour on two
+cores.
 
-The sets are those of ``sets.py``: for g and p all sets of two columns with known classes, for K all
-sets on which the method runs. The best choice in hindsight is the best candidate of a coarse grid.
-The score of a candidate is the mean of ``DRAWS`` draws. For K, the known number of clusters and the
-privately chosen numbers are candidates, too. The largest of many means is a little too large, so
-the measured cost is slightly too high. A finer grid may contain a better candidate, so the coarse
-grid makes the measured cost too low.
+The sets are those of ``sets.py``. For g and p, they are all sets with two columns and known
+classes; for K, all sets on which the method runs. The best choice in hindsight is the best
+candidate of a coarse grid. The score of a candidate is the mean of ``DRAWS`` draws. For K, the
+known number of clusters and the privately chosen numbers are candidates, too. The largest of many
+means is a little too large, so the measured cost is slightly too high. A finer grid may contain a
+better candidate, so the coarse grid makes the measured cost too low.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from tests.benchmarks.sets import BY_NAME, SETS, BenchSet, MissingError, folder
 
 EPSILONS = (0.5, 1.0, 2.0)
 
-#: Draws of each candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
+#: Number of draws of each candidate (seeds 0, 1, ...) and of the private choice (100, 101, ...).
 DRAWS, CHOSEN_DRAWS = 2, 4
 
 GRIDS = (16, 24, 32, 48, 64, 96, 128)
@@ -61,7 +62,7 @@ CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
 METHODS = tuple(name for name in CARDS if name in CHOOSERS or "choose" in DEFAULTS.get(name, ()))
 
 Scores = Mapping[str, float]
-#: A budget, and for each score its value with the best, the private and the usual choice.
+#: A budget; and for each score, its values with the best, the private and the usual choice.
 Found = tuple[float, dict[str, tuple[float, float, float]]]
 
 
@@ -156,7 +157,7 @@ def _mean(drawn: Iterable[Scores]) -> dict[str, float]:
 def _three(
     candidates: Iterable[Scores], chosen: Scores, usual: Scores
 ) -> dict[str, tuple[float, float, float]]:
-    """For each score: its value with the best, the private and the usual choice."""
+    """For each score, its values with the best choice, the private choice and the usual choice."""
     candidates = list(candidates)
     return {
         name: (max(one[name] for one in candidates), chosen[name], usual[name]) for name in chosen

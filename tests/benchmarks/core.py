@@ -29,7 +29,7 @@ from dpviz.wavecluster.truth import Truth, run
 def seconds(
     work: Callable[[], object], runs: int = 7, clock: Callable[[], float] = time.perf_counter
 ) -> float:
-    """Median time of a piece of work after one warm-up."""
+    """Median time of a function after one warm-up."""
     work()
     times = []
     for _ in range(runs):

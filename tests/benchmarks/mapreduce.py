@@ -1,4 +1,4 @@
-"""Paper 004's experiments on Dask workers: times, speedups S(m) = T1 / Tm, and a model of both.
+"""Run paper 004's experiments on Dask workers: times, speedups S(m) = T1 / Tm, and a model.
 
     python -m tests.benchmarks.mapreduce [--most RECORDS] [--out FILE]
 

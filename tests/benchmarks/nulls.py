@@ -33,7 +33,7 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 #: Number of releases of a kind to which a sentence applies, of another kind, and of a second try.
 CLAIMED, OTHERS, AGAIN = 200, 40, 2_000
 
-#: A sentence is refused if, at its rate, the number of hits has a probability below this one.
+#: A sentence is rejected if, at its rate, at least this many hits are less probable than this.
 REFUSED = 0.01
 
 Points = NDArray[np.float64]

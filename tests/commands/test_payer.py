@@ -334,7 +334,7 @@ def test_an_address_of_a_store_needs_a_source(desk: Desk) -> None:
 
 
 def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
-    """The number of a deleted file may be reused for other data, which the program can't know."""
+    """The number of a deleted file may be reused for other data. The program can't detect this."""
     old = desk.place / "survey.csv"
     old.write_text("x,y\n0.1,0.2\n")
     assert desk.release(old, "--total", 1)[0] == 0

@@ -33,7 +33,7 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
-    """All bytes of one file in an archive, up to a limit; this file must not be an archive, too."""
+    """All bytes of one file in an archive, up to a limit; InputError if it is also an archive."""
     most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:

@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all text columns. The style of one may decide the style of another."""
+        """Kinds of all text columns. The style of one column may decide another column."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {
@@ -153,7 +153,7 @@ class ArrowCells(TableCells):
 
 
 class NamedCells(Cells):
-    """Cells of any source; they are null if they are the user's marks for a missing value."""
+    """Cells of any source; a cell with a user's mark for a missing value is null."""
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style

@@ -108,7 +108,7 @@ def tables_within(file: File) -> tuple[str, ...]:
 
 
 def read_npz(file: File, options: Options) -> Table:
-    """Read one array of a .npz file to a table, or several arrays (n,) of the same length.
+    """Read a table from one array of a .npz file, or from several arrays (n,) of equal length.
 
     Raises InputError if it is not clear which array to read.
     """

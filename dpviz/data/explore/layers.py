@@ -130,7 +130,7 @@ def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]
 
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
-    """The same bytes, and the names of layers that may contain points; ``size`` is the file's."""
+    """The same bytes, and names of layers that may contain points; ``size`` is the file size."""
     # GDAL keeps a KML in memory. Refuse it if this needs over 4 times the file size plus 1 GB.
     parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # measured bytes per occurrence
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])

@@ -1,4 +1,4 @@
-"""JSON to columns: records, columns, one record per line, and GeoJSON.
+"""Read columns from JSON: lists of records, lists of columns, one record per line, GeoJSON.
 
 The standard library decodes one value after another, so memory contains only one batch of objects.
 If a number is too large or nesting too deep, only this record is affected.
@@ -293,8 +293,8 @@ class _Records:
         self._numbers = array("q")
         #: Records left out: their numbers, the first record, and the number of unreadable records.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Usual length of lists; number of lists of each other length; lengths of named lists of
-        #: numbers.
+        #: Usual length of lists; for each other length, the number of lists; lengths of named
+        #: lists.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()

@@ -19,10 +19,10 @@ from dpviz.data.reading.kinds import holds_text
 
 Floats = NDArray[np.float64]
 
-#: Number of cells that decide what a column contains, and smallest share of equal results.
+#: Number of cells that decide what a column contains, and smallest share that must agree.
 _LOOKED_AT, _MOSTLY = 500, 0.8
 
-#: Longer cells are not places, except GeoJSON and WKB.
+#: Largest length of a cell with a place in text; GeoJSON and WKB may be longer.
 _LONG = 200
 
 _PLAIN = r"^\s*[-+]?\d{0,20}(\.\d{0,20})?\s*$"

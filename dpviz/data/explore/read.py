@@ -84,7 +84,7 @@ def _opened(file: File, options: Options) -> tuple[File, Options]:
 
 
 def _seen(file: File) -> tuple[File, tuple[str, ...]]:
-    """The file with its real format, which may use zip; and the tables in an archive."""
+    """The file with its real format, because some formats use zip; and the tables in an archive."""
     if file.format != "zip":
         return file, ()
     names = members(file.data, file.name)

@@ -32,7 +32,7 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Largest number of cells in an .xlsx sheet from A1 to its last cell, plus one cell per byte of the
+#: Largest number of cells in an .xlsx sheet from A1 to the last cell; one more for each byte of the
 #: file.
 _CELLS = 2**25
 

@@ -46,7 +46,7 @@ _MOSTLY = 0.9
 #: Largest number of lines of one quoted record, and of lines below a table.
 _LONGEST, _MOST_BELOW = 10_000, 10
 
-#: Number of bytes whose lines are parsed together.
+#: Approximate number of bytes per block of lines.
 _BLOCK = 2**23
 
 #: A line that is a comment.
@@ -377,7 +377,7 @@ def may_be_number(field: str, mark: str) -> bool:
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
-    """Position of the first line with the usual width that most of the lines below also have."""
+    """Position of the first line that has the usual width, and whose next lines mostly have it."""
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
@@ -396,7 +396,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names in a line whose width differs from the rows by at most one, or None; and first line."""
+    """Names in the line above the rows, which may have one field less; or None; and first line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
@@ -419,8 +419,8 @@ def _names_above(
     whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
     if are_names and width > len(names) + 1 and mark == "," and whole:
         raise InputError(
-            f"line {first + 1} has {width} fields below {len(names)} names: commas are both decimal "
-            "marks and separators; separate the fields by semicolons."
+            f"line {first + 1} has {width} fields below {len(names)} names: commas are both "
+            "decimal marks and separators; separate the fields by semicolons."
         )
     if not are_names or not width - 1 <= len(names) <= width:
         return None, first

@@ -2,7 +2,7 @@
 
 If a file crashes or blocks its reader, the server continues and shows an error message. A reader
 process handles one file, ends a few seconds after the last question, and is restarted for a later
-question. One more reader waits with loaded libraries, so that small files are read at once.
+question. One more reader has loaded its libraries and waits, so small files are read immediately.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Cells:
     style: Style = "point"
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of the columns at some positions: one array of its own type each."""
+        """Successive rows of the columns at some positions: one array for each column."""
         raise NotImplementedError
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:

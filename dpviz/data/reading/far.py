@@ -1,8 +1,7 @@
 """Find points that would make a plot hard to read; for exploring only.
 
-Such points are a few rows so far from all other rows that the others would shrink to a dot, and
-places on both sides of the 180th meridian, which are near each other but at opposite ends of the
-map.
+There are two kinds: a few rows so far from the rest that the rest would shrink to a dot, and places
+on both sides of the 180th meridian, which the map shows at opposite ends.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Rounded box around all points (n, d) except a few far ones; None if no points are far.
+    """Rounded box around all points (n, d) except for a few far points; None if none is far.
 
     The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
     nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at

@@ -60,7 +60,7 @@ def plain(cells: pa.Array) -> pa.Array:
 
 
 def exact(cells: pa.Array) -> pa.Array:
-    """Like :func:`plain`, but decimals become text: as floats, different ones may be equal."""
+    """Like :func:`plain`, but decimals become text, because some decimals are equal as floats."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return exact(whole(cells))

@@ -50,8 +50,8 @@ def first_columns(
     pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``). Otherwise
     the two most continuous columns are chosen, in the order of the table. A column is more
     continuous if it has fractions, and then if it has more different values, up to a tenth of the
-    number of rows. Columns that number the rows come last. Constant columns, and columns in which
-    some cells are not numbers, are used only if fewer than two other columns remain.
+    number of rows. Columns that number the rows are the last choice. Constant columns, and columns
+    in which some cells are not numbers, are used only if fewer than two other columns remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}

@@ -14,7 +14,7 @@ from src.helpers import PE_PARAMS  # noqa: E402 - of the checkout
 
 
 class Unscored(pe_means_main.clustering_algorithm.ClusteringResult):
-    """The result without labels and loss, because these take longer than the clustering."""
+    """The result without labels and loss, whose computation takes longer than the clustering."""
 
     def __post_init__(self):
         """Skip the computation of labels and loss."""

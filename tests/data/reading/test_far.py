@@ -1,4 +1,4 @@
-"""Rows far from all other rows: they are named, and the proposed box does not contain them."""
+"""Rows that are far from all other rows are named, and the proposed box leaves them out."""
 
 from __future__ import annotations
 
