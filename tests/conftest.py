@@ -128,7 +128,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _components_are_looked_for_once() -> None:
     """Let Streamlit scan the installed packages only once.
 
-    Otherwise it scans them for every page without a browser, which takes as long as the page.
+    Otherwise it scans them for every page without a browser, which doubles the time of a page.
     """
     if "streamlit.testing.v1" in sys.modules:
         scanner = importlib.import_module("streamlit.components.v2.manifest_scanner")

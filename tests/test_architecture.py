@@ -9,7 +9,7 @@ from pathlib import Path
 from dpviz.families import CARDS, SCORES
 from tests.support import ROOT
 
-#: Packages of dpviz, the lowest first; packages in one row don't import each other.
+#: Packages of dpviz, starting with the lowest; packages in one row don't import each other.
 FLOORS = (
     ("base", "metrics"),
     ("grid",),

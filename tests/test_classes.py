@@ -203,7 +203,7 @@ def test_scores_are_those_of_labels_and_classes(config: Any, outside: Any) -> No
     part = UNIT.contains(data.points) if outside == "drop" else np.ones(data.n, dtype=bool)
     codes = data.classes.codes[part]
     for one in (trial.draw(0), trial.draw(1), None):
-        # Noise, label -1, is one more cluster.
+        # Noise, which has the label -1, counts as one more cluster.
         labels = trial.label(one)
         expected = {
             "class_f": f_measure(contingency(codes, labels + 1)),

@@ -160,7 +160,7 @@ COMMANDS = (
     "budget b.db",
 )
 
-#: One process for all commands, because importing takes longer than most commands.
+#: Runs all commands in one process, because importing takes longer than most commands.
 ALL = """
 import json
 import sys

@@ -2,7 +2,7 @@
 
 A method runs on a data set D and on all its neighbours D' in a small family. In every run, the
 mechanisms return the answers of D. So the requests to the mechanisms differ only by the changes of
-the persons. The largest change is compared with the sensitivities on the ledger.
+the persons. The test compares the largest change with the sensitivities on the ledger.
 """
 
 from __future__ import annotations
@@ -620,7 +620,7 @@ def test_every_bound_is_met_somewhere() -> None:
 
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_person_who_joins_brings_as_many_records_as_the_unit_says(cap: int) -> None:
-    # With the tests above, this shows that data computed from the records change by this number.
+    # So data that are computed from the records change by at most what the tests above assume.
     rng = np.random.default_rng(cap)
     units = np.append(rng.integers(0, 9, 40), [99] * 7)
     everybody = Dataset(name="", points=rng.integers(0, 9, (47, 2)) / 8, units=units)

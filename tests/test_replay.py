@@ -404,7 +404,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
 def neighbour(
     rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
 ) -> Grid | People:
-    """One person more, one person less, or one person replaced."""
+    """A neighbour: one more person, one person less, or one person replaced by another."""
     cap = case.config.neighbours.cap
     if case.config.neighbours.relation == "replace_one":
         return data.without_somebody(rng, cap).with_somebody(rng, case, hints)
@@ -627,9 +627,9 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
         largest = max(spend.epsilon for spend in request.spends)
         assert math.fsum(costs) <= largest * (1 + 1e-9), (request.step, costs, largest)
         return
-    # There is one spend; for a line, also the spend of the choice inside, equally sensitive.
+    # There is one spend; for a line, also that of the choice inside, with the same sensitivity.
     (sensitivity,) = {spend.sensitivity for spend in request.spends}
-    # Nested releases, with a number for some of them, are paid for like one list of values.
+    # Nested releases (some of which include a number) are paid for like one list of values.
     if request.kind in ("laplace", "gradual", "finer", "split"):
         moved = math.fsum(np.abs(change).ravel())
     elif request.kind == "k_norm":

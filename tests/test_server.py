@@ -291,7 +291,7 @@ def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:
     # Margin, time to the next check and time to keep a session are together at most a minute.
     kept = settings["server"]["disconnectedSessionTTL"]
     assert kept + leave.MARGIN + leave.LOOK < 60
-    # Without that file, Streamlit keeps a session and its memory longer.
+    # If that file is missing, Streamlit keeps a session and its memory longer.
     monkeypatch.setattr(leave, "get_option", {"server.disconnectedSessionTTL": 120}.get)
     assert leave.away() == 120 + leave.MARGIN
     assert settings["client"]["allowedOrigins"] == []

@@ -511,7 +511,7 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Whether all cells in the numeric columns of a known text are numbers here, too."""
+    """Whether the numeric columns of a known text contain only numbers in this text, too."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])

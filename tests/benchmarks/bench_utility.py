@@ -311,7 +311,7 @@ def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
 
 
 def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
-    """All rows on disk, one per draw; and, for each set, by which share a run beats its reference.
+    """All rows on disk, one per draw; for each set, how much better a run is than its reference.
 
     A row of the file of published rows is kept if its method was not run again on the set at this
     epsilon. The reference of a set is the best clustering in all searches and runs, so no ratio to

@@ -1,4 +1,4 @@
-"""The contract of the command line: one JSON object, exit codes, one sentence for wrong input."""
+"""The contract of the command line: one JSON object, exit codes, one sentence for an error."""
 
 import io
 import json
@@ -410,7 +410,7 @@ def ended(*arguments, python=(), **options):
 
 
 def closing(*numbers):
-    """Close standard streams of a program before it starts, as the shell does with ``>&-``."""
+    """Close standard streams of a program before it starts, like ``>&-`` in the shell."""
     return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
 
 
@@ -959,7 +959,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     shared = [points, "--columns", "x,y", "--method", "eugkm", "--clusters", 4, "--epsilon", 50]
     good = run_json(cli, *shared, "--repeats", 3)
     assert not any("better than" in note for note in good["data"]["notes"])
-    # A search with a very bad result.
+    # A search whose result is very bad.
     monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     report = run_json(cli, *shared, "--repeats", 3)
     assert [one["centers"] for one in report["private"]] != report["true"]["centers"]

@@ -258,7 +258,7 @@ COMMANDS = {
 
 
 def a_line(rng: random.Random) -> Line:
-    """One command line, which may be slightly or badly damaged."""
+    """One command line, in which a few or many parts may be damaged."""
     (command,) = rng.choices(list(COMMANDS), list(COMMANDS.values()))
     line = command(rng)
     line += ["--json"] if rng.random() < 0.6 else []

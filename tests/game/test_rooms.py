@@ -165,7 +165,7 @@ def test_a_room_ends_soon_after_all_have_left(rooms, clock):
     assert set(rooms._open) == {played.code, taught.code}
     assert empty.left < 0
     left.append(True)
-    # Reloading the page, or a phone that goes to sleep, does not end the room.
+    # A room does not end when the page is reloaded or a phone is locked.
     clock.now += EMPTY - 11
     assert rooms.find(played.code) is played
     left.clear()

@@ -208,7 +208,7 @@ def test_two_ce_of_one_cluster_against_single_points_is_one() -> None:
     ("table", "expected"),
     [
         # Classes have 4 (noise), 6 and 10 points, clusters 5 (noise), 9 and 6 points. The largest
-        # 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16, with weights 4, 6 and 10.
+        # values of 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16; their weights are 4, 6, 10.
         ([[3, 1, 0], [2, 4, 0], [0, 4, 6]], (4 * 6 / 9 + 6 * 8 / 15 + 10 * 12 / 16) / 20),
         # The result labels all points as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
         ([[3], [5]], (3 * 6 / 11 + 5 * 10 / 13) / 8),
@@ -442,7 +442,7 @@ def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]
     assert matched_numbers(true, true).tolist() == [0, 1, 2]
-    # Without a shared cell there is no match, even if both are the only cluster.
+    # Clusters that share no cell are not matched, even if each is the only cluster.
     assert matched_numbers(np.array([1, 0]), np.array([0, 1])).tolist() == [0, 2]
 
 

@@ -22,7 +22,7 @@ def zipped(parts: Mapping[str, str | bytes]) -> bytes:
 
 
 def cell(place: str, value: object) -> str:
-    """XML of one cell from a number, a text, a truth value, or the XML itself."""
+    """XML of one cell, whose value is a number, a text, a truth value, or the XML itself."""
     if value is None:
         return ""
     if isinstance(value, str) and value.startswith("<c"):

@@ -64,7 +64,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
 
 
 def _slowness() -> float:
-    """Time that this processor takes now, divided by the time of the one above; at least 1."""
+    """Time that this processor takes now, divided by that of the processor above; at least 1."""
     rows: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, given: rows.append(tag.rpartition(":")[2])

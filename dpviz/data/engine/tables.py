@@ -39,7 +39,7 @@ class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
+        """Finite records (m, d) chunk by chunk, and the number of records left out of a chunk."""
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
         """All records (m, d) chunk by chunk, including those that :meth:`chunks` leaves out."""

@@ -86,7 +86,7 @@ class Table:
 
     @cached_property
     def numeric_columns(self) -> tuple[str, ...]:
-        """Names of the columns that contain only numbers, and at least one number."""
+        """Names of the columns that contain at least one number, and no other values."""
         with enough_memory(self.name):
             return tuple(
                 name
@@ -154,8 +154,8 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
-            unreadable cells count as missing; :class:`UnreadableError` if such rows are few.
+            the points don't fit into memory. If unreadable cells do not count as missing: also if a
+            cell is unreadable or no row remains; :class:`UnreadableError` if such rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (

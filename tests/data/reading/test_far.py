@@ -140,7 +140,7 @@ def test_a_box_leaves_out_few_rows_and_holds_where_they_lie(rows, odd, names, un
     if box is not None:
         outside = ~box.contains(points)
         assert 0 < outside.sum() <= len(points) / 4
-        # Without these rows, no row is far away.
+        # If these rows are removed, no row is far away.
         assert np.ptp(points[~outside], axis=0).max() > 0
 
 
