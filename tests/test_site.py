@@ -1,4 +1,4 @@
-"""The documentation: it builds strictly, has a place for everything, and its examples run."""
+"""The documentation builds without warnings, describes everything, and its examples run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_every_public_name_has_its_docstring():
 
 
 def runnable() -> list[str]:
-    """Pages with blocks that run; blocks of commands are tested with the commands."""
+    """Pages with blocks of code that run; the tests of commands run the blocks of commands."""
     return [
         path
         for path, page in pages().items()
