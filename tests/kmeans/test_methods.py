@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
-from dpviz.family.claim import claim
 from dpviz.families import CARDS
+from dpviz.family.claim import claim
 from dpviz.grid.domain import Domain
 from dpviz.kmeans import chain as chain_module
 from dpviz.kmeans.grid import cell_counts
