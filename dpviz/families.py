@@ -39,7 +39,7 @@ def family_of(method: str) -> Family:
 
 
 def score_of(name: str) -> Score:
-    """Return the description of a score; it has only a name if the score is unknown."""
+    """Return the description of a score; for an unknown score, it has only a name."""
     return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
 
 
@@ -54,6 +54,6 @@ def trial_of(
     Raises
     ------
     InputError
-        If data, configuration and domain do not fit together.
+        If data, configuration and domain do not match.
     """
     return family_of(config.method).build(dataset, config, domain, outside)

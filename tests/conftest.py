@@ -1,4 +1,4 @@
-"""Reference data, a home folder for the tests, and shorter work after the last mechanism."""
+"""Fixtures: reference data, a home folder for the tests, less work after the last mechanism."""
 
 import importlib
 import sys
@@ -42,9 +42,9 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark cases that a mark `daily` or `some` leaves out as exhaustive, for `make test-all`.
+    """A case that a mark `daily` or `some` leaves out gets the mark exhaustive: `make test-all`.
 
-    If only one method is tested, `some` counts only the cases of this method.
+    If only one method is tested, `some` applies only to the cases of this method.
     """
     seen: dict[str, list[bool]] = {}
     marked: dict[str, int] = {}
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not kept:
             item.add_marker(pytest.mark.exhaustive)
         seen.setdefault(test, []).append(kept)
-    # Notice a renamed case, which the mark no longer names. Running a single case is allowed.
+    # Fail if a case was renamed, so that the mark names no case. A run of a single case is allowed.
     for test, kept_ones in seen.items():
         if len(kept_ones) > 1 and len(set(kept_ones)) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
@@ -84,13 +84,13 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options. A few cases of each test run nearly all lines that all cases of the test run."""
+    """Options. A few cases of a test run nearly all lines that all its cases run."""
     parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
     parser.addoption("--method", metavar="NAME", help="only tests of this method")
 
 
 def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:
-    """For each test, `most` of its cases that are not exhaustive, spread from first to last."""
+    """For each test, at most `most` cases that are not exhaustive, spread from first to last."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if not item.get_closest_marker("exhaustive"):
@@ -126,9 +126,9 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _components_are_looked_for_once() -> None:
-    """Let Streamlit scan the installed packages once.
+    """Let Streamlit scan the installed packages only once.
 
-    It scans them for every page without a browser, which takes as long as the page.
+    Otherwise it scans them for every page without a browser, which doubles the time of a page.
     """
     if "streamlit.testing.v1" in sys.modules:
         scanner = importlib.import_module("streamlit.components.v2.manifest_scanner")
@@ -137,7 +137,7 @@ def _components_are_looked_for_once() -> None:
 
 @pytest.fixture(scope="module")
 def quick_after_the_mechanisms() -> Iterator[None]:
-    """Shorten work that only reads answers: one thread, a short chain."""
+    """Shorten work that only reads answers: use one thread and a short chain."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
         patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)

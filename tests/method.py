@@ -1,4 +1,4 @@
-"""``make method NAME=privthr``: the tests of one method of any family, in a minute.
+"""``make method NAME=privthr``: run the tests of one method of any family, in about a minute.
 
 A test belongs to a method if its case or its file has the method's name, so new tests are included
 automatically. Tests of pages, figures and data files run only in `make test`.
@@ -15,7 +15,7 @@ import pytest
 from dpviz.families import CARDS
 from tests.support import ROOT
 
-#: Tests without cases that check that a method is complete.
+#: Tests that have no cases, and check that a method is complete.
 OF_ALL = (
     "test_pairs_are_enough_and_of_every_private_way",
     "test_the_table_of_methods_is_complete_and_says_who_is_private",
@@ -31,7 +31,7 @@ def places(family: str) -> list[Path]:
 
 
 def concerns(name: str, test: str) -> bool:
-    """Whether a test, given by its node id, belongs to the method with this name."""
+    """Whether a test, identified by its node id, belongs to the method with this name."""
     file, _, case = test.partition("::")
     if case in OF_ALL:
         return True
@@ -40,7 +40,7 @@ def concerns(name: str, test: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests of the method with this name; returns the exit status."""
+    """Run the tests of the method with this name; return the exit status."""
     name, *others = arguments
     if name not in CARDS:
         print(f'NAME is "{name}": choose one of {", ".join(CARDS)}.', file=sys.stderr)

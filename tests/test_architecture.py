@@ -1,4 +1,4 @@
-"""The architecture: imports go only downwards, and only registries distinguish families."""
+"""The architecture: a package imports only lower packages; only registries distinguish families."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 from dpviz.families import CARDS, SCORES
 from tests.support import ROOT
 
-#: Packages of dpviz from the bottom up; packages in one row don't import each other.
+#: Packages of dpviz, starting with the lowest; packages in one row don't import each other.
 FLOORS = (
     ("base", "metrics"),
     ("grid",),
@@ -41,7 +41,7 @@ UI_FLOORS = (
     ("learn",),
 )
 
-#: Types that belong to one family; code that checks for them distinguishes families.
+#: Types that belong to one family; code that checks for these types distinguishes families.
 OF_FAMILIES = {
     "Config", "KMeansConfig", "Source", "Records", "Run", "KMeansRun", "Truth", "KMeansTruth",
     "WaveClusterTrial", "KMeansTrial", "WaveClusterComparison", "KMeansComparison", "Stages",
@@ -52,10 +52,12 @@ FAMILY_NAMES = {"wavecluster", "kmeans"}
 REGISTRIES = {"dpviz/families.py", "dpviz/figures/registry.py"}
 
 
+@cache
 def modules() -> list[Path]:
     return sorted((ROOT / "dpviz").rglob("*.py"))
 
 
+@cache
 def name_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -68,7 +70,7 @@ def tree(path: Path) -> ast.Module:
 
 @cache
 def imported(path: Path) -> set[str]:
-    """Modules of dpviz that a module imports anywhere, including imports for types only."""
+    """Modules of dpviz that a module imports anywhere, including imports only for types."""
     known, found = set(map(name_of, modules())), set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
@@ -81,7 +83,7 @@ def imported(path: Path) -> set[str]:
 
 
 def upward(floors: tuple[tuple[str, ...], ...], house: str) -> list[str]:
-    """Imports from a package of a folder to a package that is not below it."""
+    """Imports of a package that is not lower than the importing package of the folder."""
     height = {name: at for at, row in enumerate(floors) for name in row}
 
     def room(module: str) -> str:

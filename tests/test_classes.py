@@ -1,4 +1,4 @@
-"""Known classes: read, kept beside their records, used for scores, and never seen by a run."""
+"""Known classes are read, stay with their records, are used for scores, and no run reads them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def classes_of(codes: Any) -> Classes:
 
 
 def classed(seed: int, n: int = 90) -> Dataset:
-    """Three groups, some records outside the unit square, classes that mostly match the groups."""
+    """Three groups of records, some outside the unit square; classes mostly match the groups."""
     rng = np.random.default_rng(seed)
     groups = np.arange(n) % 3
     points = np.array([(0.2, 0.2), (0.8, 0.3), (0.5, 0.85)])[groups] + rng.normal(0, 0.09, (n, 2))
@@ -70,7 +70,7 @@ def config_of(method: str, **more: Any) -> Any:
 
 
 def parts_of(data: Dataset) -> list[tuple[float, ...]]:
-    """Every record with its class and its person."""
+    """Each record, with its class and its person."""
     assert data.points is not None
     assert data.classes is not None
     assert data.units is not None
@@ -95,7 +95,7 @@ def named(data: Dataset) -> list[str]:
 def test_classes_are_read_and_no_coordinates() -> None:
     data = read("x,kind,y\n1,red,2\n,red,3\n4,blue,5\n6,,7\n8,red,9\n")
     assert (data.columns, data.n, data.dropped) == (("x", "y"), 4, 1)
-    # A record without a class has a class of its own, so no class decides which records take part.
+    # Records without a class are one class, so classes do not decide which records are used.
     assert named(data) == ["red", "blue", "none", "red"]
     (note,) = (note for note in data.notes if "class" in note)
     assert note == '1 row has nothing in "kind" and count as a class of their own.'
@@ -133,7 +133,7 @@ def test_wrong_class_columns_are_one_sentence() -> None:
     assert len(fitting.classes.names) == MOST_CLASSES
 
 
-# -- kept beside their records -----------------------------------------------------------
+# -- classes stay with their records -----------------------------------------------------------
 
 
 @quick
@@ -203,7 +203,7 @@ def test_scores_are_those_of_labels_and_classes(config: Any, outside: Any) -> No
     part = UNIT.contains(data.points) if outside == "drop" else np.ones(data.n, dtype=bool)
     codes = data.classes.codes[part]
     for one in (trial.draw(0), trial.draw(1), None):
-        # Noise, label -1, is one more cluster.
+        # Noise, which has the label -1, counts as one more cluster.
         labels = trial.label(one)
         expected = {
             "class_f": f_measure(contingency(codes, labels + 1)),

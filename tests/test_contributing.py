@@ -1,4 +1,4 @@
-"""CONTRIBUTING names the files to edit; with only these edits, a toy of each kind works."""
+"""CONTRIBUTING lists the files to edit; if only these are edited, a toy of each kind works."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ import pytest
 from dpviz.families import CARDS, FAMILIES
 from tests.support import ROOT
 
-#: Most files to edit beside new ones.
+#: Largest number of files to edit, in addition to new files.
 MOST = {
     "technique": 5, "k-means method": 6, "parameter": 4, "score": 2, "page": 5, "file format": 2,
 }  # fmt: skip
@@ -202,7 +202,7 @@ def read_toy(file: File, options: Options) -> Rows:
 
 
 def rows() -> dict[str, tuple[list[str], list[str]]]:
-    """For each kind of addition: new files and files to edit, as CONTRIBUTING lists them."""
+    """For each kind of addition: the new files and the files to edit in CONTRIBUTING."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = {}
     for line in text.splitlines():
@@ -235,14 +235,14 @@ def test_a_family_needs_its_folder_and_few_files():
     assert all((ROOT / name).is_file() for name in edited)
 
 
-#: What a copy does not need, beside what git ignores.
+#: Files that a copy does not need, in addition to the files that git ignores.
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv*", "__pycache__", "artifacts", ".*_cache", ".hypothesis", "site"
 )
 
 
 class Copy:
-    """A copy of the project, edited as CONTRIBUTING says and nowhere else."""
+    """A copy of the project in which only the files in CONTRIBUTING are edited."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
@@ -252,7 +252,7 @@ class Copy:
             (folder / "shared").symlink_to(shared.resolve())
 
     def adding(self, what: str, name: str = "toy") -> None:
-        """Allow the files of a row, for the toy."""
+        """Allow edits to the files of a row, for the toy."""
         new, edited = listed(what)
         self.allowed = {file.replace("NAME", name) for file in (*new, *edited)}
 
@@ -272,7 +272,7 @@ class Copy:
         self.edit(name, lambda old: re.sub(f"(?s){anchor}", lambda m: m[0] + text, old, count=1))
 
     def run(self, *arguments: str, seconds: float = 300) -> str:
-        """Run Python in the copy, all warnings errors."""
+        """Run Python in the copy; all warnings are errors."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
@@ -291,13 +291,13 @@ class Copy:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory) -> Copy:
-    """A copy with a toy method, a toy parameter of it, a toy score and a toy page."""
+    """A copy with a toy method, a toy parameter of this method, a toy score and a toy page."""
     copy = Copy(tmp_path_factory.mktemp("copy"))
     family = "dpviz/wavecluster"
     copy.adding("technique")
     copy.write(f"{family}/methods/toy.py", METHOD)
     copy.write("dpviz/docs/methods/toy.md", PROOF)
-    # Works for any layout of the registry, because a copy need not be sorted.
+    # This works for any layout of the registry, because a copy need not be sorted.
     registry = r"\n_METHODS = registry\(\s*\(\s*"
     copy.edit(
         f"{family}/methods/__init__.py",
@@ -461,7 +461,7 @@ print([page.title for page in found.values() if page.path == "toy"], lacking(CAR
 
 
 def test_the_documentation_has_them(copy):
-    # No pictures, because a copy would have to compile the code for them again.
+    # Make no pictures, because a copy would have to compile code for them again.
     (copy.folder / "documented.py").write_text(DOCUMENTED.strip(), encoding="utf-8")
     told = ["True True", "True True", "['A toy page of the documentation'] []"]
     assert copy.run("documented.py").splitlines() == told
@@ -540,7 +540,7 @@ def test_the_tests_of_a_page_are_green(measured):
 
 @pytest.fixture(scope="module")
 def third(tmp_path_factory) -> Copy:
-    """A third family: WaveCluster under another name, where CONTRIBUTING says that one goes."""
+    """A third family, WaveCluster under another name, at the place that CONTRIBUTING gives."""
     copy = Copy(tmp_path_factory.mktemp("third"))
     new, edited = listed("family")
     assert (new, edited[0]) == (

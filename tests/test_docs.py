@@ -1,4 +1,4 @@
-"""README and contributing guide agree with the code."""
+"""README and contributing guide match the code."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ def test_the_table_of_methods_is_complete_and_says_who_is_private():
     assert list(rows) == list(CARDS), "README.md has the methods in the order of the registry"
     for name, said in rows.items():
         variants = CARDS[name].variants
-        # A published variant has the range of the data as its domain, so it has no claim there.
+        # The domain of a published variant is the range of the data, so it has no privacy claim.
         own = {"published": "yes, with `--domain`"}
         promises = [
             f"`{one.name}`: {own.get(one.name, 'yes') if one.private else 'no'}" for one in variants

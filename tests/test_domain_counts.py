@@ -1,4 +1,4 @@
-"""Every point is counted in exactly one cell, the same as that of NumPy's histogram."""
+"""Every point is counted in exactly one cell: the cell of NumPy's histogram."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ INTERVALS = (
     (1 / 3, 1e5 / 7),
 )
 
-#: Outside every domain in this file.
+#: A point outside every domain in this file.
 FAR = 1e250
 
 
@@ -63,7 +63,7 @@ def _splits(lo: float, hi: float) -> bool:
 
 
 def hard_values(rng: np.random.Generator, lo: float, hi: float, side: int) -> NDArray[np.float64]:
-    """Values of one axis on every edge, one ulp from an edge, rounded, inside and outside."""
+    """Values of one axis: on every edge, one ulp from an edge, rounded, inside and outside."""
     edges = axis_edges(lo, hi, side)
     inside = lo + rng.random(4 * side) * (hi - lo)
     return np.concatenate(
@@ -122,7 +122,7 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
 
 @pytest.fixture(params=["plain", "compiled"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Normally NumPy counts few points and compiled loops count many; here one counts all."""
+    """Normally NumPy counts few points and compiled loops many; here only one of them is used."""
     monkeypatch.setattr("dpviz.grid.domain.MANY", 0 if request.param == "compiled" else 2**62)
 
 
@@ -152,8 +152,8 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
 def test_blocks_on_the_quick_way_get_the_same_cells(
     domain: Domain, shape: tuple[int, int], kinds: list[str], order: str, seed: int
 ) -> None:
-    # A block without a point near an edge is computed in another way than a block with such a
-    # point, and so are the blocks after it.
+    # If a block has a point near an edge, this block and the next blocks are computed in another
+    # way than other blocks.
     rng = np.random.default_rng(seed)
 
     def values(kind: str, lo: float, hi: float, side: int) -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ def test_blocks_on_the_quick_way_get_the_same_cells(
 
 
 def test_free_points_go_the_quick_way() -> None:
-    # Without the quick way every result above would also be correct, in three times the time.
+    # The slow loop would also give all results above, but in three times the time.
     domain, shape = Domain(((0.0, 1.0), (-3.0, 1e6))), (256, 200)
     box, sides = compiled_rule(domain, shape)
     free = domain.lows + (domain.highs - domain.lows) * np.random.default_rng(0).random((BLOCK, 2))
@@ -286,7 +286,6 @@ def test_weights_count_as_so_many_records(case: tuple, outside: Outside, seed: i
 
 
 def _cells(points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]) -> NDArray[np.intp]:
-    """Flat cell numbers, axis by axis."""
     axes = [
         axis_cells(points[:, axis], lo, hi, side)
         for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True))

@@ -1,4 +1,4 @@
-"""Templates, hooks, container and the way to report a flaw match the project."""
+"""Templates, hooks, container and the instructions for reporting a flaw match the project."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_form_of_an_issue_is_whole(path):
     assert len(set(ids)) == len(ids)
     assert all(one["attributes"]["label"] for one in asked)
     assert any(one.get("validations", {}).get("required") for one in asked)
-    # A fault may be a flaw of privacy, so its report may not be public.
+    # A fault may be a flaw of privacy, so its report must not be public.
     assert path.stem == "idea" or "SECURITY.md" in str(form["body"][0])
 
 

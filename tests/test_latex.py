@@ -1,4 +1,4 @@
-"""Text from outside in LaTeX: it is printed unchanged, and is never executed."""
+"""LaTeX prints text from outside unchanged, and never executes it."""
 
 import re
 
@@ -21,7 +21,7 @@ TOKENS = re.compile("|".join(re.escape(one) for one in sorted(PRINTS, key=len, r
 
 
 def printed(latex: str) -> str:
-    """Text that a piece of LaTeX prints; refuses commands with an effect."""
+    """Text that a piece of LaTeX prints; fails if a command has another effect."""
     text, at = "", 0
     while at < len(latex):
         if found := TOKENS.match(latex, at):

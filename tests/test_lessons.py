@@ -1,4 +1,4 @@
-"""The parser of lessons: valid files, and one sentence with file and step for invalid files."""
+"""The parser of lessons reads valid files; for an invalid file, one sentence names the step."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_good_file_is_read():
     assert step.wanted.holds({"epsilon": 0.5, "clusters": 2})
     assert not step.wanted.holds({"epsilon": 0.5, "clusters": float("nan")})
     assert not step.wanted.holds({"epsilon": 0.6, "clusters": 2})
-    # At the written precision: 0.5004 is 0.5, 0.501 is not.
+    # Numbers are compared at the written precision: 0.5004 is equal to 0.5, 0.501 is not.
     assert step.wanted.holds({"epsilon": 0.5004, "clusters": 2})
     assert not step.wanted.holds({"epsilon": 0.501, "clusters": 2})
     assert step.names == {"epsilon", "clusters"}

@@ -35,7 +35,7 @@ def test_a_package_s_licence_is_the_one_that_it_states(package):
 
 
 def test_the_notice_is_up_to_date():
-    """``python -m dpviz.docs.licences > NOTICE`` writes the file again."""
+    """``python -m dpviz.docs.licences > NOTICE`` writes a new file."""
     assert (ROOT / "NOTICE").read_text(encoding="utf-8") == notice() + "\n"
     for name in FILES:
         assert (ROOT / "dpviz" / name).exists()

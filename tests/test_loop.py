@@ -1,4 +1,4 @@
-"""The server's event loop: every call from another thread runs, and few calls write a byte."""
+"""The server's event loop runs every call from other threads, and few calls write a byte."""
 
 import asyncio
 import sys
@@ -30,7 +30,7 @@ def written(monkeypatch):
 
 
 def run_until_stopped(loop):
-    """Run a loop that the test stops within seconds."""
+    """Run a loop; the test stops it within seconds."""
     late = []
     limit = loop.call_later(10, lambda: (late.append(True), loop.stop()))
     loop.run_forever()

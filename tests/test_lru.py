@@ -1,4 +1,4 @@
-"""The bounded store, compared with a plain list of uses, and used by many threads together."""
+"""The bounded store is equal to a plain list of uses, and many threads may use it together."""
 
 from contextlib import contextmanager
 from threading import Barrier, Event, Thread
@@ -63,7 +63,7 @@ def test_other_keys_do_not_wait():
     thread.start()
     assert inside.wait(10)
     assert cache.get_once("quick", lambda: 7) == 7
-    # A plain request for the same key does not wait either.
+    # An ordinary request for the same key does not wait, either.
     assert cache.get("slow", lambda: 8) == 8
     go.set()
     thread.join()

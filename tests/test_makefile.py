@@ -1,6 +1,6 @@
 """`make run` on typical machines: an old Python, no Python, an interrupted installation.
 
-The package index is not asked, because the copy of the Makefile has an empty list of requirements.
+No test uses the package index, because the copy of the Makefile has an empty list of requirements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 def make(
     folder: Path, target: str = ".venv/made.stamp", python: str = sys.executable, **variables: str
 ):
-    """Run make with this Python, and without the variables of an outer make."""
+    """Run make with this Python; variables of an outer make are removed."""
     outside = {
         name: value
         for name, value in os.environ.items()
@@ -69,7 +69,7 @@ def test_a_python_that_is_not_there_is_refused_in_one_sentence(folder):
     assert not (folder / ".venv").exists()
 
 
-#: A Python that only records its arguments; for an environment it copies itself.
+#: A fake Python that only records its arguments; as an environment, it copies itself.
 NOTING = """#!/bin/sh
 [ -n "$NOTES" ] && echo "$@" >> "$NOTES"
 [ "$2" = venv ] && rm -rf "$4" && mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
@@ -79,7 +79,7 @@ exit 0
 
 @pytest.fixture
 def python(folder: Path, request: pytest.FixtureRequest) -> str:
-    """Python of an outer make: a stand-in, or the real one, which makes environments slowly."""
+    """Python of an outer make: a fake one, or the real one, which makes environments slowly."""
     if request.param == "real":
         return sys.executable
     path = folder / "stand-in"
@@ -109,7 +109,7 @@ def test_an_environment_is_made_anew_where_it_is_old_or_unfinished_and_else_kept
     assert (done.returncode, done.stderr) == (0, "")
     assert not mine.exists()
     assert not (folder / ".venv" / "installing").exists()
-    # The Python that made the environment was removed, or was an old one.
+    # The Python that made the environment was removed, or was an old version.
     mine.touch()
     inner = folder / ".venv" / "bin" / "python"
     inner.unlink()
@@ -136,7 +136,7 @@ def test_the_newest_python_gets_an_environment_and_few_tests(folder):
     (folder / "tests" / "requirements.txt").touch()
     named = ('"Python :: 3.9",', '"Python :: 3.97",', '"Python :: 3.98",', '"Python :: 3.99",')
     (folder / "pyproject.toml").write_text("\n".join(named), encoding="utf-8")
-    # The newest name is a broken link, as with pyenv; the next Python is in pyenv's folder.
+    # The newest Python is a broken link, as pyenv makes it; the next Python is in pyenv's folder.
     python = folder / "home" / ".pyenv" / "versions" / "3.98.1" / "bin" / "python3"
     python.parent.mkdir(parents=True)
     for path, does in (

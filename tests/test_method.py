@@ -1,4 +1,4 @@
-"""`make method NAME=`: the tests of one method, found by the names of files and cases."""
+"""`make method NAME=` runs the tests of one method, which the names of files and cases identify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded noise: reproducible, one independent stream per step, and truly Laplace."""
+"""Seeded noise is reproducible, has an independent stream for each step, and is Laplace noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import stats
 from dpviz.privacy.noise_source import SeededNoise, Silenced
 
 #: Seeds are fixed, so each test either always passes or always fails. With a new stream, a test
-#: would fail by chance with this probability.
+#: fails by chance with this probability.
 FALSE_ALARM = 1e-4
 
 quick = settings(max_examples=40, deadline=None)
@@ -22,7 +22,7 @@ quick = settings(max_examples=40, deadline=None)
 @quick
 @given(seed=st.integers(0, 2**63), step=st.text(), size=st.sampled_from([1, 100, 2**17 + 1]))
 def test_same_seed_step_and_shape_give_the_same_draw(seed: int, step: str, size: int) -> None:
-    # Draws beyond 2**17 are not stored, but have to be repeatable, too.
+    # Draws beyond 2**17 are not stored, but must be repeatable, too.
     one, other = SeededNoise(seed, 3), SeededNoise(seed, 3)
     np.testing.assert_array_equal(
         one.laplace(step, 1.0, (size,)), other.laplace(step, 1.0, (size,))
@@ -52,7 +52,7 @@ def test_seed_key_and_step_each_give_another_draw() -> None:
 
 
 def test_a_longer_draw_of_one_step_continues_a_shorter_one() -> None:
-    # A picture that needs more points keeps the points that it has.
+    # If a picture needs more points, the existing points do not change.
     noise = SeededNoise(5)
     long, short = noise.uniform("points", (30, 2)), noise.uniform("points", (10, 2))
     np.testing.assert_array_equal(long[:10], short)
@@ -65,7 +65,7 @@ def test_noise_is_proportional_to_its_scale(seed: int, scale: float, power: int)
     noise = SeededNoise(seed)
     unit = noise.laplace("counts", 1.0, (4, 4))
     np.testing.assert_array_equal(noise.laplace("counts", scale, (4, 4)), scale * unit)
-    # Powers of two scale without rounding, so dragging epsilon moves one fixed picture.
+    # Multiplication by a power of two is exact, so epsilon only moves one fixed picture.
     doubled = noise.laplace("counts", scale * 2.0**power, (4, 4))
     np.testing.assert_array_equal(doubled, 2.0**power * noise.laplace("counts", scale, (4, 4)))
     gumbel = noise.gumbel("counts", 1.0, (7,))
@@ -92,7 +92,7 @@ def test_uniform_draws_lie_in_zero_to_one() -> None:
 def test_noise_follows_the_law_of_laplace() -> None:
     draw = SeededNoise(3).laplace("counts", 2.5, (200, 250)).ravel()
     assert stats.kstest(draw, stats.laplace(scale=2.5).cdf).pvalue > FALSE_ALARM
-    # The law over seeds, because a privacy claim is about this law.
+    # Test the distribution over seeds, because a privacy claim is about this distribution.
     first = [float(SeededNoise(seed).laplace("z", 1.0, ())) for seed in range(5000)]
     assert stats.kstest(first, stats.laplace.cdf).pvalue > FALSE_ALARM
 
@@ -100,7 +100,7 @@ def test_noise_follows_the_law_of_laplace() -> None:
 def test_noise_follows_the_law_of_gumbel() -> None:
     draw = SeededNoise(3).gumbel("choice", 2.5, (50_000,))
     assert stats.kstest(draw, stats.gumbel_r(scale=2.5).cdf).pvalue > FALSE_ALARM
-    # Mean 0.5772 times the scale, spread pi / sqrt(6) times the scale: within 4 standard errors.
+    # Within 4 standard errors: mean 0.5772 times the scale, deviation pi / sqrt(6) times the scale.
     error = 4 * 2.5 * 1.2825 / 50_000**0.5
     assert draw.mean() == pytest.approx(0.5772 * 2.5, abs=error)
     first = [float(SeededNoise(seed).gumbel("choice", 1.0, ())) for seed in range(5000)]
@@ -150,7 +150,7 @@ def test_a_silenced_source_does_not_show_its_seed() -> None:
 def test_streams_are_independent(others: list) -> None:
     for one, other in combinations([SeededNoise(4).laplace("counts", 1.0, (20_000,)), *others], 2):
         assert stats.spearmanr(one, other).pvalue > FALSE_ALARM
-        # A dependence that a correlation does not detect: absolute values without signs.
+        # Absolute values show a dependence that a correlation does not detect.
         assert stats.spearmanr(np.abs(one), np.abs(other)).pvalue > FALSE_ALARM
 
 

@@ -14,7 +14,7 @@ CODE = ["".join(c["source"]) for c in NOTEBOOK["cells"] if c["cell_type"] == "co
 
 
 def run(cell: str, names: dict[str, Any]) -> Any:
-    """Run a cell as a notebook does; returns the value of its last line if it is an expression."""
+    """Run a cell as a notebook does; return the value of its last line if it is an expression."""
     tree = ast.parse(cell)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "tour.ipynb", "exec"), names)
@@ -38,7 +38,7 @@ def test_it_runs_and_shows_its_pictures(capsys):
     pictures = [one for one in shown if hasattr(one, "figure")]
     assert len(pictures) == 6
     with warnings.catch_warnings():
-        # Without IPython, Plotly has fewer renderers, which is not what this test is about.
+        # Without IPython, Plotly has fewer renderers, but this test does not need them.
         for picture in pictures:
             figure = picture.figure()
             assert figure.data

@@ -1,4 +1,4 @@
-"""The wheel, installed without a checkout: every command works, and so does the app."""
+"""The wheel is installed without a checkout: every command and the app work."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def call(command: list[str], folder: Path, **process: Any) -> subprocess.Complet
 def in_place(folder: Path, installed: Path) -> dict[str, Any]:
     """Settings of a process that may write into its folder, but not into the installed package.
 
-    It uses numba's cache of the checkout, because compiling again takes half a minute.
+    It uses numba's cache of the checkout, because new compilation takes half a minute.
     """
     (package,) = (installed.parent / "lib").glob("python*/site-packages/dpviz")
     for compiled in (ROOT / "dpviz").rglob("*.nb[ic]"):
@@ -81,7 +81,7 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Iterator[Path]:
-    """Install the wheel into a separate environment, which shares all other packages with this one.
+    """Install the wheel into a separate environment that shares all other packages with this one.
 
     The installed package is read-only.
     """
@@ -105,7 +105,7 @@ def installed(wheel, tmp_path_factory) -> Iterator[Path]:
 
 
 def share_bytecode(checkout: Path, package: Path) -> None:
-    """Copy the compiled bytecode of the same sources, so that processes need not compile again."""
+    """Copy the bytecode of the same sources, so that processes need not compile them again."""
     for compiled in checkout.rglob("*.pyc"):
         target = package / compiled.relative_to(checkout)
         target.parent.mkdir(exist_ok=True)
@@ -160,7 +160,7 @@ COMMANDS = (
     "budget b.db",
 )
 
-#: One process for all commands, because importing takes longer than most commands.
+#: Runs all commands in one process, because importing takes longer than most commands.
 ALL = """
 import json
 import sys
@@ -183,7 +183,7 @@ def test_every_command_works_without_a_checkout(installed, tmp_path):
     assert reports[-1]["datasets"][0]["remaining"] == 2
 
 
-#: The app without a browser, and the settings for Streamlit in both ways of starting.
+#: Runs the app without a browser; prints Streamlit's settings for both ways to start it.
 APP = """
 import json
 import os
@@ -212,7 +212,7 @@ cli.main(["run", "app.py"], standalone_mode=False)
 
 
 def test_the_app_is_the_one_of_the_checkout(installed, tmp_path):
-    # In another folder, there may be options for other apps.
+    # Another folder may contain options for other apps.
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "config.toml").write_text("server.maxUploadSize = 1\n")
     start = [str(installed / "python"), "-c", APP, str(ROOT)]

@@ -1,8 +1,8 @@
-"""The contract of every private method: it pays for each step exactly the change by one person.
+"""The contract of every private method: for each step it pays exactly for one person's change.
 
-A data set D and all its neighbours D' from a small family go through a method, while the mechanisms
-return the answers of D in every run. Then the requests to the mechanisms differ only by the changes
-of the persons. This brute force is compared with the sensitivities on the ledger.
+A method runs on a data set D and on all its neighbours D' in a small family. In every run, the
+mechanisms return the answers of D. So the requests to the mechanisms differ only by the changes of
+the persons. The test compares the largest change with the sensitivities on the ledger.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 CAPS = (1, 2, 5)
 EPSILONS = (0.1, 1.0, 7.3)
 
-#: Budget of the runs on neighbours: enough for grids of several cells.
+#: Budget of the runs on neighbours; it is enough for grids of several cells.
 EPSILON = 4.0
 
 WAVELETS = (("haar", 1), ("haar", 2), ("db2", 1), ("db2", 2), ("bior2.2", 1), ("bior2.2", 2))
 
-#: With at most 125 coefficients this p makes the target k the number of positive coefficients, so
+#: For at most 125 coefficients and this p, the target k is the number of positive coefficients. So
 #: the score of a threshold x is the number of coefficients between 0 and x.
 DENSITY = 0.001
 
-#: Cells between two records of a person so that their responses do not overlap, by level.
+#: For each level, number of cells between two records of a person: their responses don't overlap.
 APART = {1: 8, 2: 20}
 
-#: The wavelet whose score changes most by coefficients that fall below zero, too: counts, and the
-#: cell where one more record takes two coefficients below zero and one over a threshold.
+#: The wavelet whose score changes most if coefficients also fall below zero; counts; and the cell
+#: in which one more record moves two coefficients below zero and one above a threshold.
 FALLING = ("bior2.2", 1)
 TILE, TILE_CELL = (1, 1, 0, 0, 0, 1), 0
 
@@ -69,16 +69,16 @@ DOMAIN = Domain(((-1.0, 3.0), (0.0, 2.0)))
 #: Positions of persons' records, in coordinates from 0 to 1: three corners, and one inside.
 CORNERS = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.3, 0.6))
 
-#: Two records of a block, each a centre. A third record in a corner on the left becomes the first
-#: centre, and the two records share the other centre: far more than half the bound.
+#: Two records of a block, each a centre. If a third record is in a corner on the left, it becomes
+#: the first centre, and the two records share the other: a change far above half the bound.
 PAIR = ((1.0, 0.05), (1.0, 0.95))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """A private way to run a method, a data set D, and the positions of a person's records.
+    """A private way to run a method, a data set D, and possible positions of a person's records.
 
-    ``base`` are counts and ``places`` cells for WaveCluster; for k-means both are records.
+    For WaveCluster, ``base`` are counts and ``places`` are cells; for k-means both are records.
     """
 
     method: str
@@ -105,7 +105,7 @@ class Case:
         )
 
     def run(self, accountant: Accountant, epsilon: float, person: Sequence[int] = ()) -> Any:
-        """Run on D and the records of one more person."""
+        """Run on D plus the records of one more person."""
         config = self.config(epsilon, accountant.neighbours)
         if isinstance(config, Config):
             counts = self.base.copy()
@@ -116,7 +116,7 @@ class Case:
         joined = [self.places[place] for place in person]
         unit_points = np.vstack([self.base, np.reshape(joined, (-1, 2))])
         points = DOMAIN.lows + unit_points * (DOMAIN.highs - DOMAIN.lows)
-        # More columns repeat the two columns.
+        # Further columns repeat the two columns.
         repeated = np.arange(self.columns) % 2
         domain = Domain(tuple(DOMAIN.bounds[axis] for axis in repeated))
         records = Records.build(Dataset(name="", points=points[:, repeated]), domain)
@@ -124,12 +124,12 @@ class Case:
 
     @property
     def adaptive(self) -> bool:
-        """Whether the requests depend on the noise, and so on the unit."""
+        """Whether the requests depend on the noise, and therefore also on the unit."""
         return self.method in ("twostage", "dprefine")
 
     @cached_property
     def own_draws(self) -> bool:
-        """Whether records choose a set or block at random, so that the choice matters."""
+        """Whether each record chooses a set or block at random, so that results depend on it."""
         noise = Asked(0)
         self.run(Accountant(noise, EPSILON), EPSILON)
         return not noise.asked.isdisjoint(HIDDEN)
@@ -139,7 +139,7 @@ class Case:
 
 
 def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
-    """One plane for each wavelet and level; the responses to a person's records are separate."""
+    """One plane for each wavelet and level; responses to a person's records do not overlap."""
     for wavelet, level in WAVELETS:
         options = {"wavelet": wavelet, "level": level, "density": DENSITY}
         apart = APART[level]
@@ -149,7 +149,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
             method=method,
             variant=variant,
             options=options,
-            # PrivTHR's Z falls most without records, a rank if all coefficients are equal.
+            # Z of PrivTHR changes most without records, a rank if all coefficients are equal.
             base=np.full(shape, int(method != "privthr")),
             places=tuple((row, column + apart * place) for place in range(max(CAPS))),
         )
@@ -163,7 +163,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
 
 
 def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Cell of the first block where a record raises the most coefficients, by trying every cell."""
+    """Cell of the first block in which a record raises the most coefficients; tries every cell."""
 
     def raised(cell: tuple[int, ...]) -> int:
         counts = np.zeros(shape)
@@ -174,7 +174,7 @@ def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int,
 
 
 def staged_cases(method: str, variant: str) -> Iterator[Case]:
-    """The same planes, with two dense places; persons are in dense and in empty cells."""
+    """The planes of `wavelet_cases` with two dense places; persons are in dense and empty cells."""
     for case in wavelet_cases(method, variant):
         base = np.zeros_like(case.base)
         for place in case.places[:2]:
@@ -211,9 +211,9 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
             places=CORNERS,
         )
     if method == "dprefine":
-        # 2000 records are enough for residual steps, also with the tree for six columns. 300
-        # records give a grid of the box in six columns, and of a projection in nine; 40 give a
-        # plain grid.
+        # 2000 records are enough for residual steps, also after the tree for six columns. 300
+        # records give a grid of the box in six columns, and a grid of a projection in nine. 40
+        # records give a plain grid.
         many = np.random.default_rng(2).random((2000, 2))
         for columns, n in ((2, 2000), (6, 2000), (6, 300), (6, 40), (9, 300)):
             yield Case(method=method, options=fixed, base=many[:n], places=CORNERS, columns=columns)
@@ -237,12 +237,12 @@ def all_cases() -> Iterator[Case]:
 CASES = tuple(all_cases())
 
 
-# -- bounds only: every other sensitivity has to be reached -----------------------------------
+# -- bounds only: all other sensitivities must occur as changes -----------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A step whose sensitivity no person here reaches, and the reason."""
+    """A step at which no person here changes as much as the sensitivity allows; the reason."""
 
     step: str
     why: str
@@ -308,7 +308,7 @@ BOUNDS = (
 
 
 class Asked(SeededNoise):
-    """Noise source that records the names of the requested generators."""
+    """Noise source that stores the names of the requested generators."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -320,7 +320,7 @@ class Asked(SeededNoise):
 
 
 class Heard(SeededNoise):
-    """Noise source that records the step, the law and the scale of each request."""
+    """Noise source that stores the step and the scale of each request."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -346,7 +346,7 @@ class Heard(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Random sets, except that all records from number ``first`` on get the same set."""
+    """Random choices of sets, but all records from number ``first`` on get the same set."""
 
     def __init__(self, generator: np.random.Generator, first: int, own: int) -> None:
         super().__init__(generator.bit_generator)
@@ -359,9 +359,9 @@ class OwnDraws(np.random.Generator):
 
 
 class Moderate(SeededNoise):
-    """Noise of scale 1 for every request, so answers are the same under every unit and relation.
+    """Noise of scale 1 for every request, so answers do not depend on unit and relation.
 
-    The records from number ``first`` on may get ``own`` instead of random sets.
+    If ``own`` is given, the records from number ``first`` on get this set, not random sets.
     """
 
     def __init__(self, first: int = 0, own: int | None = None) -> None:
@@ -391,9 +391,9 @@ class Moderate(SeededNoise):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
-    """D with each person of the family: the input of every request, with the answers of D.
+    """Inputs of all requests, from runs on D plus each person of the family with the answers of D.
 
-    ``sizes`` are the persons' numbers of records, shape (persons,); the first one is 0. ``handed``
+    ``sizes`` are the persons' numbers of records, shape (persons,); the first size is 0. ``handed``
     has an array (persons, values) for each request.
     """
 
@@ -404,7 +404,7 @@ class Family:
 
 @cache
 def family_of(case: Case, unit: Neighbours | None = None) -> Family:
-    """Run a method on D with every person who has up to 5 records at the places."""
+    """Run a method on D plus each person who has up to 5 records at the places."""
     persons = [
         (person, own)
         for size in range((unit.cap if unit else max(CAPS)) + 1)
@@ -430,16 +430,16 @@ def family_of(case: Case, unit: Neighbours | None = None) -> Family:
     )
 
 
-#: Mechanisms whose cost depends on the L1 change of their input.
+#: Mechanisms whose cost depends on the L1 norm of the change of their input.
 LISTS = ("laplace", "gradual", "finer", "split")
 
 
-#: Mechanisms of nested releases; another test checks their law.
+#: Mechanisms of nested releases; another test checks their distribution.
 NESTED = ("gradual", "finer", "split")
 
 
 def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
-    """Values of one request on all data sets, shape (data sets, values)."""
+    """Values of one request in the runs on all data sets, shape (data sets, values)."""
     if requests[0].kind == "interval":
         return on_the_line(requests)
     return np.array([request.values.ravel() for request in requests])
@@ -448,11 +448,11 @@ def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
 def largest_change(
     values: NDArray[np.float64], sizes: NDArray, request: Request, unit: Neighbours
 ) -> float:
-    """Largest change over all neighbours: L1 of noised values, K-norm of rows, or one score."""
+    """Largest change in all neighbours: L1 norm of values, K-norm of rows, or change of a score."""
     finite = np.isfinite(values)
     assert (finite == finite[0]).all()  # a chosen candidate is excluded in every run
     values = np.where(finite, values, 0.0)[sizes <= unit.cap]
-    # A person joins D; or another person replaces a person, and may have no usable record.
+    # Either a person joins D, or a person replaces another person, and may have no usable record.
     before = values[:1] if unit.relation == "add_remove" else values
     if request.kind == "k_norm":
         changes = (before[:, None] - values).reshape(-1, request.values.shape[1])
@@ -463,7 +463,7 @@ def largest_change(
 
 
 def each_unit(test: Any) -> Any:
-    """Parametrize over cases, relations and caps; every day one cap of more than one record."""
+    """Parametrize over cases, relations and caps; every day, test only the cap of two records."""
     for name, choices in (("cap", daily(CAPS, lambda cap: cap == 2)), ("relation", RELATIONS)):
         test = pytest.mark.parametrize(name, choices)(test)
     return pytest.mark.parametrize("case", CASES, ids=str)(test)
@@ -487,10 +487,10 @@ def test_sensitivities_are_what_a_person_changes_most(
         assert [spend.sensitivity for spend in request.spends] == [cap]
         return
     for request, handed in zip(recorder.requests, family.handed, strict=True):
-        # The input does not depend on the unit; otherwise the family would be a different one.
+        # The input must not depend on the unit, because the family would be another one.
         if request.kind != "interval":
             np.testing.assert_array_equal(request.values.ravel(), handed[0])
-        # Rows with separate budgets have one sensitivity, for all rows together.
+        # Rows with separate budgets have a common sensitivity, which is for all rows together.
         (sensitivity,) = {spend.sensitivity for spend in request.spends}
         change = largest_change(handed, family.sizes, request, unit)
         assert 0 < change <= sensitivity * (1 + 1e-9), request.step
@@ -518,7 +518,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert abs(total(ledger) - epsilon) <= 1e-9
         assert abs(ledger.epsilon - epsilon) <= 1e-9
         assert ledger.neighbours == unit
-        # Every noise is on the ledger, and every spend belongs to a mechanism.
+        # All noise is on the ledger, and every spend belongs to a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
         assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
         scales = dict(heard)
@@ -532,7 +532,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
 
 
 def total(ledger: Ledger) -> float:
-    """Sum over steps; parallel spends of a step cost as much as the largest one."""
+    """Sum over steps; the cost of a step's parallel spends is that of the largest one."""
     costs: dict[str, list[float]] = defaultdict(list)
     for spend in ledger:
         costs[spend.step].append(spend.epsilon)
@@ -541,7 +541,7 @@ def total(ledger: Ledger) -> float:
 
 
 def assert_paid(request: Request) -> None:
-    """Scales on the ledger are the scales of the mechanisms."""
+    """Check that scales on the ledger are those of the mechanism for this request."""
     factor = 1 if request.kind in ("laplace", "k_norm") or request.monotone else 2
     for spend in request.spends:
         assert spend.step == request.step
@@ -549,7 +549,7 @@ def assert_paid(request: Request) -> None:
 
 
 def drawn_by(request: Request) -> list[str]:
-    """Streams that a mechanism uses, one for each of its random draws."""
+    """Streams of noise that a mechanism uses, one for each of its random draws."""
     if request.kind != "gradual":
         return [] if request.kind == "finer" else [request.step]
     last = request.levels - 1
@@ -559,7 +559,7 @@ def drawn_by(request: Request) -> list[str]:
 
 
 def assert_nested(request: Request, spent: float) -> float:
-    """Scales of nested releases belong to the total spend on them; return this total."""
+    """Check that the scale of a nested release is that of the total spend; return this total."""
     first, *beside = request.spends
     assert {spend.step for spend in request.spends} == {request.step}
     spent += first.epsilon
@@ -571,14 +571,14 @@ def assert_nested(request: Request, spent: float) -> float:
 
 
 def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> None:
-    """The answer is reproduced with the noise on the ledger."""
+    """Check that the answer is the input plus noise of the scale on the ledger."""
     scales = np.array([spend.scale for spend in request.spends])
     values, step = request.values, request.step
     if request.kind == "laplace":
         unit = noise.laplace(step, 1.0, values.shape)
         scaled = unit * (scales[:, None] if len(scales) > 1 else scales[0])
         np.testing.assert_allclose(request.answer, values + scaled, rtol=1e-9, atol=1e-12)
-        # Rows with separate budgets are scaled afterwards.
+        # If rows have separate budgets, the noise is scaled afterwards.
         assert heard == (scales[0] if len(scales) == 1 else 1.0)
     elif request.kind == "k_norm":
         unit = noise.k_norm(step, 1.0, values.shape, int(request.ball or 0))
@@ -620,7 +620,7 @@ def test_every_bound_is_met_somewhere() -> None:
 
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_person_who_joins_brings_as_many_records_as_the_unit_says(cap: int) -> None:
-    # Together with the family above: data that are computed from the records change by this number.
+    # So data that are computed from the records change by at most what the tests above assume.
     rng = np.random.default_rng(cap)
     units = np.append(rng.integers(0, 9, 40), [99] * 7)
     everybody = Dataset(name="", points=rng.integers(0, 9, (47, 2)) / 8, units=units)

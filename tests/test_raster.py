@@ -1,4 +1,4 @@
-"""Records on the lattice of the screen: every record is in its cell, and nothing else."""
+"""Records on the lattice of the screen: each cell shows exactly its own records."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_grid_too_fine_to_refine_needs_no_pass_over_the_records(grid):
 def test_shades_tell_none_few_and_many():
     counts = np.array([[0, 1, 1, 2], [3, 9, 0, 3]])
     np.testing.assert_array_equal(Raster(counts=counts).shade, [[0, 1, 1, 1], [2, 2, 0, 2]])
-    # If most cells have one record, two records are many; an empty cell has no record.
+    # If most cells have one record, two records are many. An empty cell has no record.
     np.testing.assert_array_equal(Raster(counts=np.array([[1, 1, 2]])).shade, [[1, 1, 2]])
     assert not Raster(counts=np.zeros((2, 2), dtype=np.int64)).shade.any()
 
@@ -61,7 +61,7 @@ def test_a_painted_cell_has_the_label_of_one_of_its_records():
     raster = RecordRaster.of_records(points, DOMAIN, (0, 1))
     there = {tuple(point) for point in points}
     assert {tuple(example) for example in raster.examples} <= there
-    # Each example is in its own cell.
+    # Each example record is inside its own cell.
     again = RecordRaster.of_records(raster.examples, DOMAIN, (0, 1))
     np.testing.assert_array_equal(again.filled, raster.filled)
     np.testing.assert_array_equal(again.counts.ravel()[raster.filled], 1)

@@ -1,4 +1,4 @@
-"""Files are written completely or not at all, by one function, under any name."""
+"""One function writes files, under any name, either completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.support.disk import files_no_larger_than
 #: Bytes that are not UTF-8, as Python represents them in a name.
 ODD = os.fsdecode(b"caf\xe9")
 
-#: Calls that write in place, where no old file can be lost: new or temporary folders, databases and
-#: notes of the program, and the streams of a process.
+#: Calls that write in place because they can't destroy an old file: in new or temporary folders,
+#: databases and notes of the program, and the streams of a process.
 IN_PLACE = {
     "dpviz/__main__.py",  # standard streams that were closed
     "dpviz/data/conversion.py",  # a file that is open
@@ -130,7 +130,7 @@ def test_nothing_else_writes_in_place():
 
 
 def _writes(call: ast.Call) -> bool:
-    """Whether a call opens a file for writing, directly or by a library."""
+    """Whether a call opens a file for writing, directly or through a library."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     if name == "open":
         given = [*call.args, *(one.value for one in call.keywords)]

@@ -1,13 +1,13 @@
-"""Random neighbours under random choices: no input of a mechanism changes more than is paid for.
+"""Random neighbours and random choices: no input of a mechanism changes more than is paid for.
 
 A method runs on a data set D, then on neighbours D' of D, whose mechanisms return the answers of D.
 So all earlier releases are equal, and the next input differs only by the change of one person. This
-change may never exceed the sensitivity on the ledger. The results must be equal, too; otherwise
-they were computed from more than the answers.
+change must never exceed the sensitivity on the ledger. The results must be equal, too; otherwise
+they depend on more than the answers.
 
-The contract test reaches the sensitivities of every method on a few chosen data sets. Here many
-thousand pairs search for a larger change, a tenth of them every day. A failure names its case, and
-``draw`` with its numbers repeats it.
+The contract test shows, on a few chosen data sets, that changes can be as large as the
+sensitivities. Here many thousand pairs search for a larger change; a tenth of the pairs is tested
+every day. A failure names its case, and ``draw`` with the same numbers repeats it.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ Counts = NDArray[np.int64]
 
 T = TypeVar("T")
 
-#: Number of compared pairs for each private way to run a method; more if it has more options.
+#: Number of compared pairs for each private way to run a method; larger if it has more options.
 PAIRS = {
     ("baseline", "sound"): 1500,
     ("privqt", "sound"): 1000,
     ("privqt", "published"): 200,
     ("privthr", "sound"): 10000,
-    # Under the relations of its claim, it has the steps of the sound variant.
+    # Under the relations of its claim, this variant has the steps of the sound variant.
     ("privthr", "published"): 3300,
     ("privthrem", "sound"): 8000,
     ("twostage", "sound"): 800,
@@ -83,7 +83,7 @@ PAIRS = {
     ("dprefine", "sound"): 1500,
 }
 
-#: Columns and next steps of DP-Refine's seed methods: grid, projected grid, tree, no data.
+#: Columns and next steps of DP-Refine's ways to find seeds: grid, projected grid, tree, no data.
 SEEDS = (
     ("few", "rough cells", "fine cells"),
     ("many", "root", "rough cells"),
@@ -95,8 +95,8 @@ SEEDS = (
 #: Number of compared pairs with the noise of a release.
 SECURE_PAIRS = 160
 
-#: Pairs for every day: share of all pairs, smallest number for each way, and pairs with the noise
-#: of a release.
+#: Pairs for every day: share of all pairs, smallest number for each way to run, and number of pairs
+#: with the noise of a release.
 DAILY_SHARE, FEWEST, DAILY_SECURE_PAIRS = 0.1, 300, 40
 
 #: Number of neighbours for each data set.
@@ -110,8 +110,8 @@ MOST = 10**13
 #: Methods whose inputs to mechanisms are computed from the true coefficients.
 BY_COEFFICIENTS = ("privthr", "privthrem")
 
-#: Wavelets, levels and sides where taps cancel in exact arithmetic. Rounding errors must have no
-#: effect, or an effect that is paid for.
+#: Wavelets, levels and sides for which taps cancel in exact arithmetic. Rounding errors must have
+#: no effect, or their effect must be paid for.
 CANCELLING = (
     ("bior1.3", 1, 4),
     ("bior1.3", 3, 16),
@@ -122,10 +122,10 @@ CANCELLING = (
     ("bior3.1", 3, 16),
 )
 
-#: Number of candidate places for a person's records; the one with the largest change is used.
+#: Number of candidates for a person's records; the candidate with the largest change is used.
 CHOICES = 16
 
-#: Largest number of cells of a grid; small grids are quick, and persons share their cells.
+#: Largest number of cells of a grid. Small grids save time, and persons share cells.
 MOST_CELLS = 1500
 
 
@@ -134,7 +134,7 @@ MOST_CELLS = 1500
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """All public choices of a run; ``key`` chooses a person's records and seeds all draws."""
+    """All public choices of a run; ``key`` selects each person's records and seeds the noise."""
 
     config: Config | KMeansConfig
     domain: Domain | None
@@ -147,7 +147,7 @@ class Case:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """Properties by which pairs are counted."""
+        """Properties that define the kind of a pair."""
         config, relation = self.config, self.config.neighbours.relation
         if isinstance(config, KMeansConfig):
             return (str(config.start), str(config.geometry), str(config.choose), relation)
@@ -178,11 +178,11 @@ class Case:
 
 
 class Coupled(SeededNoise):
-    """Noise with which a record chooses the same set in every data set.
+    """Noise with which each record chooses the same set in every data set.
 
-    A record's own random choice is independent of everything else, so a proof may compare D and D'
-    if their common records choose alike. Records at the same place are interchangeable: the first
-    record there always gets the first choice, the second record the second.
+    A record's random choice is independent of everything else. So a proof may assume that the
+    common records of D and D' make the same choices. Records at the same place are interchangeable:
+    the first record there gets the first choice, the second record gets the second choice.
     """
 
     points: Floats
@@ -193,9 +193,9 @@ class Coupled(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Generator with one draw for each record, which depends only on the record's place.
+    """Generator with one draw for each record; the draw depends only on the record's place.
 
-    Records at a place are numbered, so one more record there does not change the earlier draws.
+    Records at a place are numbered, so one more record there does not change the other draws.
     """
 
     def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:
@@ -216,7 +216,7 @@ class OwnDraws(np.random.Generator):
         return (mixed(self.places, numbers) % np.uint64(high)).astype(np.int64)
 
     def binomial(self, n: Any, p: Any) -> Any:
-        """Number of the n records at each place whose coin is heads."""
+        """For each place, the number of its n records whose coin shows heads."""
         assert len(n) == len(self.places)
         self.calls += 1
         first = np.repeat(np.cumsum(n) - n, n)
@@ -227,7 +227,7 @@ class OwnDraws(np.random.Generator):
 
 
 def mixed(places: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One 64-bit number for each place and number (the last steps of SplitMix64)."""
+    """One 64-bit hash for each pair of place and number (the last steps of SplitMix64)."""
     mix = places + numbers * np.uint64(0x9E3779B97F4A7C15)
     mix = (mix ^ (mix >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mix = (mix ^ (mix >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -247,7 +247,7 @@ def promised(method: str, variant: str, values: tuple[T, ...] = RELATIONS) -> tu
 
 
 def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
-    """All kinds that the pairs of a method have to cover."""
+    """All kinds of pairs that the test of a method must cover."""
     relations = promised(method, variant)
     if method in KMEANS:
         known = DEFAULTS[method]
@@ -265,7 +265,7 @@ def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Counts of records; a person has up to cap records, anywhere."""
+    """Counts of records; a person has up to cap records in any cells."""
 
     counts: Counts
 
@@ -281,14 +281,14 @@ class Grid:
         return not self.counts.any()
 
     def without_somebody(self, rng: np.random.Generator, cap: int) -> Grid:
-        """Up to cap records fewer, in one cell or several cells."""
+        """The grid without up to cap records, in one cell or several cells."""
         counts = self.counts.copy()
         for cell in cells_of(rng, np.argwhere(counts), cap):
             counts[cell] -= counts[cell] > 0
         return Grid(counts)
 
     def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> Grid:
-        """Up to cap records more; often the candidate that turns the most coefficients."""
+        """The grid with up to cap more records; often the candidate with the largest change."""
         config, cap = case.config, case.config.neighbours.cap
         cells = np.argwhere(np.ones(self.counts.shape))
         offered = []
@@ -312,7 +312,7 @@ def turned(counts: Counts, config: Any, others: Counts) -> int:
 
 
 def cells_of(rng: np.random.Generator, cells: Counts, cap: int) -> list[tuple[int, ...]]:
-    """Cells of a person's records: mostly the largest number of records, often all in one cell."""
+    """Cells of a person's records: usually the largest number of records, often all in one cell."""
     size = cap if rng.random() < 0.7 else int(rng.integers(1, cap + 1))
     if rng.random() < 0.4:
         chosen = np.repeat(rng.integers(len(cells)), size)
@@ -323,9 +323,9 @@ def cells_of(rng: np.random.Generator, cells: Counts, cap: int) -> list[tuple[in
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Records of persons, in some order: shapes (n, d) and (n,).
+    """Places (n, d) and owners (n,) of the records of persons, in some order.
 
-    ``names`` are the persons in the unit column; without ``names`` a person has up to cap records.
+    ``names`` are the persons in the unit column. Without ``names``, a person has up to cap records.
     """
 
     places: Floats
@@ -347,12 +347,12 @@ class People:
         return not len(self.places)
 
     def without_somebody(self, rng: np.random.Generator, cap: int) -> People:
-        """Without all records of one person."""
+        """The data without the records of one person."""
         stay = self.owners != rng.choice(self.owners)
         return replace(self, places=self.places[stay], owners=self.owners[stay])
 
     def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> People:
-        """Records of a new person, inserted anywhere between the others."""
+        """The data with records of a new person, inserted anywhere between the others."""
         assert case.domain is not None
         cap = case.config.neighbours.cap
         most = cap if self.names is None else 2 * cap
@@ -383,7 +383,7 @@ SPELLINGS = (int, str, "p{}".format, float, "{:04d}".format, lambda number: numb
 
 
 def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) -> Floats:
-    """Places where results may change: corners, edges of cells, near hints, far outside."""
+    """Places at which results may change: corners, edges of cells, at hints, far outside."""
     lows, highs = domain.lows, domain.highs
     shape = (size, domain.ndim)
     kind = rng.integers(6, size=(size, 1))
@@ -404,7 +404,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
 def neighbour(
     rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
 ) -> Grid | People:
-    """One person more, one person less, or one person replaced."""
+    """A neighbour: one more person, one person less, or one person replaced by another."""
     cap = case.config.neighbours.cap
     if case.config.neighbours.relation == "replace_one":
         return data.without_somebody(rng, cap).with_somebody(rng, case, hints)
@@ -419,9 +419,9 @@ def neighbour(
 def draw(
     method: str, variant: Any, number: int, *, secure: bool = False
 ) -> tuple[np.random.Generator, Case, Grid | People]:
-    """Case and data set of a number, and the generator for everything that follows."""
-    # Numbers go through all relations, starts, geometries, synopses and wavelets in turn. The name
-    # is part of the seed, so a new method does not change the cases of other methods.
+    """Generator for the next random choices, and the case and data set with this number."""
+    # Successive numbers use all relations, starts, geometries, synopses and wavelets in turn. The
+    # name is part of the seed, so a new method does not change the cases of other methods.
     rng = np.random.default_rng([*method.encode(), int(variant == "sound"), number])
     relations = promised(method, variant)
     turn = number // len(relations)
@@ -446,7 +446,7 @@ def draw(
             density=float(rng.choice([0.001, 0.5, 0.9, 0.999, rng.uniform(0.01, 0.99)])),
             alpha=float(rng.uniform(0.05, 0.95)),
             synopsis=SYNOPSES[turn % len(SYNOPSES)],
-            # Some choose g and p privately, which is the slowest option.
+            # Some cases choose g and p privately, which is the slowest option.
             choose="private" if method in CHOOSERS and turn % 25 == 4 else "given",
         )
         as_points = not cancelling and rng.random() < (0.7 if method == "baseline" else 0.2)
@@ -468,14 +468,14 @@ def draw(
         )
         sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
         if method == "dprefine" and rng.random() < 0.5:
-            # The largest number of columns still gives a projection with few records.
+            # With few records, the largest number of columns gives a projection, too.
             columns = (*range(GRID_COLUMNS + 1, WHOLE_BOX + 1), SPARSE_BOX + 1)
             sides = (2,) * int(rng.choice(columns))
             if rng.random() < 0.3:
                 # Enough for a tree.
                 config = replace(config, epsilon=200.0)
             elif len(sides) > WHOLE_BOX:
-                # Enough for a projection, or so little that the noise dominates.
+                # The budget is enough for a projection, or so small that the noise dominates.
                 config = replace(config, epsilon=float(rng.choice([20.0, 0.1], p=[0.7, 0.3])))
     case = Case(
         config=config,
@@ -500,7 +500,7 @@ def draw(
 def draw_wavelet(
     rng: np.random.Generator, turn: int, each: bool, cancelling: bool
 ) -> tuple[str, int, tuple[int, ...]]:
-    """Wavelet, level and sides: in turn, or one of each family, or one where taps cancel."""
+    """Wavelet, level and sides: all in turn, one of each family, or one whose taps cancel."""
     if cancelling:
         wavelet, level, side = CANCELLING[turn % len(CANCELLING)]
         sides = [side, 2**level * int(rng.integers(1, 4))][: rng.integers(1, 3)]
@@ -516,7 +516,7 @@ def draw_wavelet(
 
 
 def grid_sides(rng: np.random.Generator, level: int) -> tuple[int, ...]:
-    """Sides from 2 to 32, also odd and unequal ones, for 1 to 3 axes."""
+    """Sides from 2 to 32 for 1 to 3 axes; sides may be odd and unequal."""
     while True:
         ndim = int(rng.choice([1, 2, 2, 3]))
         sides = tuple(rng.integers(2**level, 33, size=ndim).tolist())
@@ -527,7 +527,7 @@ def grid_sides(rng: np.random.Generator, level: int) -> tuple[int, ...]:
 
 
 def draw_domain(rng: np.random.Generator, ndim: int) -> Domain:
-    """Bounds of all sizes on both sides of 0."""
+    """Small and large bounds, positive and negative."""
     axes = ((0.0, 1.0), (-1.0, 3.0), (-7.0, -2.5), (0.1, 0.7), (-4e299, 5e299), (1e5, 1e5 + 1e-3))
     tiny = ((0.0, 1e-280), (-1e-12, 3e-12))
     offered = (*axes, *tiny)
@@ -535,8 +535,8 @@ def draw_domain(rng: np.random.Generator, ndim: int) -> Domain:
 
 
 def draw_grid(rng: np.random.Generator, shape: tuple[int, ...], most: int, spiky: bool) -> Grid:
-    """Counts: none, all equal, few, huge, of all sizes, in tiles; or equal spikes."""
-    # Half of them are so large that rounding errors become visible.
+    """Counts: all zero, all equal, small, sparse, of all sizes, repeated tiles; or equal spikes."""
+    # Half of the counts are so large that rounding errors become visible.
     high = int(most ** (1 - rng.random() ** 2 / 2 if rng.random() < 0.5 else rng.random()))
     spikes = np.isin(np.arange(math.prod(shape)), rng.integers(math.prod(shape), size=6))
     sparse = rng.random(shape) < rng.uniform(0, 0.5)
@@ -558,7 +558,7 @@ def draw_grid(rng: np.random.Generator, shape: tuple[int, ...], most: int, spiky
 
 
 def draw_people(rng: np.random.Generator, case: Case) -> People:
-    """Persons with records: spread, in groups, on edges, in corners, some outside, or nobody."""
+    """Persons with records: spread, in groups, on edges, in corners, some outside; or no person."""
     assert case.domain is not None
     domain, unit = case.domain, case.config.neighbours
     size = int(rng.choice([3, 12, 40, 120, 1000], p=(0.2, 0.3, 0.27, 0.15, 0.08)))
@@ -576,9 +576,9 @@ def draw_people(rng: np.random.Generator, case: Case) -> People:
     owners, named = rng.permutation(np.arange(size)) // unit.cap, rng.random() < 0.4
     if size > 500 or rng.random() < 0.2:
         named = False
-        # Parts of a list: in each part, the first or last record is at the other end than in the
-        # part before, so a person who joins before them moves it into another part. Parts whose
-        # centre then moves, all in the same direction, alternate with parts whose centre stays.
+        # A list that is cut into parts. The first (or last) record of a part is at the opposite
+        # corner to that of the part before. A person who joins before a part moves this record into
+        # another part. So the centre of every second part moves, always in the same direction.
         places, edge = np.repeat(places[:1], size, axis=0), rng.choice([0, -1])
         for part, rows in enumerate(np.array_split(np.arange(size), max(round(size**0.4), 3))):
             if part % 2:
@@ -597,7 +597,7 @@ def draw_people(rng: np.random.Generator, case: Case) -> People:
 
 
 def assert_paid(case: Case, request: Request, other: Request) -> None:
-    """The inputs of a mechanism differ by no more than the ledger says."""
+    """Check that the inputs of a mechanism differ by at most the sensitivity on the ledger."""
     assert (request.step, request.kind, request.monotone) == (
         other.step,
         other.kind,
@@ -627,9 +627,9 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
         largest = max(spend.epsilon for spend in request.spends)
         assert math.fsum(costs) <= largest * (1 + 1e-9), (request.step, costs, largest)
         return
-    # One spend; for a line, also that of the choice inside. Both have the same sensitivity.
+    # There is one spend; for a line, also that of the choice inside, with the same sensitivity.
     (sensitivity,) = {spend.sensitivity for spend in request.spends}
-    # Nested releases, and a number beside some of them, are paid for like one list of values.
+    # Nested releases (some of which include a number) are paid for like one list of values.
     if request.kind in ("laplace", "gradual", "finer", "split"):
         moved = math.fsum(np.abs(change).ravel())
     elif request.kind == "k_norm":
@@ -644,7 +644,7 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether results are equal to the last bit, except for parts that are not released."""
+    """Whether results are equal bit for bit, except for parts that are not released."""
     if isinstance(one, np.ndarray):
         return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=True))
     if is_dataclass(one):
@@ -660,17 +660,17 @@ def alike(one: Any, other: Any) -> bool:
 
 @dataclass(kw_only=True)
 class Tally:
-    """Compared pairs of each kind, and number of pairs that a refusal excluded."""
+    """Number of compared pairs of each kind, and number of pairs without a run (InputError)."""
 
     compared: Counter[tuple[str, ...]] = field(default_factory=Counter)
     wavelets: Counter[tuple[str, int]] = field(default_factory=Counter)
-    #: Pairs of DP-Refine by its first steps, which say how the seeds were found.
+    #: Number of pairs of DP-Refine for its first steps, which show how the seeds were found.
     seeds: Counter[tuple[str, ...]] = field(default_factory=Counter)
     refused: int = 0
 
 
 def replay(case: Case, rng: np.random.Generator, data: Grid | People, tally: Tally) -> None:
-    """Run on a data set, then on neighbours with its answers; compare all inputs of mechanisms."""
+    """Run on a data set, then on neighbours with its answers; compare the mechanisms' inputs."""
     try:
         recorder, result = case.run(data.dataset)
     except InputError:
@@ -712,7 +712,7 @@ def places_of(result: Any, data: Grid | People) -> Floats:
     return np.vstack([centers, *halves[:50]])
 
 
-#: Large steps go through all choices with few pairs.
+#: With large steps, few pairs are enough for all choices.
 FAR = 11
 
 
@@ -749,18 +749,18 @@ def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -
 @pytest.mark.some(5)
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
-    """Every start, geometry, synopsis, wavelet family and relation, but not all combinations."""
+    """Test each start, geometry, synopsis, wavelet family and relation; not each combination."""
     tally = replayed(method, variant, max(int(DAILY_SHARE * PAIRS[method, variant]), FEWEST))
     seen, known = (
         [set(each) for each in zip(*found, strict=True)]
         for found in (tally.compared, kinds(method, variant))
     )
     if method in BY_COEFFICIENTS:
-        # Wavelets come in turn, so families of a single wavelet come late; the contract has Haar.
+        # Families of a single wavelet are late in the turn; the contract tests Haar.
         known[1] -= {"haar", "dmey"} - seen[1]
     assert seen == known
     if method == "dprefine":
-        # Except the rarest way, a tree's residuals in many columns, which the contract tests.
+        # The rarest way may be missing (a tree's residuals in many columns): the contract tests it.
         assert set(SEEDS[:-1]) <= set(tally.seeds)
 
 
@@ -770,7 +770,7 @@ def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
 )
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_with_the_noise_of_a_release(method: str, variant: str, pairs: int) -> None:
-    # Values that are not whole multiples of the unit are refused, and a refusal is a failure.
+    # Values that are not whole multiples of the unit raise an error, and this error is a failure.
     replayed(method, variant, pairs, secure=True)
 
 

@@ -1,4 +1,4 @@
-"""The command and Python lines on the screen repeat the run."""
+"""The command and the Python lines on the screen repeat the run."""
 
 import json
 import shlex
@@ -36,14 +36,13 @@ def of_a_sample(tmp_path):
 
 
 def in_python(lines):
-    """Model after the Python lines have run."""
+    """Model after a run of the Python lines."""
     found: dict = {}
     exec(python_lines(lines).replace("print(", "("), found)
     return found["model"]
 
 
 def on_the_command_line(capsys, lines):
-    """Report of the command."""
     assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -140,7 +139,7 @@ def assert_repeated(capsys, lines, expected):
     assert model.ledger_.spends == expected.ledger.spends
     report = on_the_command_line(capsys, lines)
     shown = report["private"][0] if expected.ledger.spends else report["true"]
-    # A report numbers its clusters like the true clusters, a run numbers them by position.
+    # A report uses the numbers of the true clusters; a run numbers its clusters by position.
     assert sorted(shown["centers"]) == sorted(expected.centers.tolist())
 
 

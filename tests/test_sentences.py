@@ -1,4 +1,4 @@
-"""Error messages: what a sentence announces must be in it; every test checks its messages."""
+"""An error message must contain all that it announces; every test checks its messages."""
 
 from __future__ import annotations
 

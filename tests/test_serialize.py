@@ -1,4 +1,4 @@
-"""Tables that spreadsheets open contain no formulas, and numbers stay numbers."""
+"""Tables for spreadsheets do not contain formulas, and numbers stay numbers."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_every_table_is_written_that_way():
 
 def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # No host of this name can exist, so a request would fail in another way.
+    # A host of this name can't exist, so a request would fail with another error.
     for name in ("http://dpviz.invalid/x.csv", "s3://dpviz/x.csv", "http://dpviz.invalid/x.pq"):
         assert main(["sample", "incomes", "--out", name]) == 2
         assert "can't be written" in capsys.readouterr().err

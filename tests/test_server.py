@@ -1,4 +1,4 @@
-"""The server for others: headers, hosts, frames, and the container file."""
+"""The server for other users: headers, host names, frames, and the container file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_C
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """Address of the server for each way to start it; visitors may use one more host name."""
+    """Address of the server, for each way to start it; visitors may use one further host name."""
     folder, streamlit = tmp_path_factory.mktemp("server"), request.param == "streamlit run"
     with pytest.MonkeyPatch.context() as patch:
         for name in OPENED:
@@ -121,8 +121,8 @@ def test_it_answers_to_its_own_names_alone(server: str, host: str, status: int) 
     ],
 )
 def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> None:
-    # For a foreign origin, Streamlit asks the internet for this computer's address, and answers
-    # nobody meanwhile.
+    # For a foreign origin, Streamlit requests this computer's address from the internet. Until the
+    # answer comes, it does not serve anybody.
     begun = time.monotonic()
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     assert knocked(server, headers) == (101 if opens else 403)
@@ -130,7 +130,7 @@ def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> 
 
 
 def knocked(url: str, headers: dict[str, str]) -> int:
-    """Status of a request for a socket."""
+    """Status of the answer to a request for a socket."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
     key = base64.b64encode(b"0123456789abcdef").decode()
     asked_for = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
@@ -266,7 +266,7 @@ def test_all_that_streamlit_answers_to_is_known() -> None:
     assert found - closed == {
         "", "/_stcore/health", "/_stcore/host-config", "/_stcore/upload_file", "/_stcore/stream",
         "/_stcore/bidi-components", "/component", "/media", "/app/static",
-        # Without a provider in the secrets, these addresses lead back to the app.
+        # If the secrets do not name a provider, these addresses redirect to the app.
         "/auth/login", "/auth/logout", "/oauth2callback",
     }  # fmt: skip
 
@@ -280,7 +280,7 @@ def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bo
     try:
         await_health(url, process)
         process.send_signal(signal.SIGHUP)
-        # Without a handler it would end by SIGHUP and leave files behind.
+        # Without a handler, SIGHUP would end the process, and files would remain.
         assert process.wait(30) == -signal.SIGTERM
     finally:
         end(process)
@@ -288,10 +288,10 @@ def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bo
 
 def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    # Margin, next check and the time to keep a session add up to at most a minute.
+    # Margin, time to the next check and time to keep a session are together at most a minute.
     kept = settings["server"]["disconnectedSessionTTL"]
     assert kept + leave.MARGIN + leave.LOOK < 60
-    # Without that file, Streamlit keeps a session longer, and the memory of the session, too.
+    # If that file is missing, Streamlit keeps a session and its memory longer.
     monkeypatch.setattr(leave, "get_option", {"server.disconnectedSessionTTL": 120}.get)
     assert leave.away() == 120 + leave.MARGIN
     assert settings["client"]["allowedOrigins"] == []
@@ -370,7 +370,7 @@ def test_a_host_is_a_name_alone(name: str) -> None:
 def test_a_refused_socket_is_told_once_to_who_runs_the_server(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Behind a proxy without the line for Host, a page stays grey and shows no other message."""
+    """If a proxy does not have the line for Host, a page stays grey without a message."""
     monkeypatch.setattr(server_module, "allowed_host", lambda host: True)
     sent: list[dict[str, object]] = []
 

@@ -1,4 +1,4 @@
-"""The documentation: it builds strictly, has a place for everything, and its examples run."""
+"""The documentation builds without warnings, describes everything, and its examples run."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_every_public_name_has_its_docstring():
 
 
 def runnable() -> list[str]:
-    """Pages with blocks that run; blocks of commands are tested with the commands."""
+    """Pages with blocks of code that run; the tests of commands run the blocks of commands."""
     return [
         path
         for path, page in pages().items()
@@ -195,7 +195,7 @@ PRINTED = (
     ("kmeans.methods.privgene", "PARENTS", 10, "methods/privgene", "chooses 10 parents"),
     ("kmeans.methods.mcmc", "STEPS", 30_000, "methods/mcmc", "30,000 steps"),
     ("kmeans.methods.dpkmeans_mapreduce", "THRESHOLD", 1, "methods/dpkmeans_mapreduce", "than 1 ("),
-    ("kmeans.methods.dprefine", "GRID_SIZE", 0.02, "methods/dprefine", "2% up to 4 columns"),
+    ("kmeans.methods.dprefine", "GRID_SIZE", 0.02, "methods/dprefine", "gets 2% of the budget"),
     ("kmeans.methods.dprefine", "LAST", 0.2, "methods/dprefine", "20% of the budget"),
     ("kmeans.methods.dprefine", "TREE_LAST", 0.45, "methods/dprefine", "45%"),
     ("kmeans.methods.dprefine", "PLAIN_BOX", 16, "methods/dprefine", "3 to 16 columns"),

@@ -1,4 +1,4 @@
-"""Tables in files are read with their types; invalid shapes are refused with their place."""
+"""Tables in files are read with their types; invalid tables are refused, and the place is named."""
 
 from __future__ import annotations
 

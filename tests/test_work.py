@@ -1,4 +1,4 @@
-"""Progress and cancelling: every step is counted, and no work continues after a cancel."""
+"""Progress and cancelling: every step is counted, and work does not continue after a cancel."""
 
 import pytest
 

@@ -1,9 +1,8 @@
 """Lower bound on epsilon from the scores of many runs on two neighbouring data sets.
 
-The first half of the runs is used to choose one event: a score, a threshold, a tail, and the data
-set that shows the event more often. The second half is independent of this choice and is used to
-test the event once. A bound above the claim disproves the claim; a bound below the claim proves
-nothing.
+The first half of the runs chooses one event. An event has a score, a threshold, a tail, and the
+data set that shows the event more often. The second half is independent of this choice and tests
+the event once. A bound above the claim disproves the claim; a bound below the claim proves nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _COMPARE: dict[Sign, Callable[..., Any]] = {
 
 SIGNS = tuple(_COMPARE)
 
-#: Confidence of a bound (the two shares jointly), and the error probability of each share.
+#: Confidence of a bound, for both shares together; and the error probability of each share.
 CONFIDENCE = 0.99
 _ERROR = (1 - CONFIDENCE) / 2
 
@@ -37,11 +36,11 @@ _ERROR = (1 - CONFIDENCE) / 2
 #: does not have.
 DECIMALS = 6
 
-#: Among thousands of rare events, the best one is often best by chance. So the choice compares
-#: bounds with an error this many times smaller. Such bounds prefer events that more runs show.
+#: Among thousands of rare events, the best event is often best by chance. So the choice compares
+#: bounds whose error is smaller by this factor; such bounds prefer more frequent events.
 CAUTION = 10
 
-#: Minimum number of runs on each data set; with fewer runs, no event can show anything.
+#: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
 FEWEST = 20
 
 
@@ -96,7 +95,7 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
     Parameters
     ----------
     without, joined
-        Scores, shape (runs, columns), equal for both arrays; the runs are independent.
+        Scores; both arrays have the same shape (runs, columns). The runs are independent.
 
     Returns
     -------
@@ -120,7 +119,7 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
         for column in range(first.shape[1])
     )
-    # If two events have the same bound, the first score wins, because it is the simplest.
+    # If two events have the same bound, choose the first score, because it is the simplest.
     _, event = max(choices, key=lambda choice: choice[0])
     return _tested(event, first[half:], second[half:])
 
@@ -154,7 +153,7 @@ def _log_shares(n: int, error: float) -> tuple[Floats, Floats]:
 
 
 def _rounded(scores: Floats) -> Floats:
-    """Rounded scores for comparison; infinite for runs without this score."""
+    """Rounded scores for comparison; the score is infinite if a run lacks it."""
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 

@@ -26,15 +26,15 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     Parameters
     ----------
     without, joined
-        Scores of runs on both data sets, shape (runs, columns). Numbers that are not finite are
+        Scores of runs on both data sets, shape (runs, columns). Infinite numbers and NaN are
         missing.
 
     Returns
     -------
     without, joined
         Shape (runs,). A model trained on the whole first half scores the second half. Within the
-        first half, a model trained on the odd runs scores the even runs and vice versa, because a
-        model's scores on its own training runs are too good.
+        first half, a model trained on the odd runs scores the even runs, and vice versa. The reason
+        is that a model's scores on its own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])
@@ -58,7 +58,7 @@ def _scored(learned: Floats, others: Floats) -> Floats:
     model = HistGradientBoostingClassifier(
         learning_rate=0.2, max_iter=40, max_leaf_nodes=8, early_stopping=False, random_state=0
     )
-    # For small fits, threads cost more time than they save.
+    # For small models, threads cost more time than they save.
     with threadpool_limits(1, user_api="openmp"):
         model.fit(runs, np.repeat([0, 1], learned.shape[1]))
         scores = model.decision_function(tried)

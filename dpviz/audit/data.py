@@ -1,7 +1,7 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which only a few functions need. It returns the data set without and
-with the person, or before and after one record is replaced.
+Each function takes the claim, which only a few functions need. It returns two data sets: without
+and with the person, or before and after one record is replaced.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> 
     return _grids(before, after)
 
 
-#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts,
-#: whether neighbours differ by one record or by two.
+#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts, both
+#: if neighbours differ by one record and if they differ by two.
 BLOCKS_APART = 64
 
 #: The only record is in one cell, which gets a second record.
@@ -63,10 +63,10 @@ one_of_eleven = partial(_record_in, (0, 0), [[5, 0] * 11, [0] * 22])
 #: No record; then one record.
 first_in_cell = partial(_record_in, (0, 0), [[0, 0], [0, 0]])
 
-#: No record; then one record, on more cells, so that the number of zeros changes.
+#: No record, then one record; there are more cells, so that the number of zeros changes.
 first_of_many_cells = partial(_record_in, (0,), np.zeros(2 * BLOCKS_APART))
 
-#: Every second of many cells has five records; one of them gets a sixth record.
+#: Of many cells, every second cell has five records; one cell gets a sixth record.
 one_of_many = partial(_record_in, (0,), [5, 0] * BLOCKS_APART)
 
 #: A cell of ten records gets an eleventh record.
@@ -108,7 +108,7 @@ def synopsis_size(claim: float) -> Sources:
 
 
 def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> RecordPair:
-    """Many records in one corner of a box; a new record in the opposite corner.
+    """Many records are in one corner of a box; a new record is in the opposite corner.
 
     In that corner the new record changes each count and sum by the maximum amount, for any centres
     and clip radius. The first ``size`` records are one point with a weight, so a run is as fast as
@@ -147,7 +147,7 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 
 
 def far_point(claim: float, *, declared: bool = True) -> Sources:
-    """500 points in [0, 0.1]^2, then one more at (1, 1), on a domain of 16 x 16 cells.
+    """500 points in [0, 0.1]^2; one more point is at (1, 1); the domain has 16 x 16 cells.
 
     If the domain is not declared, it is the range of the points, from the smallest to the largest
     value.
@@ -162,7 +162,7 @@ def far_point(claim: float, *, declared: bool = True) -> Sources:
 
 
 def eleventh_point(claim: float) -> Sources:
-    """Ten points at one position of a line, then an eleventh; no grid is chosen yet."""
+    """Ten points at one position of a line; an eleventh point joins; no grid is chosen yet."""
     line = Domain(((0.0, 1.0),))
     one, other = (
         Source.build(Dataset(name="audit", points=np.full((n, 1), 0.3)), 16, line) for n in (10, 11)
@@ -194,10 +194,11 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line, then an eleventh record at the same position.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, then three. GUPT makes one block of two records, and two blocks of three records.
+#: Two records, then three. GUPT makes one block if there are two records, and two blocks if there
+#: are three records.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
-#: Step whose random choices :data:`opposite_end` relies on: the candidates of PrivGene.
+#: Step with the random choices that :data:`opposite_end` needs: the candidates of PrivGene.
 BRED = "breeding"
 
 #: A hundred records at one end of a line, then one more at the other end. The best pair of centres
@@ -206,23 +207,23 @@ opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
 def far_record(claim: float, *, declared: bool = True) -> RecordPair:
-    """Two tight groups of 500 records in one corner; a new record in the opposite corner."""
+    """Two tight groups of 500 records are in one corner; a new record is in the opposite corner."""
     rng = np.random.default_rng(0)
     middles = np.repeat([[0.02, 0.02], [0.05, 0.02]], 500, axis=0)
     points = middles + rng.uniform(-0.002, 0.002, middles.shape)
     return _record_at([1.0, 1.0], points, declared=declared)
 
 
-#: Step whose random choices :func:`lonely_record` relies on: the random initial centres.
+#: Step with the random choices that :func:`lonely_record` needs: the random initial centres.
 PUBLIC = "places"
 
-#: Number of clusters in :func:`lonely_record`, and contour coefficient of all clusters but the
+#: Number of clusters in :func:`lonely_record`, and contour coefficient of all clusters except the
 #: last.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters, each almost closer to another centre; a new record on the 15th centre.
+    """14 clusters, each almost nearer to another centre; a new record is at the 15th centre.
 
     The centres come from a random start that is public; see :data:`PUBLIC`.
     """
@@ -241,7 +242,7 @@ SETS, SET_SIZE = 40, 5
 
 
 def shifted_sets(claim: float) -> RecordPair:
-    """Consecutive sets of a list; their first records alternate between opposite corners."""
+    """The list consists of sets whose first records alternate between opposite corners."""
     points = np.full((SETS * SET_SIZE, 2), 0.5)
     points[::SET_SIZE] = np.arange(SETS)[:, None] % 2
     return _record_at([0.0, 0.0], points)
@@ -252,7 +253,7 @@ BLOCKS, BLOCK_SIZE = 16, 64
 
 
 def shifted_blocks(claim: float) -> RecordPair:
-    """Consecutive blocks of a list; the records of a block are all at 0 or all at 1, alternately.
+    """The list consists of blocks; all records of a block are at 0, those of the next block at 1.
 
     One more record shifts the list. Each block except the first loses its first record and gets the
     first record of the next block, which has the other value. Then the two centres of the block are
@@ -263,7 +264,7 @@ def shifted_blocks(claim: float) -> RecordPair:
 
 
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
-    """Number of records for which EUGkM's grid has 10 x 10 cells; one more record gives 11 x 11.
+    """Most records with 10 x 10 cells in EUGkM's grid; one more record gives 11 x 11 cells.
 
     The sound grid would have these sizes if it knew the true number of records. All records are at
     one position, so only the number of cells can leak. The method spends ``share`` of the claim on
@@ -280,7 +281,7 @@ _MANY = FEWEST * PER_GENERATION * PARENTS
 
 
 def number_of_generations(claim: float) -> RecordPair:
-    """Most records with PrivGene's minimum of generations; one more record adds a generation.
+    """Most records with PrivGene's minimum number of generations; one more record adds one.
 
     All records are at one position, which has a weight, so a run is as fast as with one record.
     """
@@ -299,15 +300,15 @@ def number_of_generations(claim: float) -> RecordPair:
 #: :data:`SWAP_BLOCKS` blocks.
 SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
-#: Step whose random choices :func:`swapped_centers` relies on: the block of each record.
+#: Step with the random choices that :func:`swapped_centers` needs: the block of each record.
 DEALT = "blocks"
 
 
 def swapped_centers(claim: float) -> RecordPair:
-    """One record is apart from the others; a new record joins the same block, still farther away.
+    """One record is apart from the others; a new record joins its block, even farther away.
 
     The new record takes the second centre of the block, so the order of the block's two centres
-    changes: both centres in the list move almost across the domain. The blocks come from a public
+    changes. Both centres in the list move almost across the domain. The blocks come from a public
     random choice; see :data:`DEALT`.
     """
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)

@@ -25,7 +25,7 @@ class Histogram:
     Parameters
     ----------
     edges
-        Borders of the bins, ascending. The first and the last bin also count values outside.
+        Borders of the bins, ascending. The outer bins also count the values outside.
     without, joined
         Number of runs per bin on the first and on the second data set; one entry fewer than
         ``edges``.

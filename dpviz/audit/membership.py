@@ -1,4 +1,4 @@
-"""One person joins and two clusters become one: the effect of this with a private technique.
+"""Effect of one person who joins two clusters, on the result of a private technique.
 
 Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person is
 among the records. A technique gives a new random number of clusters in each run. With the person,
@@ -45,7 +45,7 @@ class MembershipExperiment(Displayed):
     numbers
         Numbers of clusters that occurred, in ascending order.
     without, joined
-        How many draws gave each of these numbers, without and with the person.
+        Number of draws that gave each of these numbers, without and with the person.
     epsilon_lower
         Lower bound on the privacy loss, computed from the numbers of clusters.
     confidence
@@ -72,7 +72,7 @@ class MembershipExperiment(Displayed):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """For each number, the smallest and largest share with the person that the promise allows.
+        """For each number: smallest and largest share that the promise allows with the person.
 
         Computed from the observed share without the person; sampling errors are not included.
         """
@@ -102,9 +102,9 @@ def membership_experiment(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> MembershipExperiment:
-    """Draw the number of clusters many times, with and without a person who joins two clusters.
+    """Sample the number of clusters many times, with and without a person who joins two clusters.
 
-    Raises InputError if the technique or the sample set does not fit, or a number is out of range.
+    Raises InputError if the technique or the sample set is unsuitable, or a number is out of range.
 
     Parameters
     ----------
@@ -166,7 +166,8 @@ def with_person(name: str | None = None) -> Sample:
 def pair_of(described: Sample) -> tuple[Source, Source]:
     """The sample set without and with its person, on its declared domain.
 
-    The range of the data would be the same on both sides, but with it no clusters join.
+    If the domain were the range of the data, it would be the same on both sides, but the clusters
+    would not join.
     """
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person

@@ -20,8 +20,8 @@ class RunNoise:
         Identifies the run: the number of its side, and the number of the run.
     public
         Steps whose random choices are the same in every run of every audit and known to an
-        attacker, for example a start that does not depend on data. A promise must hold for any such
-        choices.
+        attacker, for example a start that does not depend on data. A promise must hold for all
+        values of these choices.
     """
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:

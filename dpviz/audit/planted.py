@@ -24,13 +24,13 @@ from dpviz.wavecluster.threshold import Threshold, density_threshold
 
 Mask = NDArray[np.bool_]
 
-#: Factors for half of the noise and for almost none, because noise can't have the scale 0.
+#: Factors for half of the noise and for almost no noise; noise can't have the scale 0.
 HALF, NONE = 0.5, 1e-9
 
 
 @dataclass(frozen=True)
 class Bug:
-    """Noise of some steps whose scale differs from the scale on the ledger.
+    """Bug: the noise of some steps has a scale that differs from the scale on the ledger.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Bug:
         Pattern for the names of the steps; ``*`` matches any text.
     factor
         Factor on the noise scales of these steps. For a step that makes earlier releases finer, the
-        factor is on the scale of the noise that this step's own budget would give.
+        factor applies to the scale of the noise that this step's own budget would give.
     """
 
     steps: str = "*"

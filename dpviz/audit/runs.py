@@ -109,7 +109,8 @@ def audit(
     method, variant
         Method that spends a budget, and its variant: ``"sound"`` or ``"published"``.
     claim
-        Epsilon of the runs, which is the method's claim. Below 0.5 an audit shows little.
+        Epsilon of the runs, which is the method's claim. With a claim below 0.5, an audit shows
+        little.
     runs
         Number of runs on each data set; None uses the number that the scenario needs.
     scenario
@@ -232,7 +233,7 @@ class ScenarioRuns:
         return None, recorder
 
     def ratio(self, side: int, recorder: Recorder) -> float:
-        """Log-likelihood ratio of a run's answers: second data set divided by first data set."""
+        """Log-likelihood of a run's answers on the second data set minus that on the first."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self.scenario.bug)
 
         def on(data: Any) -> float:

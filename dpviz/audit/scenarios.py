@@ -90,7 +90,7 @@ class Scenario:
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or those of a method or variant; planted mistakes come last.
+    """All scenarios, or the scenarios of a method or variant; planted mistakes are last.
 
     If a method has only one variant, that variant is used for any given variant.
     """
@@ -143,7 +143,7 @@ class _Entry:
         Groups of scores; "cells" and "centers" stand for everything that a run of a family
         releases.
     published, sound
-        Other values of fields in this variant.
+        Fields that have another value in this variant.
     run
         Name of a mistake in :mod:`dpviz.audit.planted`.
     steps, factor

@@ -1,7 +1,8 @@
-"""All numbers that a run releases, as one row of scores, and some that it must not release.
+"""All numbers that a run releases, as one row of scores, and some numbers that stay secret.
 
 A group of scores is a function that maps a run to named arrays. The shapes of these arrays are the
-same in all runs of one scenario. Missing numbers (for example of a third iteration) are NaN.
+same in all runs of one scenario. Missing numbers are NaN, for example those of a third iteration
+that a run does not make.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def threshold(run: Run) -> Iterator[Named]:
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # From d' and W' alone: k' is the share 1 - p of this number of positive coefficients.
+        # Uses only d' and W': k' is the share 1 - p of this number of positive coefficients.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 
@@ -72,7 +73,7 @@ def subband(run: Run) -> Iterator[Named]:
 
 
 def rank(run: Run) -> Iterator[Named]:
-    """PrivTHREM's k' in the true data. It is never released, and this score shows why."""
+    """PrivTHREM's k' in the true data. The rank is never released; this score shows why."""
     yield "rank k' of the threshold in the true data", run.trace["rank"]
 
 
@@ -121,7 +122,7 @@ def grid(run: KMeansRun) -> Iterator[Named]:
 
 
 def chain(run: KMeansRun) -> Iterator[Named]:
-    """MCMC's Markov chain: the number of its simulated records, and its fit."""
+    """MCMC's Markov chain: number and likelihood of the simulated records, and taken steps."""
     if run.chain is not None:
         yield "number of simulated records", len(run.chain.points)
         yield "log-likelihood of the simulated records", run.chain.best

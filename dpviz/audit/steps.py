@@ -1,16 +1,16 @@
-"""Power of this audit: the audit searches for too little noise in every step of each sound method.
+"""Power of the audit, which searches for too little noise in every step of each sound method.
 
 ``steps.json`` beside this file holds the results; ``python -m tests.benchmarks.audit_steps``
 measures them again. In one step at a time the noise is halved or removed, but the ledger still
 shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
 time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
-claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as built. No
-other score is stronger: an error that this score does not reveal can't be found by any audit with
-the same number of runs.
+claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as implemented.
+No other score is stronger: an error that this score does not reveal can't be found by any audit
+with the same number of runs.
 
-If halved noise is not found in this way, a second audit tests the step alone: all earlier answers
-are those of one run on the first data set, and only this step gets new noise, on either data set.
-Given any earlier answers, the step may lose no more than its own share of the budget.
+If halved noise is not found in this way, a second audit tests the step alone. It takes all earlier
+answers from one run on the first data set. Only this step gets new noise, on both data sets. Given
+any earlier answers, the loss of the step must not exceed the step's own share of the budget.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]
 
-#: Reasons why some bugs are not found, in words for users.
+#: Reasons why some bugs are not found, as texts for users.
 REASONS: dict[Reason, str] = {
     "small share": (
         f"the step's share of the budget is so small that the true ε stays below {CLAIM + NEAR:g}, "

@@ -1,9 +1,9 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
 The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
-computed from these answers: no threshold on another number is better. The ratio is that of the
-mechanism as built, including planted mistakes. Attackers and auditors both have the code, so a
-secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
+computed from these answers. No threshold on another number is better. The ratio is that of the
+mechanism as implemented, including planted mistakes. Attackers and auditors both have the code, so
+a secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
 audit searches for.
 """
 
@@ -30,7 +30,7 @@ HIDDEN = ("blocks", "sets")
 
 
 class _Built(Accountant):
-    """Accountant of a mechanism as built; its ledger shows the claimed scales."""
+    """Accountant of a mechanism as implemented; its ledger shows the claimed scales."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class _Built(Accountant):
         return scale * self._bug.of(step) if self._bug else scale
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Real scales of nested releases. A mistake changes a step's addition to 1 / scale."""
+        """Real scales of nested releases. A mistake changes what a step adds to 1 / scale."""
         scales = super()._scales(levels, sensitivity)
         if self._bug is None:
             return scales
@@ -55,8 +55,8 @@ class _Built(Accountant):
         built = 1 / np.cumsum(
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
-        # Whole numbers have no noise below this scale, but methods divide by the variance of the
-        # noise.
+        # Below this scale whole numbers get no noise, but the variance must not be 0, because
+        # methods divide by it.
         found: list[float] = np.maximum(built, _NO_NOISE).tolist()
         return found
 
@@ -119,7 +119,7 @@ class Replay(_Built):
     answers
         Answers of a :class:`Recorder`.
     noise
-        Noise of the run that gave the answers. Choices that this run hides are drawn again.
+        Noise of the run that gave the answers. Choices that this run hides are sampled again.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
@@ -165,7 +165,7 @@ class Replay(_Built):
         return found
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Return the answer; the finer release's probability replaces the coarser release's."""
+        """Return the answer; its probability replaces the probability of the coarser release."""
         self._spend_on(gradual, level, "sequential")
         answer: Floats = self._remaining.pop(0)
         self._replace(gradual, np.ones(answer.shape, dtype=bool), answer, level)
@@ -193,7 +193,7 @@ class Replay(_Built):
         level: int,
         beside: float = 0.0,
     ) -> None:
-        """Add a finer release's log-likelihood and subtract that of the known coarser one."""
+        """Add the log-likelihood of a finer release; subtract that of the known coarser release."""
         exact: Floats = gradual.values[where].astype(float)
         known = gradual.noisy[where]
         # The kernels between levels and the constants of densities are equal on all data sets.
@@ -253,7 +253,7 @@ class Replay(_Built):
 
 
 class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error
-    """All answers are used, or one of them is impossible."""
+    """Ends a run: all answers are used, or one answer is impossible."""
 
 
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
@@ -265,7 +265,7 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
         run(replay)
     except TranscriptEnd:
         return replay.log_likelihood
-    # The method ended before it used all answers, so it can't give them.
+    # The method ended before it used all answers, so it can't give these answers.
     return -np.inf
 
 
@@ -275,25 +275,24 @@ def _geometric(noise: Floats, scale: float) -> float:
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
     if weights is not None:
-        # The largest log may belong to the weight 0.
+        # The largest logarithm may have the weight 0.
         logs = logs[weights > 0] + np.log(weights[weights > 0])
     highest = logs.max()
     return float(highest + np.log(np.exp(logs - highest).sum()))
 
 
 class _Attacker:
-    """An attacker's knowledge of choices: the visible choices, and a guess for the hidden ones."""
+    """An attacker's knowledge of choices: the visible choices, and a guess for hidden choices."""
 
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
 
     def laplace(self, step: str, *given: Any, **named: Any) -> Floats:
-        """Fail, because a replay never draws noise."""
         raise AssertionError(f"a replay draws no noise, but {step} asked for some")
 
     gumbel = uniform = k_norm = laplace
 
     def generator(self, step: str) -> np.random.Generator:
-        """Stream of the run; for a hidden step always the same stream."""
+        """Stream of the run; a hidden step always gets the same stream."""
         hidden = step in HIDDEN and step not in getattr(self._noise, "public", ())
         return np.random.default_rng(0) if hidden else self._noise.generator(step)

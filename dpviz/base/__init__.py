@@ -1,1 +1,1 @@
-"""Basic tools: errors, caches, threads, files. They do not depend on data or privacy."""
+"""Basic tools: errors, caches, threads, files. These tools do not depend on data or privacy."""

@@ -17,14 +17,14 @@ from numba.core.caching import FunctionCache
 def compiled(
     *, inline: Literal["never", "always"] = "never"
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function at its first call; it then releases the interpreter lock.
+    """Compile a function at its first call; the compiled function releases the interpreter lock.
 
     ``inline="always"`` inserts the function's body into the functions that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher: Any = njit(nogil=True, inline=inline)(function)
-        # Like njit(cache=True), but numba's RuntimeError without a writable folder is ignored.
+        # Like njit(cache=True), but ignores numba's RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):
             dispatcher._cache = _Cache(function)
         return dispatcher

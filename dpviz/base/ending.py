@@ -9,12 +9,12 @@ from contextlib import suppress
 
 from dpviz.base.errors import InputError, PrivacyRefusal
 
-#: Largest length in characters of a message that was not written for the user.
+#: Largest number of characters that are printed of a message not written for the user.
 _MOST = 200
 
 
 def say(text: str, *, end: str = "\n") -> None:
-    """Print on standard error; a closed stream is not an error of the command."""
+    """Print on standard error; if this stream is closed, the command does not fail."""
     encoding = sys.stderr.encoding or "utf-8"
     # A file name may contain bytes that are not characters.
     printable = text.encode(encoding, "backslashreplace").decode(encoding)
@@ -58,7 +58,6 @@ def _on_one_line(error: BaseException) -> str:
 
 
 def _short(error: BaseException) -> str:
-    """Name and message of an error that was not written for the user, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:_MOST]
 
 

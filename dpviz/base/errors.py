@@ -45,7 +45,7 @@ def reason(error: BaseException) -> str:
 
 
 def listed(names: Iterable[str], length: int = 90) -> str:
-    """Return quoted names for a message: those that fit, then the number of the others."""
+    """Return quoted names for a message, up to a limit, and then the number of further names."""
     quoted = [f'"{shown(name, 30)}"' for name in names]
     kept = quoted[:1]
     for name in quoted[1:]:

@@ -43,18 +43,18 @@ KINDS = (
 #: Maps the ending of a file name to the format.
 FORMATS: dict[str, Format] = {ending: one.format for one in KINDS for ending in one.endings}
 
-#: What a person chooses in a file of several tables, by its format.
+#: Maps a format with several tables per file to the word for one table, for example "sheet".
 PARTS: dict[Format, str] = {one.format: one.part for one in KINDS if one.part}
 
 #: Formats whose columns have types.
 TYPED = frozenset(one.format for one in KINDS if one.typed)
 
-#: Endings of packed files; the ending before it gives the format.
+#: Endings of compressed files; the ending before one of these gives the format.
 PACKINGS = (".gz", ".bz2", ".xz")
 
 _TITLES = list(dict.fromkeys(one.title for one in KINDS))
 
-#: The accepted kinds of files in words.
+#: Text that lists the accepted kinds of files.
 ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"
 
 
@@ -66,5 +66,5 @@ def format_of(name: str) -> Format | None:
     return FORMATS.get(low[low.rfind(".") :] if "." in low else "")
 
 
-#: Formats that a release reads: in these, no record can change how another record is read.
+#: Formats that a release reads: in these formats, no record changes how another record is read.
 RELEASED: frozenset[Format] = frozenset(("text", "parquet", "npy"))

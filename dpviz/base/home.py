@@ -16,8 +16,8 @@ FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 def home() -> Path:
     """Return the user's folder, which may not exist yet.
 
-    Raises InputError if there is no such home folder, or if the path is relative: it would then
-    mean another folder in every working directory.
+    Raises InputError if there is no such home folder, or if the path is relative, because a
+    relative path means a different folder in every working directory.
     """
     given = os.environ.get(FOLDER_VARIABLE) or FOLDER
     try:
@@ -36,10 +36,11 @@ def home() -> Path:
 
 
 def home_folder(name: str) -> Path:
-    """Make a folder inside the user's folder and return it; other users can't read either of them.
+    """Make a folder inside the user's folder and return it; other users can't read these folders.
 
     If the user's folder exists and the environment names it, its rights stay as they are, because
-    other programs may use it. The default folder ``~/.dpviz`` belongs to dpviz and is closed.
+    other programs may use it. The default folder ``~/.dpviz`` belongs to dpviz, and other users
+    can't read it.
 
     Raises InputError like :func:`home`, and OSError if the folder can't be made.
     """

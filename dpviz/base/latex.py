@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: Characters that LaTeX reads as commands or prints as other characters. Braces become commands
-#: without braces in pairs, because BibTeX counts braces.
+#: Characters that LaTeX reads as commands or prints as other characters. The commands for braces
+#: contain only complete pairs of braces, because BibTeX counts braces.
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\textbraceleft{}",

@@ -20,7 +20,7 @@ def readable(value: float, digits: int = 3) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    # The rounded number decides between both forms: 9,999,999 is written as 1 × 10⁷.
+    # The rounded number decides which form is used: 9,999,999 is written as 1 × 10⁷.
     rounded = f"{value:.{digits - 1}e}"
     mantissa, _, exponent = rounded.partition("e")
     power = int(exponent)
@@ -31,7 +31,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int = 3) -> str:
-    """Write this number of digits after the point: 1.003; from 1,000 on, use `readable`."""
+    """Write this number of digits after the point: 1.003; from 1,000 on, write as `readable`."""
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 

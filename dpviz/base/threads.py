@@ -66,7 +66,7 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
 def checked(check: Callable[[], None]) -> Iterator[None]:
     """Call a function before each pass that this thread starts, and before each part of the pass.
 
-    The function can end the pass by an exception. It may be called in other threads.
+    The function can end the pass by an exception. The function may be called in other threads.
     """
     token = _CHECK.set(check)
     try:

@@ -74,7 +74,7 @@ class Work:
             self.advance()
 
     def part(self) -> Progress:
-        """Progress callback for a part of this work: its steps count as the next steps here."""
+        """Progress callback for a part of this work: steps of the part are steps of this work."""
         before = self.done
         return lambda done, _: self.advance(before + done - self.done)
 

@@ -1,7 +1,7 @@
 """The functions and results of the app on the command line, for scripts, classes and checks.
 
-With ``--json``, exactly one JSON object is written to standard output, and everything else to
-standard error. Exit status: 0 success, 2 invalid input, 3 refused for privacy, 1 other errors.
+With ``--json``, exactly one JSON object is written to standard output, and everything else is
+written to standard error. Exit status: 0 success, 2 invalid input, 3 refused for privacy, 1 other.
 """
 
 from __future__ import annotations
@@ -93,8 +93,6 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser whose error messages are one sentence."""
-
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Quote unknown arguments in the error message."""
         given, others = self.parse_known_args(args, namespace)
@@ -107,7 +105,6 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{shown(message, 800)}; see {self.prog} --help.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help and version like any other result."""
         _print(message.rstrip())
 
 

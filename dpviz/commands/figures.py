@@ -120,7 +120,6 @@ def _report(
 
 
 def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]:
-    """Name the papers' data sets that our sample sets replace."""
     if given.data:
         return []
     names = {
@@ -191,7 +190,6 @@ def _subject(given: argparse.Namespace, text: str) -> Subject:
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
-    """Split the name of a data set from the settings at its end."""
     rest, settings = text, dict[str, Any]()
     while ":" in rest and "=" in rest.rpartition(":")[2]:
         rest, _, setting = rest.rpartition(":")

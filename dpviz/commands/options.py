@@ -51,7 +51,6 @@ def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
 
 
 def _grid(text: str) -> int | tuple[int, ...]:
-    """``64`` or ``64,32``."""
     sides = tuple(int(side) for side in text.split(","))
     return sides[0] if len(sides) == 1 else sides
 
@@ -137,7 +136,7 @@ class Command:
     description, example
         One line of description, and arguments of an example that works.
     takes
-        Names of its arguments in order, both own and shared ones.
+        Names of the command's arguments in order: own and shared arguments.
     own
         Arguments that only this command has.
     reads_data
@@ -156,13 +155,13 @@ class Command:
     has_parameters: bool = False
 
     def run(self, given: argparse.Namespace) -> tuple[Report, str]:
-        """Run the command. Its module is imported here, so that other commands start faster."""
+        """Run the command. Its module is imported only now, so that other commands start faster."""
         module, _, name = self.does.partition(":")
         answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
         return answer
 
     def add(self, parser: argparse.ArgumentParser) -> None:
-        """Add its arguments to its parser; shared arguments of other commands get no value."""
+        """Add the command's arguments to a parser; shared arguments of others get no value."""
         table = _table()
         absent = {
             name.replace("-", "_"): False if one.kind == "flag" else None
@@ -214,7 +213,7 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
         )
     if given.unit is not None and given.cap is None:
         raise InputError(
-            f"--unit {shown(given.unit)} needs --cap: say how many records of a person count."
+            f"--unit {shown(given.unit)} needs --cap: give the most records of a person."
         )
     if not 0 <= given.seed <= MOST_SEED:
         raise InputError(
@@ -241,8 +240,8 @@ def _check_family(given: argparse.Namespace) -> None:
         for name, value in values.items() if family is not own else ():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(
-                f"--{name} {shown(text)} goes with {family.title} methods, and {given.method} is "
-                "not one of them: leave it out."
+                f"--{name} {shown(text)} applies only to {family.title} methods, but "
+                f"{given.method} is not a {family.title} method: leave it out."
             )
 
 
@@ -266,6 +265,6 @@ def neighbours(given: argparse.Namespace) -> Neighbours:
 
 
 def given_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return the values of those options in ``names`` that were given."""
+    """Return the values of the options in ``names``, except options that the user did not give."""
     values = {name: getattr(given, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}

@@ -32,7 +32,7 @@ def write_table(frame: pd.DataFrame, path: str) -> None:
     """Write CSV or Parquet, depending on the ending of the path."""
     packing = next((how for end, how in _PACKINGS.items() if path.endswith(end)), None)
     try:
-        # Pass an open file: pandas would read "http://..." as an address, and needs UTF-8 names.
+        # Pass an open file, because pandas reads "http://..." as an address and needs UTF-8 names.
         with replacing(path) as file:
             if path.endswith((".parquet", ".pq")):
                 frame.to_parquet(file, index=False)
@@ -63,7 +63,7 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Readable lines of spends; consecutive equal spends share a line, and so do parallel ones."""
+    """Readable lines of spends; consecutive equal spends share a line, and parallel spends too."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 
@@ -79,7 +79,7 @@ def _spend_line(spends: list[Report]) -> str:
     epsilon, scale = (_range([one[name] for one in spends]) for name in ("epsilon", "scale"))
     steps, each = first["step"], ""
     if first["composition"] == "parallel":
-        each = f" in {len(spends)} disjoint parts, of which the largest counts"
+        each = f" in {len(spends)} disjoint parts; only the largest cost is counted"
     elif len(spends) > 1:
         between = "and" if len(spends) == 2 else "to"
         steps, each = f"{steps} {between} {last['step']}", f" in each of {len(spends)} steps"

@@ -102,7 +102,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
-    """Print the axes of longitude and latitude before the debit, while they can still change."""
+    """Print the axes of longitude and latitude before the debit, while the user can still stop."""
     if domain and (city := city_words(columns, domain.bounds)):
         check_not_exchanged(columns, domain)
         say(f"note: {axes_words(columns, domain.bounds)} {city}")
@@ -151,19 +151,18 @@ def _account_lines(account: Account) -> list[str]:
 
 
 def _note_problems(budget: Budget) -> bool:
-    """Print problems that would otherwise go unnoticed; return whether there are any."""
     if budget.unnoted:
         say(f"note: {budget.unnoted}")
     return bool(budget.unnoted)
 
 
 def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset | Stored) -> str:
-    """Source that pays: the source of an earlier release of the same files, even if renamed."""
+    """Source whose budget is debited: the source of the same files, even if they were renamed."""
     if given.source is not None:
         return named
     owner = budget.owner(data.origins, proposed=named)
     if owner is not None and owner != named:
-        say(f'note: these data were released as source "{owner}" before, so its budget pays')
+        say(f'note: these data were released as source "{owner}" before, so its budget is debited')
     return owner or named
 
 
@@ -190,7 +189,7 @@ def _source(given: argparse.Namespace) -> str:
         return path
     if what:
         raise InputError(
-            f"--source is missing: name the data source whose budget pays, since {what} has no "
-            "fixed name."
+            f"--source is missing: name the data source whose budget is debited, since {what} has "
+            "no fixed name."
         )
     return without_packing(named.name)

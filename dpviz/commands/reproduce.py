@@ -30,7 +30,7 @@ class Reproduction:
     unit, classes
         Column that identifies persons, if persons are the unit; column of known classes, if any.
     sheet, skip, encoding, missing, leave_out
-        Options for reading the file that the user gave, as in :func:`dpviz.read_table`.
+        Options that the user gave for reading the file, as in :func:`dpviz.read_table`.
     """
 
     data: str
@@ -73,7 +73,6 @@ class Reproduction:
         return given
 
     def _choices(self) -> dict[str, Any]:
-        """Parameters of the method, except those that the data determine."""
         chosen = family_of(self.config.method).choices(self.config)
         # The grid of counts determines its cells.
         if self.counts:
@@ -132,7 +131,6 @@ def _loading(run: Reproduction) -> tuple[str, str]:
 
 
 def _points(run: Reproduction) -> tuple[str, str]:
-    """Names to import, and the expression for the points or counts."""
     file = ", ".join([repr(run.data), *(f"{name}={one!r}" for name, one in _reading(run).items())])
     if run.counts and not family_of(run.config.method).fits_counts:
         # Records of a grid of counts are at the centres of their cells.
@@ -155,7 +153,7 @@ def _points(run: Reproduction) -> tuple[str, str]:
 
 
 def _reading(run: Reproduction) -> dict[str, Any]:
-    """Options for reading the file that the user gave; a grid of counts has only ``part``."""
+    """Options that the user gave for reading the file; a grid of counts has only ``part``."""
     said: dict[str, Any] = {"part": run.sheet, "skip": run.skip, "encoding": run.encoding}
     said["missing"] = run.missing or None
     names = ("part",) if run.counts else tuple(said)

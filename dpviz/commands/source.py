@@ -55,7 +55,7 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
 
 
 def note_of(given: argparse.Namespace) -> str:
-    """Sentence on who may see the results of DATA."""
+    """Sentence that says who may see the results of DATA."""
     return EXPLORATION if known_sample(given) is None else MADE_UP
 
 
@@ -70,11 +70,11 @@ _IN_MEMORY = {
 def stored_data(
     given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
 ) -> Iterator[Stored | None]:
-    """Open DATA without loading it if it has many files, or if the engine is not local.
+    """If DATA has many files or the engine is not local, open DATA without loading it.
 
-    ``seed`` selects records of persons who have more than the cap. ``check`` is called before any
-    record is read, and may raise. Yields None if DATA must be loaded into memory. Raises InputError
-    if DATA can't be opened, or an option needs records in memory.
+    ``seed`` selects records of persons who have more records than the cap. ``check`` is called
+    before any record is read, and may raise an exception. Yields None if DATA must be loaded into
+    memory. Raises InputError if DATA can't be opened, or if an option needs records in memory.
     """
     if given.engine is None:  # a command that needs all data in memory
         yield None
@@ -106,8 +106,8 @@ def stored_data(
         return
     if given.engine != "local":
         raise InputError(
-            f"--unit {shown(given.unit)} goes with --engine local: the chosen records of persons "
-            "are kept in temporary files of this machine, which other machines don't see."
+            f"--unit {shown(given.unit)} needs --engine local: the chosen records of persons "
+            "are kept in temporary files of this machine, which other machines can't read."
         )
     with capped_parts(source, given.unit, given.cap, seed) as few:
         yield few
@@ -165,7 +165,7 @@ def load(given: argparse.Namespace) -> Dataset:
 
 
 def read_for_exploring(given: argparse.Namespace) -> Table:
-    """Read the table DATA; messages on unreadable rows are printed when columns are chosen."""
+    """Read the table DATA; messages about unreadable rows are printed when columns are chosen."""
     return read_table(
         _file(given),
         header=False if given.no_header else None,
@@ -196,7 +196,6 @@ def list_rows(what: str, rows: NamedRows) -> None:
 
 
 def _with_far(table: Table, data: Dataset) -> Dataset:
-    """Add a note on rows that are far from all other rows."""
     assert data.points is not None  # noqa: S101 - a table has points
     box = box_without_far(data.points, data.columns)
     if box is None:
@@ -208,7 +207,7 @@ def _with_far(table: Table, data: Dataset) -> Dataset:
 
 
 def columns_words(data: Dataset | Stored) -> str:
-    """List the columns, and whether they were proposed, for the first line of a report."""
+    """List the columns for the first line of a report; the text says whether they were proposed."""
     word = "column" if len(data.columns) == 1 else "columns"
     if isinstance(data, Dataset) and data.counts is not None:
         word = "counts along"
@@ -288,7 +287,7 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
     for option in ("skip", "encoding", "missing", "part"):
         if getattr(given, option) not in (None, ()):
             raise InputError(
-                f"--{option} goes with files, and {name} is a sample set: leave it out."
+                f"--{option} applies only to files, but {name} is a sample set: leave it out."
             )
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
@@ -304,14 +303,14 @@ def _check_counts(given: argparse.Namespace) -> None:
     for option in ("skip", "encoding", "missing"):
         if getattr(given, option) not in (None, ()):
             raise InputError(
-                f"--{option} does not go with --counts: every line of a grid of counts is read, as "
-                "numbers; leave it out."
+                f"--{option} can't be used with --counts: every line of a grid of counts is read, "
+                "as numbers; leave it out."
             )
     for option in ("unit", "columns", "no_header", "header", "grid", "classes", "leave_out"):
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
-                f"--{name} does not go with --counts, since a grid of counts has cells and no "
+                f"--{name} can't be used with --counts, since a grid of counts has cells and no "
                 "records: leave one of the two out."
             )
     if given.labels:
@@ -324,7 +323,7 @@ def _check_counts(given: argparse.Namespace) -> None:
 def domain_of(
     text: str | None, data: Dataset | Stored, engine: Engine | None = None
 ) -> Domain | None:
-    """Domain from the option; "data" means the range of the points (a pass for stored points)."""
+    """Domain from the option; "data" means the range of the points (a pass over stored points)."""
     if text is None:
         return None
     if text != "data":

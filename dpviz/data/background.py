@@ -27,8 +27,8 @@ FOLDER = Path(__file__).with_name("natural_earth")
 #: Largest size of a user's file, in bytes.
 MOST_BYTES = 5 * 2**20
 
-#: Details smaller than this fraction of the domain are left out, because a panel has some hundred
-#: pixels per side. Islands smaller than twice this fraction are left out, too.
+#: Details smaller than this fraction of the domain are removed, because a panel has some hundred
+#: pixels per side. Islands smaller than twice this fraction are also removed.
 _DETAIL = 1 / 800
 
 #: Largest number of points in a piece of a line. Each piece is simplified separately.
@@ -55,7 +55,7 @@ class Background:
         return _DRAWN.get((id(self), self, domain.bounds), lambda: clipped(self.lines, domain))
 
     def missing(self, domain: Domain) -> str:
-        """Return an error message if no line of the file is inside the domain; otherwise ''."""
+        """Error message if no line of the file is inside the domain; '' if a line is inside."""
         if len(self.within(domain)):
             return ""
         import shapely
@@ -104,14 +104,14 @@ def _earth() -> NDArray[Any]:
 def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
     """Return the parts of shapely lines that are inside a domain of two axes, without tiny details.
 
-    Parts smaller than ``least``, as a fraction of the domain, are left out.
+    Parts smaller than the fraction ``least`` of the domain are left out.
     """
     import shapely
 
     (west, east), (south, north) = domain.bounds
     inside = shapely.get_parts(shapely.clip_by_rect(lines, west, south, east, north))
     inside = inside[(shapely.get_type_id(inside) == 1) & ~shapely.is_empty(inside)]
-    # As fractions of the domain, because its axes may have different units.
+    # Lengths are fractions of the domain, because its axes may have different units.
     lows, spans = domain.lows, domain.highs - domain.lows
     unit = shapely.transform(inside, lambda at: (at - lows) / spans)
     west, south, east, north = shapely.bounds(unit).T
@@ -120,7 +120,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
         return np.empty((0, 2))
     pieces, line = _pieces(*shapely.get_coordinates(unit, return_index=True))
     points, piece = shapely.get_coordinates(shapely.simplify(pieces, _DETAIL), return_index=True)
-    # Where a piece continues the piece before, both contain the point between them.
+    # If a piece continues the piece before, both pieces contain the point where they meet.
     goes_on = (np.diff(piece) > 0) & (np.diff(line[piece]) == 0)
     keep = np.r_[True, ~goes_on]
     points, line = points[keep], line[piece][keep]
@@ -129,7 +129,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 
 
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
-    """Cut lines into short pieces; return them, and their line numbers (``line``: of points)."""
+    """Cut lines into short pieces; return the pieces, and the line number of each piece."""
     import shapely
 
     # GEOS simplifies a line by recursion, so a long zigzag would overflow the stack of the server.

@@ -1,4 +1,4 @@
-"""Cities by name, and boxes around them. These boxes are bounds that are public knowledge.
+"""Cities by name, and boxes around them. The boxes are public bounds.
 
 Source: populated places of Natural Earth (https://www.naturalearthdata.com), public domain.
 """
@@ -19,7 +19,7 @@ from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.grid.domain import Domain
 
-#: Number of records that are sampled to find out where most records are.
+#: Number of records that are sampled to determine where most records are.
 _LOOKED_AT = 20_000
 
 
@@ -41,7 +41,7 @@ class City(NamedTuple):
 
 @cache
 def cities() -> dict[str, City]:
-    """All cities by title, the most populous first. A title belongs to its most populous city."""
+    """All cities by title, the most populous first. A shared title means the larger city."""
     import pyarrow.parquet as pq
 
     found: dict[str, City] = {}
@@ -65,8 +65,8 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
     """Return a sentence with the largest city inside bounds of degrees, or '' for other columns.
 
-    It depends on names and bounds only. The sentence also shows an exchange of latitude and
-    longitude.
+    The sentence depends only on names and bounds. It also says if latitude and longitude seem to be
+    exchanged.
     """
     if not in_degrees(columns, bounds):
         return ""
@@ -82,7 +82,7 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
-    """Raise InputError if only bounds with latitude and longitude exchanged contain a city.
+    """Raise InputError if bounds contain a city only with latitude and longitude exchanged.
 
     Names and bounds are public, so a release may be refused because of them.
     """
@@ -109,13 +109,13 @@ def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City 
 def exchanged(
     columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
 ) -> str:
-    """Ask whether latitudes and longitudes are exchanged if they seem to be; otherwise ''.
+    """Question for the user if latitudes and longitudes seem to be exchanged; otherwise ''.
 
-    For exploring only, because it reads points (n, d): the two ``columns`` at positions ``axes``.
+    For exploring only: it reads points (n, d), in which ``columns`` have the positions ``axes``.
     """
     if not len(points) or not placed(columns):
         return ""
-    # The box of most records only, because a few records may be anywhere.
+    # Use only the box of most records, because a few records may be anywhere.
     some = points[:: len(points) // _LOOKED_AT + 1][:, axes]
     box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)
@@ -135,7 +135,7 @@ def exchanged(
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square around a city with a width in kilometres, rounded to thousandths of a degree.
+    """Square around a city; its width is in kilometres, its bounds are rounded to 0.001 degrees.
 
     Latitude is first if ``swapped``. Raises InputError if the square crosses a pole or the 180th
     meridian, or spans the whole Earth.

@@ -1,4 +1,4 @@
-"""Convert a table from exploring to CSV or Parquet. A release reads the same values from this."""
+"""Convert a table from exploring to CSV or Parquet, from which a release reads the same values."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from dpviz.data.reading.table import Table, named_rows
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.grid.counts import MAX_EXACT
 
-#: Numbers, and whole numbers, that every reader interprets in the same way.
+#: Patterns of numbers, and of whole numbers, that every reader interprets in the same way.
 _PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"
 
-#: Whole numbers that fit into 64 bits, and whole numbers that a float may round.
+#: Patterns of whole numbers with at most 64 bits, and of whole numbers that a float may round.
 _SHORT, _LONG = r"^-?\d{1,18}$", r"^-?\d{16,}$"
 
-#: Line breaks and NUL: a release reads each line separately, and no line contains a NUL.
+#: Line breaks and NUL, which are replaced: a release reads each line separately, and without NUL.
 _BREAKS = "\r\n|[\r\n\\x00]"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Converted:
-    """Columns as exploring shows them: numbers, and cells that stay text."""
+    """Columns in the form that exploring shows: numbers, and cells that remain text."""
 
     columns: pa.Table  # of text, integers or floats, null where a value is missing
     unread: NamedRows  # rows that were left out
@@ -51,10 +51,10 @@ class Converted:
     ) -> Converted:
         """Decode columns of a table that was read for exploring; by default all columns.
 
-        With ``leave_out``, a few unreadable rows are left out: rows with a different number of
-        fields, and rows with another value than a number in a column of numbers. Without it, the
-        former raise an :class:`UnreadableError`, and the cells of the latter stay text. Raises
-        InputError if a column is unknown or too many rows are unreadable.
+        A row is unreadable if its number of fields differs, or if a cell in a column of numbers is
+        not a number. With ``leave_out``, a few such rows are left out. Otherwise a different number
+        of fields raises an :class:`UnreadableError`, and a cell that is not a number stays text.
+        Raises InputError if a column is unknown or too many rows are unreadable.
         """
         wanted = table.columns if columns is None else columns
         axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
@@ -99,7 +99,7 @@ class Converted:
         """Write UTF-8 with commas and decimal points; a missing value is an empty field."""
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         names = self.columns.column_names
-        # Inside quotes, a separator in a name has no effect.
+        # Names are quoted, because a separator inside quotes has no effect.
         quoted = bool(set("".join(names)) & set(',;\t|"'))
         csv.writer(
             text, lineterminator="\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
@@ -120,7 +120,7 @@ class Converted:
 def _decoded(
     table: Table, axis: int, *, turn: bool
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
-    """Cells of a column, mask of the cells that are not a number, and number of replaced breaks."""
+    """Cells of a column, mask of the cells that aren't numbers, number of replaced line breaks."""
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
@@ -168,7 +168,7 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 
 def _across(table: Table) -> int | None:
-    """Position of the longitude that exploring shifts by 360 degrees; None if it shifts nothing."""
+    """Position of the longitudes to which exploring adds 360 degrees; None if there are none."""
     names = table.numeric_columns
     axes = [table.columns.index(names[at]) for at in degrees_of(names)]
     if not axes:
@@ -179,7 +179,7 @@ def _across(table: Table) -> int | None:
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:
-    """Longitudes, where 360 is added to negative values."""
+    """Longitudes; 360 is added to negative values."""
     values = as_numbers(texts, "point" if style != "either" else style)[0]
     found = pa.array(turned(values)).cast(pa.large_string())
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
@@ -194,7 +194,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if holds_numbers(cells.type):
         if not (np.abs(values) >= MAX_EXACT).any():
             return made, wrong
-        # With an exponent: all digits would identify a person, although the number may be rounded.
+        # Write an exponent: all digits would identify a person, although the number may be rounded.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
     # Long identifiers keep all digits.
@@ -206,7 +206,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert text to numbers if all cells are numbers and no value changes."""
+    """Convert text to numbers if all cells are numbers and the conversion changes no value."""
     if not pa.types.is_large_string(column.type) or column.null_count == len(column):
         return column
 

@@ -1,4 +1,4 @@
-"""Stored records -> a grid of counts, in one pass by any engine."""
+"""Count stored records on a grid, in one pass by any engine."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def count_cells(
 ) -> Counted:
     """Count the records of all parts in every cell, as :func:`dpviz.grid.counts.quantize` does.
 
-    Raises InputError if the grid does not match the domain, memory is too small, or a part can't be
-    read.
+    Raises InputError if the grid and the domain have different numbers of axes, if the counts need
+    too much memory, or if a part can't be read.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -49,7 +49,7 @@ def counted(
     outside: Outside,
     engine: Engine,
 ) -> Dataset:
-    """Count stored records on a grid; return the counts with their domain. See ``count_cells``."""
+    """Count stored records on a grid; return a data set of counts. See ``count_cells``."""
     found = count_cells(source.parts, grid, domain, outside, engine)
     fate = "left out" if outside == "drop" else "moved to its border"
     note = f"Outside the domain: {found.n_outside:,} points, {fate}."

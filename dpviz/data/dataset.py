@@ -22,10 +22,10 @@ _ROWS = 2**18
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classes:
-    """Known classes of records. Scores compare clusters with them; no private run reads them.
+    """Known classes of records, with which scores compare clusters; no private run reads them.
 
     ``names`` are the class names, without duplicates. ``codes`` (n,) has, for each record, the
-    position of its class in ``names``. ``column`` is the column with the classes.
+    position of its class in ``names``. ``column`` is the name of their column.
     """
 
     column: str
@@ -46,18 +46,18 @@ class Dataset:
     classes: Classes | None = None  # only with points
     dropped: int = 0  # records left out by the reader: a value was missing or infinite
     notes: tuple[str, ...] = ()  # sentences about changes by the reader, shown on the screen
-    #: Columns that may be values of the first record, which the reader interpreted as names. These
-    #: names must not be published.
+    #: Column names that may be values of the first record, if the reader interpreted its line as a
+    #: header. These names must not be published.
     doubtful: tuple[str, ...] = ()
     unit: str | None = None  # the column that contains ``units``
     origins: tuple[Origin, ...] = ()  # the files; empty for an upload or an object in memory
-    #: Dropped records with another value than a number, if the user chose to leave them out.
+    #: Records that the user chose to leave out because a value is not a number.
     unread: NamedRows | None = None
     #: Columns that were not chosen automatically; None if the user named the columns.
     aside: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check shapes; fill in column names."""
+        """Check shapes; fill in default column names."""
         if (self.points is None) == (self.counts is None):
             raise TypeError("a Dataset holds either points or counts")
         if self.points is not None and self.points.ndim != 2:
@@ -89,7 +89,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all values, as a cache key. It changes even if only one record is added."""
+        """Hash of all values, used as a cache key. It changes if even one record is added."""
         content = self._content
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
         hasher.update(np.ascontiguousarray(content).data)
@@ -102,11 +102,11 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
-        """Domain of a run on these data. It is not private if it is the range of the data.
+        """Domain of a run on these data.
 
-        It is ``domain``, or else the declared domain, or else the range of the points or the shape
-        of the grid. With ``from_data``, points always use their range unless ``domain`` is given.
-        Raises InputError if domain and data have different numbers of axes.
+        This is ``domain`` if it is given, or else the declared domain, or else the shape of the
+        grid or the range of the points, which is not private. With ``from_data``, a declared domain
+        of points is ignored. Raises InputError if domain and data have different numbers of axes.
         """
         if self.counts is not None:
             sides = tuple((0.0, float(side)) for side in self.counts.shape)
@@ -127,7 +127,7 @@ class Dataset:
             )
 
     def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:
-        """Return the data with only some points, chosen by mask (n,) or by position from 0."""
+        """Return only some of the points, chosen by a mask (n,) or by their positions from 0."""
         assert self.points is not None  # noqa: S101 - cells of a grid are not records
         classes = self.classes
         return replace(
@@ -138,7 +138,7 @@ class Dataset:
         )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
-        """Return the data with only some columns, chosen by name or by position from 1.
+        """Return only some of the columns, chosen by their names or by their numbers from 1.
 
         Raises InputError if a column is unknown or the data are a grid of counts.
         """
@@ -157,7 +157,7 @@ class Dataset:
 
 
 def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str) -> list[int]:
-    """Positions of columns, see :func:`position_of`; InputError if a column is repeated."""
+    """Position of each column, see :func:`position_of`; InputError if a column is repeated."""
     axes = [position_of(column, known, place) for column in columns]
     if len(set(axes)) < len(axes):
         named = listed(known[axis] for axis in axes)
@@ -166,10 +166,9 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 
 
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
-    """Position, from 0, of a column that is given by its name or by its number from 1.
+    """Position, from 0, of a column that the user gives by its name or by its number from 1.
 
-    Raises InputError if there is no such column. ``place`` is the name of the table in this
-    message.
+    Raises InputError if there is no such column; its message contains ``place``, the table's name.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:

@@ -1,7 +1,7 @@
-"""Decide which column is horizontal and which is vertical on a map.
+"""Decide which column is horizontal and which column is vertical on a map.
 
-Only column names and declared bounds decide. They are public, so a release may depend on them.
-Values of records never decide.
+The decision depends only on column names and declared bounds, which are public, so a release may
+use it. Values of records never decide.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Bounds = Sequence[Sequence[float]]
 PAIRS = (
     # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; the
     # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean; Finnish; Vietnamese; and frequent misspellings. The most frequent words come first.
+    # Korean; Finnish; Vietnamese; and frequent misspellings. The most frequent words are first.
     (
         (
             *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
@@ -49,8 +49,8 @@ PAIRS = (
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width. They count only as a pair, with no other words except
-#: these.
+#: Words that also mean length and width. They mean axes only as a pair, and only if both names
+#: contain no words except these.
 _LENGTH = frozenset((
     "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
     "طول", "الطول", "אורך",
@@ -65,7 +65,7 @@ _QUALIFIERS = frozenset((
     "קו", "גאוגרפי",
 ))  # fmt: skip
 
-#: Words for the axes of a plane, and words that may be joined to x or y, before or after it.
+#: Words for the axes of a plane, and words that may be joined to x or y, as in coordx and xcoord.
 _PLANE = (*PAIRS[1:], (("e",), ("n",)))
 _NEAR_AXIS = (
     r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
@@ -83,7 +83,7 @@ _WORDS = re.compile("|".join(map(re.escape, sorted(LON_WORDS | LAT_WORDS | _LENG
 
 def words_of(name: str) -> tuple[str, ...]:
     """Split a name into words and numbers in lower case: pickupLat_2 gives pickup, lat, 2."""
-    # A letter may be written as two characters, for example a and a diaeresis.
+    # A letter may be stored as two characters, for example as a and a diaeresis.
     apart = unicodedata.normalize("NFKC", name)
     apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", apart)
     # GPSLat gives GPS and Lat; IDs is one word.
@@ -93,7 +93,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
-    """The remaining words if exactly one word means the axis; None otherwise."""
+    """The other words of a name in which exactly one word means the axis; otherwise None."""
     left = tuple(one for one in words if one not in axis)
     return left if len(left) == len(words) - 1 else None
 
@@ -105,7 +105,7 @@ def may_be_placed(column: str) -> bool:
 
 
 def placed(columns: Sequence[str]) -> Placed:
-    """Return the order of two columns if their names mean longitude and latitude; otherwise ''."""
+    """Return the order of two columns named longitude and latitude; '' for other names."""
     if len(columns) != 2:
         return ""
     if _are_lon_and_lat(*columns):
@@ -116,7 +116,7 @@ def placed(columns: Sequence[str]) -> Placed:
 def lon_first(columns: Sequence[str]) -> list[str]:
     """Return the columns in map order: of the first two columns, the horizontal column is first.
 
-    By their names, horizontal columns are a longitude, an x or an easting.
+    A column is horizontal if its name means a longitude, an x or an easting.
     """
     across, up = map_axes(columns)
     return [columns[across], columns[up], *columns[2:]] if len(columns) > 1 else list(columns)
@@ -125,7 +125,7 @@ def lon_first(columns: Sequence[str]) -> list[str]:
 def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
     """Return the positions of the first two columns on a map: horizontal, then vertical.
 
-    If the names do not decide, bounds of degrees decide, because only a longitude exceeds 90.
+    If the names are not clear, bounds of degrees decide, because only a longitude exceeds 90.
     """
     pair = list(columns[:2])
     if len(pair) < 2 or _are_across_and_up(*pair):
@@ -144,7 +144,7 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
-    """Return an error message if bounds of degrees belong to another column; otherwise ''.
+    """Return an error message if the bounds of a latitude are those of a longitude; otherwise ''.
 
     Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
     """
@@ -165,7 +165,7 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
 
 
 def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
-    """Raise InputError if declared bounds of degrees belong to another column."""
+    """Raise InputError if the declared bounds of a latitude are those of a longitude."""
     if said := mixed_up(columns, domain):
         raise InputError(said)
 
@@ -197,7 +197,7 @@ def within(bounds: Sequence[float], most: float) -> bool:
 
 
 def _beyond_90(bounds: Sequence[float]) -> bool:
-    """Whether bounds are in degrees and too large for a latitude."""
+    """Whether bounds may be in degrees, but are too large for a latitude."""
     return not within(bounds, 90) and within(bounds, 360)
 
 
@@ -216,7 +216,7 @@ def _axis_words(name: str) -> tuple[str, ...]:
 
 
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
-    """Whether names mean longitude and latitude, also by words for length and width alone."""
+    """Whether names mean longitude and latitude; a pair of words for length and width also does."""
     across, up = set(words_of(lon)), set(words_of(lat))
     lengths, widths = across & _LENGTH, up & _WIDTH
     others = (across - lengths) | (up - widths)
@@ -224,12 +224,12 @@ def _are_lon_and_lat(lon: str, lat: str) -> bool:
 
 
 def _are_named(lon: str, lat: str) -> bool:
-    """Whether one name contains longitude and the other name latitude, with any other words."""
+    """Whether one name contains a longitude and the other name a latitude, inside longer words."""
     across, up = words_of(lon), words_of(lat)
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:
         return True
-    # Or the names are equal except for this part, as in pickuplon and pickuplat.
+    # True also if the names differ only in this part, as in pickuplon and pickuplat.
     first, second = "".join(across), "".join(up)
     return any(
         second == first[: at.start(1)] + one_up + first[at.end(1) :]

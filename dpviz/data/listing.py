@@ -1,4 +1,4 @@
-"""Files that the user names by a path, a folder, a pattern, or an address in a store."""
+"""List the files that the user names by a path, a folder, a pattern, or an address in a store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HIDDEN = (".", "_")
 
 
 def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Files to read, sorted by name; the origins of the files and their folder; and notes."""
+    """Paths of the files to read, sorted; origins of the files and their folder; and notes."""
     is_far = bool(ADDRESS.match(source))
     entries = _entries(source) if is_far or os.path.isdir(source) else None
     folder: tuple[Origin, ...] = ()
@@ -93,7 +93,7 @@ def _is_data(path: str) -> bool:
 
 
 def _absolute(path: str) -> str:
-    """Absolute path, because workers may have another folder; resolves links before ".."."""
+    """Absolute path, because workers may have another current folder; resolves links first."""
     folder, name = os.path.split(path)
     return os.path.join(os.path.realpath(folder), name)
 
@@ -151,7 +151,6 @@ def _system_of(scheme: str) -> Any:
 
 
 def _system(path: str) -> tuple[Any, str]:
-    """File system of an address, and the path in this file system."""
     try:
         found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
         return found

@@ -13,7 +13,7 @@ from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 
-#: Largest size of a footer in bytes. In memory a footer takes up to twenty times its size.
+#: Largest size of a footer in bytes. In memory it takes up to 20 times its size.
 _FOOTER = 2**25
 
 #: Number of bytes that are decoded together.
@@ -40,7 +40,7 @@ class ParquetCells(Cells):
         )
         with refusing(self._damaged, Exception):  # pyarrow raises many types of errors
             self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))
-            # Range of leaf numbers of each column, because the file also numbers nested leaves.
+            # Each column has a range of leaf numbers, because the file also numbers nested leaves.
             ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
             self._leaves = list(starmap(range, pairwise(ends)))
             # Arrow can't convert some texts to the type of a stored dictionary.
@@ -67,7 +67,7 @@ class ParquetCells(Cells):
         return self.stored([self.flat[axis] for axis in axes])
 
     def stored(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns, with their own types; ``axes`` count all columns."""
+        """Successive rows of some columns in their own types; ``axes`` are their positions."""
         rows, order = 0, sorted(set(axes))
         schema = self._file.schema_arrow
         kinds = [(schema[axis].name, schema[axis].type) for axis in order]
@@ -88,7 +88,7 @@ class ParquetCells(Cells):
 
 
 def _leaves(kind: pa.DataType) -> int:
-    """Number of leaf columns that a file has for a column of this type."""
+    """Number of leaf columns in a file for one column of this type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):

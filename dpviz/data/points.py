@@ -1,4 +1,4 @@
-"""Points of a file or table for exploring. Columns are proposed if the user names none."""
+"""Points of a file or table for exploring. If the user names no columns, two are proposed."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def read(
     header, skip, encoding, missing, part
         As in :func:`dpviz.read_table`; ``missing`` may also be a single string.
     leave_out
-        Whether to leave out a few rows that contain another value than a number in these columns.
-        By default such rows raise an error.
+        Whether to leave out rows in which one of these columns contains another value than a
+        number, if such rows are few. By default they raise an error.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def select_points(
 ) -> Dataset:
     """Points of a table that was read for exploring; see :func:`read`.
 
-    Raises InputError. It is an :class:`UnreadableError` if only a few rows contain another value
-    than a number.
+    Raises InputError; if only a few rows contain another value than a number, this error is an
+    :class:`UnreadableError`.
     """
     unreadable: Unreadable = "leave out" if leave_out else "refuse"
     if columns is not None:

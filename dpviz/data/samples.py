@@ -16,7 +16,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
-#: Folder of the files and their index: inside an installed package, or next to it in a checkout.
+#: Folder of the files and their index: inside an installed package, next to it in a checkout.
 SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
@@ -33,8 +33,8 @@ class Sample:
     columns: tuple[str, ...]  # one per axis
     n: int
     domain: Domain  # in the units of the columns
-    #: Number of cells per axis, and p between 0 and 1, for which WaveCluster shows the clusters
-    #: well; and the number of clusters that it then finds without noise.
+    #: Number of cells per axis, and p between 0 and 1, with which WaveCluster separates the
+    #: clusters; and number of clusters that WaveCluster finds with these values and without noise.
     grid: int
     density: float
     clusters: int
@@ -45,7 +45,7 @@ class Sample:
 
 
 def sample_names() -> tuple[str, ...]:
-    """Keys of the sample sets, in the order for display."""
+    """Keys of the sample sets, in the order in which they are shown."""
     return tuple(_index())
 
 
@@ -66,7 +66,7 @@ def load_sample(name: str) -> Dataset:
     described = sample(name)
     path = SAMPLE_DIR / described.file
     table = pq.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
-    # One float array with exactly the values of the file.
+    # Make one array of floats that are exactly the values of the file.
     columns = [table[column].to_numpy() for column in described.columns]
     return Dataset(
         name=described.name,

@@ -10,7 +10,7 @@ from typing import Literal
 from dpviz.data.geographic import PAIRS, Placed, placed, within, without, words_of
 from dpviz.grid.domain import Domain
 
-#: Relation of the axes: "auto" decides by names and extents; the user may choose another value.
+#: Relation of the axes: "auto" uses names and extents; the user may choose another value.
 Axes = Literal["auto", "lonlat", "equal", "free"]
 
 #: Length of a degree in metres, on a sphere with the Earth's mean radius of 6371.0088 km.
@@ -33,7 +33,7 @@ _SIMILAR = 2.56
 #: Largest ratio of a panel's long side to its short side. A longer panel would be unreadable.
 _LONGEST = 8.0
 
-#: Highest latitude: nearer to a pole, a degree of longitude has almost no length.
+#: Highest latitude with a scale: nearer to a pole, a degree of longitude has almost no length.
 _HIGHEST = 89.0
 
 
@@ -69,9 +69,9 @@ def length(metres: float) -> str:
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
     """Return the ratio of the two axes of a map, based on their names and bounds.
 
-    ``axes`` overrides the names. Names decide if they are longitude and latitude within their
-    ranges, end with the same unit, or are a pair such as x and y, or easting and northing.
-    Otherwise axes with similar extents have the same unit, and other axes do not.
+    ``axes`` overrides the names. The names decide in three cases: they are longitude and latitude,
+    within the ranges of these; they end with the same unit; or they are a pair such as x and y, or
+    easting and northing. In other cases, the axes have the same unit if their extents are similar.
     """
     spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)
@@ -103,7 +103,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
 
 
 def _lonlat(domain: Domain, *, swapped: bool) -> Scale | None:
-    """Scale for degrees at the middle latitude; None if the bounds are not in degrees."""
+    """Scale of degrees at the middle latitude; None if the bounds are not in degrees."""
     lon, lat = domain.bounds[::-1] if swapped else domain.bounds
     if not (within(lon, 360) and within(lat, 90)):
         return None

@@ -1,4 +1,4 @@
-"""The files that the user's path, pattern or address means. Each file is read only once."""
+"""Identify the files that a path, pattern or address means, and read each file only once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dpviz.privacy.origin import Origin, origins
 #: A path in an object store, such as "s3://bucket/folder".
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
-#: Stores by the scheme of their addresses; several schemes may mean the same store. Addresses with
-#: other schemes are refused, because they may mean local files or a part of another address.
+#: Stores by the scheme of their addresses; several schemes may mean the same store. Other schemes
+#: are refused, because such an address may mean a local file or a part of another address.
 STORES = {
     **{"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"},
     **{"hdfs": "hdfs", "hf": "hf", "oci": "oci", "memory": "memory"},
@@ -31,7 +31,8 @@ _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORE
 def local_path(named: str) -> str:
     """Convert the address of a local file to its path; return other names unchanged.
 
-    Raises InputError if such an address contains more than a path, or if the store is unknown.
+    Raises InputError if the address of a local file contains more than a path, or if the store is
+    unknown.
     """
     start = ADDRESS.match(named)
     if not start or start[1].lower() in STORES:
@@ -53,7 +54,7 @@ def local_path(named: str) -> str:
 
 
 def is_nameless(named: str) -> bool:
-    """Return whether a name is a pattern or a store address, which do not identify one file.
+    """Return whether a name is a pattern or a store address: these do not identify one file.
 
     The same pattern matches other files in another folder, and many addresses may mean the same
     store.
@@ -65,8 +66,8 @@ def is_nameless(named: str) -> bool:
 def store_origin(address: str, inner: str) -> Origin:
     """Origin of the ``address`` that the user typed; ``inner`` is its path in the store.
 
-    All spellings of an address have the same origin, for all options and users. Different places
-    may also have the same origin. They then share a budget, which is safe.
+    All spellings of an address have the same origin, whatever its options and the user. Different
+    places may have the same origin, too. Then they share a budget, which is safe.
     """
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
@@ -78,10 +79,10 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Each file by its first name, the origins that identify the files, and a note on other names.
+    """Each file once, under its first name; the origins of the files; and a note on other names.
 
-    Without this, each record of a file with several hard or symbolic links would count twice, and
-    one record could change the result twice.
+    Otherwise each record of a file with two hard or symbolic links would count twice, and one
+    record could change the result twice.
     """
     kept: dict[str, tuple[str, Origin]] = {}
     others = []

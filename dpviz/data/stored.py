@@ -1,8 +1,8 @@
-"""Records that stay in their files or arrays: every pass reads them again, part by part.
+"""Records that remain in their files or arrays: every pass reads them again, part by part.
 
 One task reads one part: a file, some row groups of a large Parquet file, or an array. Each pass
-adds up the tables of all parts, see :mod:`dpviz.data.engine`. So its memory depends only on the
-size of the tables, not on the number of records.
+adds up the tables of all parts, see :mod:`dpviz.data.engine`. So the memory of a pass depends only
+on the size of the tables, not on the number of records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dpviz.data.source import ADDRESS, PATTERN, local_path
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin, origins
 
-# Without the modules for text, counting Parquet files takes less memory.
+# Counting Parquet files takes less memory if the modules for text are not imported.
 if TYPE_CHECKING:
     from dpviz.data.explore.rows import Options
     from dpviz.data.explore.text import Batch, Form
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Number of records that a pass has in memory together, per thread.
+#: Number of records that each thread of a pass has in memory at a time.
 CHUNK = 2**16
 
-#: Number of bytes per request of the Parquet reader, from a disk and over a network.
+#: Number of bytes that the Parquet reader requests at a time, from a disk and over a network.
 BUFFER, FAR_BUFFER = 2**18, 2**20
 
 #: Parquet files with more rows than this are split into several parts by row groups.
@@ -56,7 +56,7 @@ PART_ROWS = 2**22
 
 _DAMAGED = "is not a whole Parquet file, perhaps cut off"
 
-#: Number of bytes of a text file that decide its columns, and number of bytes read together.
+#: Number of first bytes of a text file that decide its columns, and number of bytes per block.
 _HEAD, _BLOCK = 2**18, 2**23
 
 Where: TypeAlias = (
@@ -86,7 +86,7 @@ class Stored:
 
 
 def is_stored(source: object) -> bool:
-    """Return whether a path names records that stay in their place.
+    """Return whether a path names records that are not read into memory.
 
     Such a path is a folder, a pattern, an address in an object store, or a file too large for
     memory.
@@ -112,7 +112,7 @@ def stored(
     leave_out: bool = False,
     options: Options | None = None,
 ) -> Stored:
-    """Open records without reading them into memory.
+    """Open records, but do not read them into memory.
 
     Parameters
     ----------
@@ -121,8 +121,9 @@ def stored(
         files (which start with a dot or underscore); a pattern such as ``"trips/2024-*.parquet"``;
         an address in an object store that pyarrow or fsspec knows, such as
         ``"s3://bucket/folder"``; or a .npy file. Several files are read in the order of their
-        names. Also an array (n, d); a list of such arrays; an iterator of arrays, for a single
-        pass; or a function that returns a new iterator, for any number of passes.
+        names. The source may also be an array (n, d), a list of such arrays, an iterator of arrays
+        for a single pass, or a function that returns a new iterator for each of any number of
+        passes.
     columns
         By name or by number from 1; by default all columns that contain numbers.
     name
@@ -130,10 +131,10 @@ def stored(
     domain
         Declared bounds of the chosen columns, in their order.
     unit
-        Column of persons. It is not a default column.
+        Column of persons. By default it is not among the ``columns``.
     leave_out
-        Whether unreadable rows of text are left out: rows with a cell that is not a number, or with
-        too many or too few fields. For exploring only.
+        For exploring only: whether to leave out unreadable rows of text. A row is unreadable if a
+        cell is not a number, or if there are too many or too few fields.
     options
         The user's options for text files.
 
@@ -145,14 +146,14 @@ def stored(
 
     Notes
     -----
-    Rows in which a chosen column has no finite number within ±1e300 are left out and counted.
+    A row is left out, and counted, if a chosen column has no finite number within ±1e300 in it.
     """
     if isinstance(source, str | os.PathLike):
         source = local_path(os.fspath(source))
     if isinstance(source, str) and source.lower().endswith(".npy"):
         path = Path(source)
         with no_traceback(str(path), "is not a whole array of numbers"):
-            # The file is mapped: its pages are read on demand and need not stay in memory.
+            # The file is memory-mapped: its pages are read on demand and need not remain in memory.
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
     elif isinstance(source, str):
@@ -166,10 +167,8 @@ def stored(
 
 
 class _Rows:
-    """Methods that all parts have."""
-
     def rows(self) -> Iterator[Floats]:
-        """All records (m, d) chunk by chunk, NaN where a number is missing."""
+        """All records (m, d) chunk by chunk; NaN if a number is missing."""
         raise NotImplementedError
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
@@ -185,7 +184,7 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file as it was when it was opened. All machines use the same path for it."""
+    """A file in its state at the time of opening. All machines read it from the same path."""
 
     path: str
     columns: tuple[str, ...]  # the chosen ones
@@ -228,7 +227,7 @@ class FilePart(_Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetPart(FilePart):
-    """Some row groups of a Parquet file, by number."""
+    """Some row groups of a Parquet file, given by their numbers."""
 
     groups: tuple[int, ...]
 
@@ -238,9 +237,9 @@ class ParquetPart(FilePart):
         with (
             no_traceback(self.path, _DAMAGED),
             opened(self.path) as file,
-            # A small buffer takes a quarter of the memory that whole column chunks take. With
-            # dictionaries, because Arrow can't convert some texts to the type of a stored
-            # dictionary.
+            # A small buffer takes a quarter of the memory that whole column chunks take. Columns
+            # are read as dictionaries, because Arrow can't convert some texts to the type of a
+            # stored dictionary.
             pq.ParquetFile(
                 file, read_dictionary=list(columns), buffer_size=size, pre_buffer=False
             ) as table,
@@ -286,14 +285,14 @@ class TextPart(FilePart):
             yield [pa.nulls(ragged, kind) for kind in kinds]
 
     def floats(self, axes: Sequence[int]) -> dict[int, str]:
-        """Decimal mark of each column; empty if marks differ or cells must be tidied first."""
+        """Decimal mark of each column; {} if marks differ or cells must be tidied first."""
         marks = {("point", False): ".", ("comma", False): ","}
         found = {axis: marks.get(self.readings[axis], "") for axis in axes}
         alike = len({*found.values()}) == 1 and "" not in found.values()
         return found if alike and not self.missing else {}
 
     def _numbers(self, axis: int, cells: pa.Array, batch: Batch, begin: int) -> pa.Array:
-        """Convert cells of a batch to numbers; NaN where a cell is not a number."""
+        """Convert cells of a batch to numbers; NaN if a cell is not a number."""
         from dpviz.data.explore.cells import marks_of, tidied
         from dpviz.data.reading.cells import as_numbers
 
@@ -320,7 +319,7 @@ class TextPart(FilePart):
 
 
 def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
-    """Read a text from a line number on; yield blocks of whole lines in UTF-8."""
+    """Read a text from the line ``line`` on; yield blocks of whole lines in UTF-8."""
     from dpviz.data.explore.text import newlines
 
     decode = codecs.getincrementaldecoder(encoding)("replace").decode
@@ -329,7 +328,7 @@ def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
         text = rest + (block if encoding == "utf-8" else decode(block, not block).encode())
         if not number:
             text = text.removeprefix(codecs.BOM_UTF8)
-        # The last character may be half of a line break.
+        # The last character may be the first half of a line break \r\n.
         end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if block else len(text)
         text, rest = newlines(text[:end]), text[end:]
         if skip:
@@ -344,7 +343,7 @@ def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
 
 # -- finding files -----------------------------------------------------------------------------
 
-#: Bytes above the first record of each known text, with its part and its columns of numbers.
+#: For each known text: the bytes above its first record, its part, and its numeric columns.
 _Known: TypeAlias = "dict[bytes, tuple[TextPart, tuple[str, ...]]]"
 
 
@@ -377,7 +376,6 @@ def _parts_of(
     leave_out: bool,
     options: Options | None,
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Parts of files, and the names of the columns that are read from each."""
     texts: _Known = {}
     found = [_opened_parts(path, options, texts) for path in paths]
     known = found[0][0][0].names
@@ -465,7 +463,7 @@ def _bundles(sizes: Sequence[int]) -> Iterator[range]:
 def _opened_text(
     path: str, mark: tuple[int, int], options: Options | None, known: _Known
 ) -> tuple[TextPart, tuple[str, ...] | None]:
-    """Part and numeric columns of a text file; reuses the result of a text with the same start."""
+    """Part and numeric columns of a text file; files with the same start share the result."""
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
@@ -513,7 +511,7 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Whether all cells in numeric columns are numbers with decimal points, as in a known text."""
+    """Whether the numeric columns of a known text contain only numbers in this text, too."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])
@@ -528,7 +526,7 @@ def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
 
 
 def as_points(columns: Sequence[pa.Array]) -> Floats:
-    """Records (m, d) from columns of numbers; NaN where a number is missing."""
+    """Records (m, d) from columns of numbers; NaN if a number is missing."""
     points = np.empty((len(columns[0]), len(columns)))
     for axis, column in enumerate(columns):
         numbers = plain(column)
@@ -542,8 +540,8 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
 
 
 def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
-    """Mask (m,) of the rows with a finite number in each column; None if all rows have this."""
-    # In most cases all rows have it. This check allocates no array.
+    """Mask (m,) of the rows with a finite number in each column; None if these are all rows."""
+    # In most cases these are all rows. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
         return None
     known = np.ones(len(points), dtype=bool)
@@ -576,7 +574,7 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays with ``ndim`` columns from an iterator; each pass calls ``begin`` for a new one."""
+    """Arrays with ``ndim`` columns from an iterator; ``begin`` returns one for each pass."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]

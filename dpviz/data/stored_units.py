@@ -1,10 +1,10 @@
-"""Persons behind stored records: keep at most m records of each person, without loading all rows.
+"""Keep at most m records of each person in stored records, without loading all rows.
 
 The choice of a person's records depends only on the rows of this person, so it can be made for a
 few persons at a time. The first pass distributes the rows over files by a hash of the person. Each
 file holds all rows of its persons, and is small enough to be capped in memory. From each batch of
-rows, at most m rows of a person are written: those that may still be chosen. So no file becomes too
-large, even if one person has most of the rows.
+rows, at most m rows of a person are written; all other rows of the batch can't be chosen any more.
+So no file becomes too large, even if one person has most of the rows.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from dpviz.data.units import (
     smallest_hashes,
 )
 
-#: Approximate number of rows in a file of persons, which is capped in memory.
+#: Approximate number of rows in a file of some persons, which is capped in memory.
 ROWS = 2**20
 
-#: Largest number of files of persons, because each has its own buffer.
+#: Largest number of such files, because each file has its own buffer.
 MOST = 256
 
 
@@ -53,14 +53,14 @@ def capped(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Stored]:
-    """Stored records with at most ``cap`` records of each person, available inside the context.
+    """Stored records with at most ``cap`` records of each person; they exist only in the context.
 
-    The records are the same as those from :func:`dpviz.data.units.cap_records`, in another order.
-    The chosen columns and the identifiers are written to the folder for temporary files. Only this
-    user can read the files, and they are removed at the end. Rows without a person in the column
-    ``unit`` (a name, or a number from 1) are left out. ``progress`` and ``cancelled`` are called
-    between parts. Raises InputError if the records are not files, the column is missing, or ``cap``
-    is below 1.
+    :func:`dpviz.data.units.cap_records` returns the same records in another order. The chosen
+    columns and the identifiers are written to the folder for temporary files. Only this user can
+    read the files, and they are removed at the end. Rows without a person in the column ``unit`` (a
+    name, or a number from 1) are left out. ``progress`` and ``cancelled`` are called between parts.
+    Raises InputError if the records are not in files, if the column is missing, or if ``cap`` is
+    below 1.
     """
     check_cap(cap)
     parts = [part for part in source.parts if isinstance(part, FilePart)]
@@ -108,10 +108,10 @@ def _deal(
     seed: int,
     steps: Work,
 ) -> tuple[int, int, int]:
-    """Write rows to the files of their persons, per batch at most ``cap`` rows of each person.
+    """Write rows to the files of their persons: from each batch at most ``cap`` rows per person.
 
-    Returns the number of rows without a person or a finite number, how many of these rows have a
-    rounded identifier, and the number of rows beyond the cap.
+    Returns the number of rows without a person or a finite number, the number of those among them
+    with a rounded identifier, and the number of rows beyond the cap.
     """
     fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])

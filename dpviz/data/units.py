@@ -1,4 +1,4 @@
-"""Persons behind records: keep at most m records of each."""
+"""Keep at most m records of each person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpviz.data.reading.cells import NUMBER, cell_text
 from dpviz.data.reading.kinds import MISSING
 from dpviz.grid.counts import MAX_EXACT
 
-# Passes over records without persons do not load pandas, which takes 40 MB.
+# Passes over records without persons do not load pandas, which needs 40 MB.
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 #: time.
 _LONGEST = 1_000
 
-#: Longer names are replaced by a digest: the memory limit must not reveal how long names are.
+#: Longer names are replaced by a digest, because the memory limit must not reveal their length.
 SHORT = 40
 
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
 
-#: Key of the hash that assigns all rows of a person to the same place.
+#: Key of the hash that assigns all rows of a person to the same file or batch.
 _KEY = "persons together"
 
 #: Number of rows whose persons are processed together.
 _ROWS = 2**18
 
-#: A number with an exponent, as written by programs and spreadsheets. It may have been rounded.
-#: Programs write a sign or a decimal mark; without both, as in 12e3, the text is a code and
-#: identifies a person. The same is true if the exponent is too large for a double.
+#: A number with an exponent, which a program or a spreadsheet may have rounded. Programs write a
+#: sign in the exponent, or a decimal mark. A text without both, such as 12e3, is a code that
+#: identifies a person. A text is also a code if its exponent is too large for a double.
 _EXPONENT = re.compile(
     r"[+-]?((\d+[eEdD][+-]|(\d+[.,]\d*|[.,]\d+)[eEdD][+-]?)([0-2]?\d{1,2}|3[0-2]\d)"
     r"|(?i:inf|infinity))",
@@ -55,7 +55,7 @@ _FLOAT = re.compile(r"[+-]?0*([1-9]\d{15,})\.0*", re.ASCII)
 #: Fractions of seconds at the end of a time. Programs write different numbers of zeros there.
 _SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
 
-#: Text that spreadsheets show, in any language, for a failed result or a too narrow column:
+#: Text that spreadsheets in any language show if a formula fails or a column is too narrow:
 #: #VALUE!, #DIV/0!, #NV, ####.
 _FAILED = re.compile(r"#+|#[^\W\d_]+(/0)?[!?]|#N/?[A-Z]|Err:\d{3}")
 
@@ -70,7 +70,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     """Keep at most ``cap`` records of each person, for points with ``units``.
 
     The choice for a person depends only on the rows of this person and on a key of the run: the
-    rows with the smallest keyed hashes remain. (With a shuffle of all rows, one additional person
+    rows with the smallest keyed hashes remain. (If all rows were shuffled instead, one more person
     would change the choice for all persons.) Exploring always uses the key of one ``seed``, so that
     screen and command line show the same records. A release uses a secret key.
 
@@ -82,14 +82,14 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     points, units = dataset.points, dataset.units
 
     def pick(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], int]:
-        """Keep at most ``cap`` of these rows per person; also return the number with a person."""
+        """Keep at most ``cap`` of these rows per person; count the rows with a person."""
         persons = identified(units[rows])
         known = persons.codes >= 0
         rows, persons = rows[known], persons[known]
         return rows[smallest_hashes(points[rows], persons, cap, seed)], len(rows)
 
-    # Rows chosen from all rows are also chosen from their batch. So rows of one person can't fill
-    # memory.
+    # Choose from each batch first, so that the rows of one person can't fill memory. A row that is
+    # chosen from all rows is also chosen from its batch.
     some = [pick(np.arange(rows.start, rows.stop)) for rows in _batches(len(units))]
     chosen = np.concatenate([rows for rows, _ in some])
     if len(some) > 1:
@@ -116,7 +116,7 @@ def _batches(rows: int) -> list[slice]:
 
 
 def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
-    """Positions of the rows of a few persons at a time, because all rows may be too many."""
+    """Positions of the rows of a few persons at a time; all rows may be too many for memory."""
     batches = _batches(len(units))
     part = np.empty(len(units), dtype=np.uint16)
     for rows in batches:
@@ -126,19 +126,19 @@ def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
 
 
 def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
-    """Number below ``places`` for each row (n,), by its person. It is not secret."""
+    """For each row (n,), a number below ``places`` that depends only on the person; not secret."""
     import pandas as pd
 
     names = persons.categories.to_numpy()
     found = pd.util.hash_array(names, hash_key=_KEY) % np.uint64(places)
-    # The appended number is for rows without a person, whose code is -1.
+    # Rows without a person have the code -1, which selects the appended number.
     return np.asarray(np.append(found, np.uint64(0)).astype(np.intp)[persons.codes])
 
 
 def smallest_hashes(
     points: NDArray[np.float64], persons: pd.Categorical, cap: int, seed: int
 ) -> NDArray[np.intp]:
-    """Positions, in increasing order, of the ``cap`` rows per person with the smallest hashes.
+    """Positions of the ``cap`` rows per person with the smallest hashes, in increasing order.
 
     A row that is chosen from all rows is also chosen from any batch that contains it.
     """
@@ -156,11 +156,11 @@ def smallest_hashes(
 def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
-    A single unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0
-    and 007 always mean the same person; otherwise that identifier would change the choice for all
-    persons. The code is -1 if a cell does not identify a person, or if rounding may have made the
-    identifiers of several persons equal; ``rounded`` accepts the latter, for classes. An error
-    message instead would reveal one record.
+    A single unusual identifier can turn a column of whole numbers into decimals or text, and must
+    not change the choice for other persons. So 7, 7.0 and 007 always mean the same person. The code
+    is -1 if a cell does not identify a person, or if rounding may have made the identifiers of
+    several persons equal; with ``rounded``, for classes, it is not -1 in the second case. An error
+    message would reveal one record.
     """
     import pandas as pd
 
@@ -194,13 +194,13 @@ def plain_text(text: str) -> str | None:
         text = unicodedata.normalize("NFKC", text)
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     text = text.strip()
-    # Otherwise two persons with unreadable names would become one person.
+    # An unreadable name is not used, because two unreadable names would become one person.
     names_nobody = not text or text in (*MISSING, "NaT") or "\ufffd" in text
     return None if names_nobody or _FAILED.fullmatch(text) else text
 
 
 def short_name(text: str) -> str:
-    """Standard spelling of an identifier of up to 1,000 characters, in at most 40 characters."""
+    """Standard spelling of an identifier; a digest if this has more than 40 characters."""
     name = _canonical(text)
     if len(name) <= SHORT:
         return name

@@ -13,7 +13,7 @@ from dpviz.families import CARDS
 
 
 def main() -> int:
-    """Build the site: broken links exit with status 1, and a missing proof prints a note."""
+    """Build the site; return 1 if links are broken, and print a note if a proof is missing."""
     parser = argparse.ArgumentParser(prog="python -m dpviz.docs", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     start, folder = time.perf_counter(), parser.parse_args().folder

@@ -52,7 +52,8 @@ FURTHER = (
     ("dpviz.privacy.mechanisms", "Accountant"),
 )
 
-#: Largest number of values that a table of settings lists by name; for more, it has their number.
+#: Largest number of values that a table of settings lists by name; for more values, it shows only
+#: the number.
 _MOST_NAMED = 12
 
 
@@ -96,7 +97,7 @@ def method_text(card: Card) -> str:
     usual = family.defaults(card.name, card.variants[0].name)
 
     def default(one: Parameter) -> object:
-        """Of choices, that of the method or the first one."""
+        """Default value; if a choice has no default, the method's choice or the first choice."""
         first = one.options[0] if one.options else ""
         return usual.get(one.name, first) if one.default is None else one.default
 
@@ -214,7 +215,6 @@ def _default_of(one: argparse.Action) -> Any:
 
 
 def _object(module: str, name: str) -> str:
-    """Heading, call and docstring of a class or a function, and of the methods of a class."""
     one = getattr(import_module(module), name)
     is_error = isinstance(one, type) and issubclass(one, Exception)
     parts = [f"### {plain(name)}", f"    from {module} import {name}"]
@@ -229,7 +229,6 @@ def _object(module: str, name: str) -> str:
 
 
 def _own_methods(one: type) -> Iterator[tuple[str, Any]]:
-    """Call and function of each public method and property that a class itself defines."""
     for label, value in vars(one).items():
         if label.startswith("_"):
             continue

@@ -1,7 +1,7 @@
 """The glossary explains every term of the screen in one or two sentences.
 
-Its scores and parameters come from the families. So the Glossary page, the documentation, the
-question marks and the menus show the same texts.
+Scores and parameters of the glossary come from the families. So the Glossary page, the
+documentation, the question marks and the menus show the same texts.
 """
 
 from __future__ import annotations

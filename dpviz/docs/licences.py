@@ -54,7 +54,7 @@ def notice() -> str:
     lines += [f"* dpviz/{name}: {what}." for name, what in FILES.items()]
     for one in map(sample, sample_names()):
         lines.append(f"* dpviz/sample_data/{one.file}: {one.credit.rstrip('.')} ({one.licence}).")
-    lines += ["", "Packages that are installed with dpviz, none of them inside it:", ""]
+    lines += ["", "Packages that are installed together with dpviz, but are not part of it:", ""]
     lines += [f"* {name}: {licence}" for name, licence in PACKAGES.items()]
     for extra, packages in EXTRAS.items():
         lines += [f"* {name}: {licence} (extra: {extra})" for name, licence in packages.items()]

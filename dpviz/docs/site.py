@@ -1,8 +1,8 @@
 """The site: pages in Markdown become HTML files that send no request to other hosts.
 
-The pages in ``pages/`` are written by hand. Their templates, and the template of the methods, get
-values from the code (:mod:`.generated`). The app builds the site when somebody first opens it, and
-``make docs`` builds the same files in a folder.
+The pages in ``pages/`` are written by hand. The templates of pages, and the template of the
+methods, get values from the code (:mod:`.generated`). The app builds the site when somebody first
+opens it, and ``make docs`` builds the same files in a folder.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def render(page: Page) -> Rendered:
     content = reader.convert(page.text)
     # Pages link to Markdown files, so that the links also work in an editor.
     content = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", content)
-    # A wide table scrolls without the rest of the page, also with the keyboard.
+    # A wide table scrolls separately from the rest of the page, also with the keyboard.
     content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
     content = content.replace("</table>", "</table></div>")
     headings = tuple(_headings(reader.toc_tokens))
@@ -164,8 +164,6 @@ def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
 
 
 class _Reader(HTMLParser):
-    """Collect the text, anchors, links and foreign files of a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.ids: list[str] = []

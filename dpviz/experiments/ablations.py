@@ -1,4 +1,4 @@
-"""The benefit of each part of a method: scores of the whole method, and without one part.
+"""The benefit of each part of a method: scores of the method, and without this part.
 
 The file ``ablations.json`` holds the results; ``python -m tests.benchmarks.ablation`` measures
 them again.
@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("ablations.json")
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """One score of a method on one data set at one budget, whole and without one part.
+    """One score on one data set at one budget, of a whole method and without one part.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Ablation:
     score
         One of :data:`dpviz.experiments.utility.SCORES` in which lower is better.
     draws
-        Number of runs with the part, and without it. Both have the same seeds.
+        Number of runs with the part, and without it. Both groups of runs have the same seeds.
     whole, without
         The score of the method as it is, and without the part.
     """
@@ -46,7 +46,7 @@ class Ablation:
 
     @property
     def factor(self) -> float:
-        """Median without the part divided by the median of the whole method; > 1: it helps."""
+        """Median without the part, divided by the whole method's median; above 1 the part helps."""
         return self.without.median / self.whole.median
 
 
@@ -62,8 +62,9 @@ def sentence(method: str) -> str:
     """Name the part that helps most, in one sentence."""
     row = max(parts(method), key=lambda row: row.factor)
     return (
-        f"Most on {row.data} at ε = {row.epsilon:g}: {row.part.lower()}; with {row.instead} "
-        f"{SCORES[row.score]} is {row.without.median:.3g} instead of {row.whole.median:.3g}."
+        f"The largest gain is on {row.data} at ε = {row.epsilon:g}: {row.part.lower()}; with "
+        f"{row.instead} {SCORES[row.score]} is {row.without.median:.3g} instead of "
+        f"{row.whole.median:.3g}."
     )
 
 

@@ -22,7 +22,7 @@ from dpviz.families import CARDS, score_of
 
 FILE = Path(__file__).with_name("benchmark.json")
 
-#: Scores, the most informative ones first. Rows of raw results have these columns.
+#: Scores, sorted from most to least informative. Rows of raw results have these columns.
 SCORES = ("dsg_c", "nicv_ratio", "ocm", "two_ce", "f_measure")
 
 #: Columns that identify a group of draws.
@@ -114,7 +114,7 @@ class Benchmark:
     Parameters
     ----------
     cells
-        One row per score, data, method, variant and epsilon. It holds the number of draws, mean,
+        One row per score, data, method, variant and epsilon. A row holds the number of draws, mean,
         median, and low and high (the 5% and 95% quantiles).
     made
         Seeds, versions and commits that produced the results.
@@ -208,8 +208,9 @@ def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.D
     Returns
     -------
     DataFrame, int
-        Method, variant, epsilon and ``value``. The sets are those that all methods have which ran
-        on at least half of the sets. Methods that miss some of these sets are left out.
+        Method, variant, epsilon and ``value``. Consider the methods that ran on at least half of
+        the sets; the average is over the sets on which all of these methods ran. Methods that miss
+        some of these sets are left out.
     """
     keys = ["method", "variant", "epsilon"]
     sets = cells.groupby(keys)["data"].agg(set)
@@ -275,7 +276,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
 
 
 def promises_privacy(method: str, variant: str) -> bool:
-    """Whether a method promises privacy: all peers do, and those of our variants with a proof."""
+    """Whether a method promises privacy: all peers and our variants with a proof do."""
     if method in OTHERS:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private
@@ -293,8 +294,6 @@ NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
 
 @dataclass(frozen=True, kw_only=True)
 class _Stored:
-    """Content of the file; a line of ``cells`` has the keys ``SERIES`` and lists of ``NUMBERS``."""
-
     made: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     sets: tuple[SetFacts, ...]

@@ -1,4 +1,4 @@
-"""Many draws of one setting: a band for every score, and a map of where the draws agree."""
+"""Many draws of one setting: a band for every score, and a map that shows where they agree."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def many_draws(
 
 
 def _stacked(centers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Centres of all draws in one array; missing centres are NaN."""
     most = max(map(len, centers))
     rows = [(0, most - len(one)) for one in centers]
     return np.array(

@@ -52,7 +52,7 @@ class NoiseFigure(Figure):
         rows = []
         for epsilon in self.epsilons:
             scale = self.sensitivity / epsilon
-            # Each budget has its own random stream; otherwise all means would err the same way.
+            # Each budget has its own random stream; otherwise all means would have similar errors.
             step = f"noise at epsilon {epsilon:g}"
             sizes = [abs(float(SeededNoise(one).laplace(step, scale, ()))) for one in seeds]
             found = band(sizes)
@@ -92,7 +92,7 @@ class Picture(Figure):
 
     @property
     def fails(self) -> str:
-        """The reason why it is not private: the paper's domain is the range of the data."""
+        """The reason why this run is not private: the paper's domain is the range of the data."""
         return why_not(CARDS[self.config.method], self.config, None)
 
     def runs(self) -> tuple[Truth, Run]:

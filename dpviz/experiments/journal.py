@@ -49,7 +49,7 @@ class Store:
         """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
         Raises InputError if no table can be written there, if another sweep uses the store, or if
-        the journal is not from a sweep; also later, if a file cannot be written.
+        the journal is not from a sweep. Also raises it later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -63,16 +63,18 @@ class Store:
             # The path is absolute, because some builds of SQLite read "file:..." as a URI.
             with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
-                # A power failure must not undo a part. A sync is short compared with a part.
+                # A power failure must not undo a finished part; a sync takes little time compared
+                # with a part.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
-                # Set this after BEGIN, or sweeps that start together might all be refused.
+                # Set this after BEGIN; otherwise sweeps that start together might all be refused.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 application = store._number("PRAGMA application_id")
                 begun = application or store._number("PRAGMA schema_version")
                 if begun and application != APPLICATION:
                     raise _foreign(journal)
-                # Always write the ID, because this fails if the file was removed before the lock.
+                # Always write the ID, because this write fails if the file was removed before the
+                # lock.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
@@ -85,7 +87,7 @@ class Store:
             raise _unusable(out, journal, error) from None
 
     def rows(self, names: Sequence[str]) -> dict[str, Scores]:
-        """Return the rows of an earlier sweep, with those of their scores that are in ``names``."""
+        """Return the rows of an earlier sweep, with the scores whose names are in ``names``."""
         rows = self._written(names)
         for row, known, scores in self.connection.execute("SELECT * FROM finished"):
             values = struct.unpack(f"<{len(scores) // 8}d", scores)
@@ -95,8 +97,9 @@ class Store:
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
         """Put the reused rows into the journal.
 
-        Raises InputError if a file in the way was not written by a sweep. With ``anew``, also
-        raises InputError if there are finished rows of an interrupted sweep, which would be lost.
+        Raises InputError if a file of this name exists and was not written by a sweep. With
+        ``anew``, also raises InputError if there are finished rows of an interrupted sweep, which
+        would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):
@@ -134,7 +137,7 @@ class Store:
                 table.to_parquet(file, index=False)
             else:
                 no_formulas(table).to_csv(file, index=False, mode="wb")
-        # Remove the journal under the lock: later, this name may be another sweep's journal.
+        # Remove the journal while it is locked: later, another sweep may use this name.
         _beside(self.out, "journal").unlink(missing_ok=True)
 
     def _number(self, query: str) -> int:
@@ -148,7 +151,8 @@ class Store:
                 if self.out.suffix == ".parquet":
                     table = pd.read_parquet(file)
                 else:
-                    # Read as text, because Python's parser returns exactly the written bits.
+                    # Read numbers as text, because Python's parser returns exactly the number that
+                    # was written.
                     table = pd.read_csv(file, dtype=str, keep_default_na=False).replace("", "nan")
             missing = [name for name in KEYS if name not in table.columns]
             if missing:

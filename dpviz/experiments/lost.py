@@ -71,5 +71,5 @@ def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.Dat
 
 
 def reason_of(family: str, one: SetFacts) -> str:
-    """Reason why cells of a set are lost: for the set itself, else for its kind, else empty."""
+    """Reason why cells of a set are lost: the reason of the set, else of its kind, else empty."""
     return REASONS.get((family, one.name)) or REASONS.get((family, one.kind), "")

@@ -31,8 +31,8 @@ class PaperSet:
     records
         Number of records in the paper and, if different, in the public file.
     columns
-        Number of columns that are clustered; the file starts with them. One further column may
-        hold the known classes.
+        Number of columns that are clustered; these are the first columns of the file. One further
+        column may hold the known classes.
     settings
         Parameters that suit this set: the paper's parameters, or its number of clusters.
     """
@@ -45,7 +45,7 @@ class PaperSet:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fits(self, table: Table | UploadedTable) -> bool:
-        """Whether a table has the records and columns of this set."""
+        """Whether a table has the numbers of records and columns of this set."""
         return table.rows in self.records and len(table.columns) - self.columns in (0, 1)
 
     def take(self, table: Table | UploadedTable) -> Dataset:

@@ -51,7 +51,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """Name in a menu of the side bar: first author, number, title."""
+        """Name in a menu of the side bar: it has the first author, number and title."""
         authors, number = self.paper.rsplit(", ", 1)
         number = number.replace("figure", "fig.").replace("section", "sec.")
         return f"{authors.split(',')[0]}, {number}: {self.title}"
@@ -69,7 +69,7 @@ class Draws:
     Parameters
     ----------
     methods, epsilons, variant, options, axis, values
-        See :class:`dpviz.experiments.sweep.Plan`; the default variant is the published one.
+        See :class:`dpviz.experiments.sweep.Plan`; the default variant is the published variant.
     repeats
         Number of draws of each point, as in the paper.
     """
@@ -130,7 +130,7 @@ CURVES_ALONE = "The paper prints no number for this figure, only curves."
 #: Note if the paper prints no average that a mean k' could be compared with.
 NONE_PRINTED = (
     "The paper prints averages of k' only for its own set DS2 (published variant, at epsilon 0.1 "
-    "and 1), and no row here is one of these cases."
+    "and 1), and no row here is for one of these cases."
 )
 
 
@@ -240,8 +240,8 @@ def rank_table(
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: draws, k (true), mean (of k'),
         error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column, printed,
-        exists if a row has a value for it: the paper's mean, which is known for the published
-        variant on the paper's DS2; NaN in other rows.
+        is the paper's mean. This mean is known only for the published variant on the paper's DS2,
+        and is NaN in other rows. If no row has this mean, there is no such column.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]

@@ -1,8 +1,8 @@
 """Sweeps: many draws over data sets, methods and budgets, as one tidy table.
 
 A row is one draw, and its identifier is a hash of everything that the row depends on. Finished rows
-are written immediately to a journal in the table's folder, so a killed sweep can resume. The number
-of processes and interruptions do not change any bit of the rows.
+are written immediately to a journal in the table's folder, so a killed sweep can resume. The rows
+are equal bit for bit for any number of processes, and after interruptions.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from dpviz.grid.domain import Domain, Outside
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
-#: Part of the hash of a row. It changes when the same settings give other results than in an
-#: earlier version of the program, so that a sweep never mixes results of both versions.
+#: Part of the hash of a row. Change it when the same settings give other results than in an earlier
+#: version of the program; then a sweep never mixes results of both versions.
 FORMAT = 3
 
 #: Largest number of rows; a plan with more rows is probably a mistake.
@@ -71,10 +71,10 @@ COLUMNS: dict[str, str] = {
 #: Columns that group draws in a summary.
 GROUP = ("data", "method", "variant", "epsilon")
 
-#: Parts of the work take half a second, so that a kill loses little, and "stop" acts quickly.
+#: Parts of the work take half a second, so that a kill loses little work, and "stop" acts quickly.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: Number of true runs cached per process: two data sets, both families.
+#: Number of true runs cached per process: for two data sets and both families.
 _TRUE_RUNS = 4
 
 
@@ -109,7 +109,7 @@ class Subject:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def bounds(self, variant: VariantName) -> Domain:
-        """Domain of the runs of a variant; raises InputError if it does not fit the data."""
+        """Domain of the runs of a variant; raises InputError if it is invalid for the data."""
         if variant not in self._bounds:
             bounds = run_domain(self.dataset, variant, self.domain)
             check_fit(self.dataset, bounds, self.outside)
@@ -138,8 +138,8 @@ class Plan:
     variant, neighbours
         As in a configuration.
     options
-        Further parameters, which replace those of the subjects. ``alpha`` applies to all methods
-        that have this parameter; ``privthr.alpha`` applies only to the method privthr.
+        Further parameters, which replace the parameters of the subjects. ``alpha`` applies to all
+        methods that have this parameter; ``privthr.alpha`` applies only to the method privthr.
     scores
         Scores of the families; None means the default scores of each family in a sweep. Scores
         against known classes are left out for data without known classes.
@@ -260,7 +260,7 @@ class Plan:
         known = {one.name: one for one in axes(self.methods)}
         if self.axis not in known:
             raise InputError(
-                f'axis = "{shown(self.axis)}" does not go with {", ".join(self.methods)}: choose '
+                f'axis = "{shown(self.axis)}" does not apply to {", ".join(self.methods)}: choose '
                 f"{' or '.join(known)}."
             )
         if (self.axis == EPSILON.name) == bool(self.values):
@@ -276,7 +276,7 @@ class Plan:
         having = [one for one in methods if CARDS[one].parameter(name)]
         if name not in {one.name for one in OWN} or not having:
             raise InputError(
-                f"{option} = {shown(value)} goes with none of {', '.join(self.methods)}: leave it "
+                f"{option} = {shown(value)} applies to none of {', '.join(self.methods)}: leave it "
                 "out."
             )
 
@@ -354,8 +354,9 @@ def run_sweep(
     Parameters
     ----------
     out
-        Table to write, .csv or .parquet. Until it is complete, finished rows are in a journal in
-        the same folder (``.journal``). An existing table is replaced unless ``resume``.
+        Table to write, .csv or .parquet. Until this table is complete, finished rows are in a
+        journal in the same folder (``.journal``). Without ``resume``, an existing table is
+        replaced.
     resume
         Reuse the rows of ``out`` and of its journal that the plans contain.
 
@@ -365,7 +366,7 @@ def run_sweep(
         One row per data set, method, epsilon, value of the axis and seed, in the order of the
         plans. The columns are ``COLUMNS`` and the scores; a score that a family lacks is NaN.
         :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` holds sentences about
-        methods that do not fit a data set and therefore have no rows.
+        methods that can't run on a data set and therefore have no rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
@@ -540,8 +541,6 @@ def _table(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Part:
-    """Some seeds of a setting, which one process computes as a unit."""
-
     number: int
     setting: _Setting
     rows: dict[str, int]
@@ -598,7 +597,7 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
     with parallel_config(
         backend="loky", inner_max_num_threads=1, initializer=_watch_parent, initargs=(os.getpid(),)
     ):
-        # No memory maps: they are read-only, and the compiled code is for writable arrays.
+        # Use no memory maps, because they are read-only and compiled code needs writable arrays.
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
         )
@@ -623,13 +622,13 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
     """Compute the rows of a part; collect InputErrors instead of raising them."""
-    # Import first, because thread limits apply only to loaded libraries.
+    # Import the libraries first, because thread limits apply only to loaded libraries.
     import sklearn.cluster  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    # Sums in libraries depend on the number of threads, so the number is fixed.
+    # Sums in libraries depend on the number of threads, so this number is fixed.
     with threadpool_limits(limits=1):
         try:
             trial = _trial(part.setting, true_runs)
@@ -644,7 +643,6 @@ def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
 
 
 def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
-    """Combine data and configuration; reuse the true run of other settings if possible."""
     subject, config = setting.subject, setting.config
     family = family_of(config.method)
     key = (
@@ -673,7 +671,7 @@ def _taken_over(
     others = len(found.keys() - wanted.keys())
     if others:
         raise InputError(
-            f"resume would lose {others:,} rows of other settings: ask for those as well, or name "
+            f"resume would lose {others:,} rows of other settings: include these settings, or name "
             "another file."
         )
     return {

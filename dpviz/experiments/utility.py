@@ -34,7 +34,7 @@ SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 #: Budget of the results in the sentence.
 BUDGET = 0.5
 
-#: Two medians are alike if their relative difference is at most this.
+#: Two medians are similar if their relative difference is at most this number.
 CLEAR = 0.2
 
 Verdict = Literal["better", "worse", "alike"]
@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One score of a method on one data set at one budget, sound and published.
+    """One score of both variants of a method, on one data set at one budget.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Cost:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the sound variant is clearly better or worse than the published one.
+        """Whether the sound variant is clearly better or worse than the published variant.
 
         The difference is clear if the medians differ by more than ``CLEAR``, and the sound median
         is outside the range from 5% to 95% of the published draws.

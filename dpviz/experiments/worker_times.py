@@ -83,7 +83,7 @@ class PassModel:
     task
         Seconds per part at the scheduler.
     merge
-        Seconds per part to add its table to the others, at last on the driver.
+        Seconds per part to add its table to the other tables, finally on the driver.
     work
         Seconds per part at its worker, for a part of any size.
     point
@@ -266,7 +266,7 @@ class WorkerTimes:
             f"{model.error:.0%}. A run has {self.passes(method)} passes.",
             f"{records_text(MOST_RECORDS)} records in parts of {records_text(largest)}: S(m) bends "
             f"at about {readable(bend.workers, 1)} workers, where {TERMS[bend.term]}. "
-            "In parts ten times as large it bends at about "
+            "In parts ten times as large, it bends at about "
             f"{readable(wide.workers, 1)}.",
             f"An hour of {most} workers is enough for {readable(self.an_hour(method, most), 2)} "
             f"records, an hour of one worker for {readable(self.an_hour(method, 1), 2)}. A run "
@@ -349,7 +349,6 @@ class WorkerTimes:
         )
 
     def _sizes(self, method: str) -> list[int]:
-        """Powers of ten from the smallest measured number of records to ``MOST_RECORDS``."""
         first = round(math.log10(self.over_records(method, 1)[0].records))
         return [10**power for power in range(first, round(math.log10(MOST_RECORDS)) + 1)]
 
@@ -369,7 +368,7 @@ def _ratio(records: int, workers: int, ratio: float, kind: str) -> dict[str, obj
 
 
 def check_price(price: float) -> None:
-    """Raise InputError unless this is a valid price of an hour of one worker."""
+    """Raise InputError if this is not a valid price of an hour of one worker."""
     if not (math.isfinite(price) and price >= 0):
         raise InputError(
             f"price = {price:g} is not a price of an hour of one worker: give 0 or more."

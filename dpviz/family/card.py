@@ -40,8 +40,8 @@ class Variant:
         Whether its steps are private with a declared domain, the default relation and the default
         parameters. :func:`dpviz.family.claim.claim` judges a run with the choices of that run.
     reason
-        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. The claim
-        adds the reason of an undeclared domain itself.
+        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. The reason
+        of an undeclared domain is not in this text, because the claim adds it.
     fails
         Relations and parameter values for which the claim fails, each with its reason. For a
         variant that is not private, these are additional reasons.
@@ -57,7 +57,7 @@ class Variant:
         """The claim in words: "private" or "not private", the reason, and the exceptions."""
         word = "private" if self.private else "not private"
         if self.private and self.name == "published":
-            word = "private under a declared domain, but by default the domain is read off the data"
+            word = "private under a declared domain, but by default the data give the domain"
         return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
@@ -121,7 +121,7 @@ class Card:
         return next(named, self.variants[0])
 
     def taken(self, name: str) -> str:
-        """Name of the variant that runs; an unknown name is returned, other code refuses it."""
+        """Name of the variant that runs; an unknown name is returned: other code refuses it."""
         return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:

@@ -12,7 +12,7 @@ from dpviz.grid.domain import Domain
 #: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
-#: This statement for sample sets.
+#: The same statement for sample sets.
 MADE_UP = "Exploration of made-up data, which are not records of persons: it may be shown."
 
 #: Reason why a run without a declared domain is not private.
@@ -40,7 +40,7 @@ def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
 
 
 def variant_words(variant: str, *, private: bool) -> str:
-    """Name of a variant, with a note if the run is not private, since the name may promise it."""
+    """Name of a variant, with a note if the run is not private but its name suggests privacy."""
     return variant if private else f"{variant} steps, not private"
 
 

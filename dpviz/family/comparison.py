@@ -34,7 +34,7 @@ class Comparison(ABC):
 
     @property
     def n(self) -> int:
-        """Number of records that take part."""
+        """Number of records that are used."""
         return int(self.trial.material.n)
 
     @property
@@ -53,7 +53,7 @@ class Comparison(ABC):
 
     @property
     def class_scores(self) -> tuple[str, ...]:
-        """Names of the scores that compare with known classes; empty if the data have none."""
+        """Names of the scores that compare clusters with known classes; empty without classes."""
         return tuple(name for name in OF_CLASSES if name in self.trial.score_names)
 
     def beyond(self, draws: Sequence[Any]) -> Comparison:
@@ -82,7 +82,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw; None = the true run. -1 = noise, or left out."""
+        """Cluster of every point in a draw, or in the true run (None); -1 = noise, or left out."""
 
     @abstractmethod
     def text(self, report: Report) -> list[str]:
@@ -90,7 +90,7 @@ class Comparison(ABC):
 
 
 def class_text(true: Report) -> str:
-    """Scores that compare the true run with known classes, as text for the end of its line."""
+    """Scores that compare the true run with known classes, as text for the end of a line."""
     return "".join(f"  {name} {true[name]:.4g}" for name in OF_CLASSES if name in true)
 
 

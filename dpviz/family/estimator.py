@@ -57,20 +57,20 @@ class Estimator(ClusterMixin, BaseEstimator):
         X
             Points, shape (n, d): array, pandas DataFrame or pyarrow Table. ``domain`` and all
             results have the same order of columns; latitude may come before longitude, because
-            no map is used here. Or stored records, as from :func:`dpviz.data.stored.stored`, or a
-            path for that function. Stored records are read part by part; there is then no
-            ``labels_``, use :meth:`predict_parts`.
+            no map is used here. X may also be stored records, as :func:`dpviz.data.stored.stored`
+            returns them, or a path for that function. Stored records are read part by part. Then
+            there is no ``labels_``, so use :meth:`predict_parts`.
         y
             Ignored.
         units
             Identifier of the person behind each point, shape (n,), if the privacy unit is a
-            person: at most ``cap`` points of each person take part. For stored records, the name
-            of the column with the persons.
+            person: at most ``cap`` points of each person are used. For stored records, the name of
+            the column with the persons.
 
         Raises
         ------
         InputError
-            If a parameter is invalid or does not fit the data; the message names the parameter
+            If a parameter is invalid, by itself or for these data; the message names the parameter
             and its value, and says how to fix it.
         """
         if isinstance(X, str | os.PathLike | Stored):
@@ -118,7 +118,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X
-            As in :meth:`fit`. A path is read with the columns of the path that was fitted.
+            As in :meth:`fit`. A path is read with the same columns as the path in :meth:`fit`.
 
         Yields
         ------
@@ -164,12 +164,11 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self._label(points)
 
     def _points(self, X: Any, *, reset: bool = True) -> Floats:
-        """Points (n, d) of an array or a table, checked by scikit-learn."""
         points: Floats
         try:
             points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=reset)
         except ValueError as error:
-            # A TypeError is not converted: scikit-learn requires it.
+            # A TypeError is not converted, because scikit-learn requires this type.
             reason, _, more = str(error).partition("\n")
             way = "Reshape your data" if "Reshape your data" in more else "give finite numbers"
             raise InputError(
@@ -238,7 +237,7 @@ def domain_of(given: DomainLike, points: Floats) -> Domain:
         return Domain(tuple(given))
     except TypeError:
         raise InputError(
-            f'domain = {given!r} is no box: give "data", "lo,hi;lo,hi", pairs, or a Domain.'
+            f'domain = {given!r} is not a box: give "data", "lo,hi;lo,hi", pairs, or a Domain.'
         ) from None
 
 

@@ -37,7 +37,7 @@ class Material(Protocol):
 
     @property
     def n(self) -> int:
-        """Number of records that take part."""
+        """Number of records that are used."""
         ...
 
     @property
@@ -89,7 +89,8 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     preparing
         Name of the timed step that builds the material.
     finds_number
-        Whether its methods determine the number of clusters, so that they may report false ones.
+        Whether its methods determine the number of clusters, so that they may report false
+        clusters.
     choosing
         Parameters that a method can choose privately: see :data:`.parameter.CHOOSE`.
     """
@@ -177,7 +178,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return {}
 
     def from_public(self, config: C, records: int, ndim: int) -> dict[str, Any]:
-        """Values of parameters that follow from the settings and the size of the data alone."""
+        """Values of parameters that only the settings and the size of the data determine."""
         return {}
 
     def parameter(self, name: str) -> Parameter:
@@ -191,7 +192,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
 
     @cached_property
     def own(self) -> tuple[Parameter, ...]:
-        """Parameters except epsilon: first those of every method, then those of some methods."""
+        """Parameters except epsilon: first parameters of all methods, then the others."""
         others = [one for one in self.parameters if one.name != "epsilon"]
         return tuple(sorted(others, key=lambda one: not self.has_everywhere(one)))
 
@@ -226,7 +227,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return run
 
     def build(self, dataset: Dataset, config: C, domain: Domain | None, outside: Outside) -> Trial:
-        """Combine data and configuration; raise InputError if they do not fit together."""
+        """Combine data and configuration; raise InputError if they can't be used together."""
         return self.trial(self.material(dataset, config, domain, outside), config)
 
     def seconds(self, method: str, records: int, scores: Collection[str]) -> float:

@@ -1,4 +1,4 @@
-"""The headline of an explorer: one sentence on what the noise changed."""
+"""The headline of an explorer: one sentence that says what the noise changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpviz.base.numbers import counted
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """One sentence, without its full stop, on what the noise changed.
+    """One sentence, without its full stop, that says what the noise changed.
 
     ``detail`` says how many clusters are found, if the sentence does not. ``intact`` is whether
     nothing changed.
@@ -24,7 +24,7 @@ class Headline:
 def headline(
     kept: int, clusters: int, wrong: Sequence[tuple[int, str]], splinters: int = 0
 ) -> Headline:
-    """Write the headline on the true clusters.
+    """Write the headline about the true clusters.
 
     ``kept`` of the ``clusters`` true clusters are found. ``wrong`` lists the kinds of wrong
     clusters: the number of clusters, and the kind in words. ``splinters`` is the number of small

@@ -49,7 +49,7 @@ class Parameter:
     limits
         Ends of the open interval that the library allows, if it differs from the slider's range.
     titled
-        Place in titles of figures: a part of its own, joined to the part before, or no place.
+        Place in titles of figures: a separate part, joined to the part before, or no place.
     searched
         Values on the axis of a map that shows a score over parameters.
     """
@@ -150,8 +150,8 @@ GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
 #: Whether a method chooses parameters itself, from noisy numbers. The ledger counts the budget of
-#: this choice. It can't count what a user learns who chooses parameters after seeing true results.
-#: Families with this parameter name the chosen parameters in its label and help.
+#: this choice. The ledger can't count what a user learns by choosing parameters after seeing true
+#: results. A family that has this parameter names the chosen parameters in its label and help.
 CHOOSE = Parameter(
     name="choose",
     label="Choose",
@@ -160,7 +160,7 @@ CHOOSE = Parameter(
     words={GIVEN: "by hand", PRIVATE: "privately"},
     metavar="WHO",
     usage=(
-        "given: parameters are as told; private: the method chooses them from noisy numbers "
+        "given: you set the parameters; private: the method chooses them from noisy numbers "
         "(clusters; grid and density)"
     ),
     report="who chose what the data suggest",

@@ -83,7 +83,7 @@ class Score:
 
     @property
     def about(self) -> str:
-        """Text on what the score measures, its best value and the source of the formula."""
+        """Text about what the score measures, its best value and the source of the formula."""
         best = f"{self.best[0].upper()}{self.best[1:]}." if self.best else ""
         source = f"Formula: {self.source}." if self.source else ""
         return " ".join(filter(None, (self.help, best, source)))
@@ -94,10 +94,10 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Good up to ``target``, fair up to three times its distance from the best value, or poor.
+        """Good up to ``target``; fair up to three times this distance from the best value; or poor.
 
-        None if the value of the true run is best. Also None for scores that compare with known
-        classes, because the true run may not find the classes either.
+        None if the value of the true run is best. Also None for scores that compare clusters with
+        known classes, because the true run may not find the classes either.
         """
         if self.ideal is None or self.of_classes:
             return None
@@ -126,7 +126,7 @@ def table_likeness(
     name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float,
     *, of_classes: bool = False, **words: Any,
 ) -> Score:  # fmt: skip
-    """Similarity score from a contingency table, of two clusterings or with known classes."""
+    """Similarity of two clusterings, or of clusters and known classes, from a contingency table."""
     table = attrgetter("class_table" if of_classes else "table")
     return higher_is_better(
         name,
@@ -142,7 +142,7 @@ def table_likeness(
 #: Texts for users about scores that measure how two clusterings agree, for every family.
 OVERLAP: dict[str, Any] = {
     "plain": "Overlap",
-    "help": "Best overlap of each true cluster with a private one, weighted by records.",
+    "help": "Best overlap of each true cluster with a private cluster, weighted by records.",
     "source": "Hu, Yang, Bai 2019, equations 13 to 16",
 }
 PAIRS_AGREE: dict[str, Any] = {
@@ -157,7 +157,7 @@ INFORMATION: dict[str, Any] = {
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 
-#: Scores of every family that compare with known classes. The ``Evaluation`` of a draw has
+#: Scores of every family that compare clusters with known classes. The ``Evaluation`` of a draw has
 #: ``class_table``: the number of records for each class and private cluster.
 CLASS_SCORES = (
     table_likeness(
@@ -168,7 +168,7 @@ CLASS_SCORES = (
         of_classes=True,
         plain="Classes found",
         help="Best overlap of each known class with a cluster, weighted by records. The true run "
-        "does not see the classes either: private clusters may fit them better by chance.",
+        "does not see the classes either, so private clusters may match them better by chance.",
         source=OVERLAP["source"],
     ),
     table_likeness(
@@ -184,14 +184,14 @@ CLASS_SCORES = (
     ),
 )
 
-#: Names of the scores that compare with known classes.
+#: Names of the scores that compare clusters with known classes.
 OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
 
 
 def scores_for(
     names: Iterable[str], scores: Mapping[str, Score], *, classed: bool
 ) -> tuple[str, ...]:
-    """Keep the scores that data allow; scores of classes need known classes (``classed``)."""
+    """Keep the scores that the data allow; ``classed`` says whether they have known classes."""
     return tuple(name for name in names if classed or not scores[name].of_classes)
 
 

@@ -80,7 +80,7 @@ class Trial(Protocol):
         ...
 
     def true(self) -> dict[str, float]:
-        """Scores of the true run, without the scores that compare with the true run."""
+        """Scores of the true run, except the scores that compare a draw with the true run."""
         ...
 
     def label(self, one: Any | None) -> NDArray[np.int32]:

@@ -28,7 +28,7 @@ from dpviz.figures.theme import INK, Mode
 #: Ticks for an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
-#: With more bands on top of each other they can't be distinguished; the table has all bands.
+#: Maximum number of bands, because more bands could not be distinguished; the table has all.
 _MOST_BANDS = 7
 
 

@@ -30,10 +30,10 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
-    """Plot a score over two parameters: the first to the right, the second upwards.
+    """Plot a score over two parameters: the first is horizontal, the second vertical.
 
-    Every cell shows its score. Marks show the best cell and the setting of the search. ``title`` is
-    the name of method and data.
+    Every cell shows its score. Marks show the best cell and the setting of the search. ``title``
+    names the method and the data.
     """
     values = finite(found.reached)
     low, high = _ends(values, found.score)

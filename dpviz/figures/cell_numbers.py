@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
-#: Cells show numbers if there are at most this many cells per side: in a panel of half the figure's
-#: width, and in one of several stages.
+#: Maximum number of cells per side if cells show numbers: in a panel of half the figure's width,
+#: and in a panel of one of several stages.
 MOST, MOST_OF_STAGES = 16, 8
 
 #: With at most this many cells per side, there is space for two decimals.
@@ -26,12 +26,12 @@ LARGEST = 20
 
 _INKS = ("#000000", "#ffffff")
 
-#: A blank as wide as a digit: Plotly measures it, but draws nothing.
+#: A blank as wide as a digit: Plotly measures the blank, but draws nothing.
 _BLANK = "\u2007"
 
 
 def written(band: NDArray[Any]) -> NDArray[np.str_]:
-    """Write integers without decimals, other numbers with as many decimals as there is space for.
+    """Write integers without decimals, and other numbers with the decimals that have space.
 
     Multiples of a half or of a quarter, such as true coefficients, keep all their decimals.
     """
@@ -80,7 +80,7 @@ def cell_numbers(
 
 
 def ink_on(colours: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Black or white: the one with more contrast to each colour, at least 4.58 to 1."""
+    """Black or white, whichever has more contrast to each colour; at least 4.58 to 1."""
     light = luminance(colours)
     # Contrast of WCAG 2: (lighter + 0.05) / (darker + 0.05).
     return np.where((light + 0.05) ** 2 >= 1.05 * 0.05, *_INKS)
@@ -95,7 +95,7 @@ def luminance(colours: NDArray[np.str_]) -> NDArray[np.float64]:
 
 
 def colours_at(scale: Sequence[Sequence[Any]], share: NDArray[np.float64]) -> NDArray[np.str_]:
-    """Colours at shares of a colour scale's length; beyond an end, the colour of that end."""
+    """Colours at shares of a colour scale's length; shares beyond an end have the end's colour."""
     places = [float(place) for place, _ in scale]
     stops = _channels(np.array([colour for _, colour in scale]))
     mixed = [np.rint(np.interp(share, places, channel)).astype(int) for channel in stops.T]

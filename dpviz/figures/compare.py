@@ -101,7 +101,7 @@ def curves(
     layout = base_layout(
         title,
         (62, 14, 46 + 20 * legend_rows, 42),
-        # Below the title, because the headings are right above the panels.
+        # The legend is below the title, because the headings are directly above the panels.
         legend={
             **ROW,
             "y": 1 - 22 / height,
@@ -161,9 +161,9 @@ def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
 
 
 def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
-    """Ends of the vertical axis: includes all bands; starts at zero, except on a log scale.
+    """Ends of the vertical axis, which shows all bands and, without a log scale, starts at zero.
 
-    The range is not left to Plotly, because a first plot without rows would fix an empty range.
+    Plotly does not choose the range, because a first plot without rows would fix an empty range.
     """
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
@@ -184,8 +184,8 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Positions of ticks, to be multiplied by powers of ten, for axes whose ends have a ratio below the
-#: first number.
+#: Ticks for axes whose ends have a ratio below the first number; the positions of the ticks are
+#: multiplied by powers of ten.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -206,7 +206,7 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _short(tick: float) -> str:
-    """Format a number on an axis; up to a million it has all its digits before the point."""
+    """Format a number on an axis; up to a million, all digits before the point are shown."""
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 

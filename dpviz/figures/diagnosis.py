@@ -1,4 +1,4 @@
-"""The stage that broke a cluster: all stages around one true cluster, true above private.
+"""Figure of the stage that broke a true cluster: all stages around it, true above private.
 
 The figure shows all stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
 surroundings of the cluster. Every panel has the outline of the cluster, and a frame marks the stage
@@ -49,7 +49,7 @@ _ACROSS = 4
 
 
 def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panels:
-    """Plot all stages around one true cluster, true above private."""
+    """Plot all stages around one true cluster, the true run above the private run."""
     drawn = stage_panels(picture)
     layout = drawn.layout
     inside = picture.true.labels == diagnosis.cluster
@@ -93,7 +93,7 @@ def frame(picture: WaveClusterPicture, diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.DataFrame:
-    """Table: which changes would have kept the cluster, in this draw and in many draws."""
+    """Table of the changes that would have kept the cluster, in this draw and in many draws."""
     table = pd.DataFrame(
         {
             "run": [title[0].upper() + title[1:] for title in RUNS.values()],

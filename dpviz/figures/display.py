@@ -68,7 +68,7 @@ class Display(Displayed):
         Raises
         ------
         InputError
-            If the view is unknown, or the points do not fit the figure.
+            If the view is unknown, or the points are unsuitable for the figure.
         """
         check_is_fitted(estimator, "domain_")
         table, config = as_frame(X), estimator.config_

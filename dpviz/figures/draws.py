@@ -1,4 +1,4 @@
-"""Many draws: a map of where they agree, and every score with its band."""
+"""Figures of many draws: a map that shows where the draws agree, and each score with its band."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _LATTICE = 64
 #: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
 _STRIP = 108
 
-#: Scores for the comparison of the true run with itself, in which noise stops no centre.
+#: Scores of a comparison of the true run with itself; there noise keeps no centre in its place.
 _ITSELF = {
     **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
 }
 
-#: Columns about a theorem on a score: the ends of its band, the share of the draws inside, the
-#: smallest share that the theorem promises.
+#: Columns about a theorem on a score: the ends of its band, the share of the draws inside the band,
+#: and the smallest share that the theorem promises.
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
 #: Width over which the dots of a strip are spread, relative to the strip.
@@ -210,7 +210,7 @@ def strips(
 
 
 def kept_words(draws: Draws, bounds: Mapping[str, KBounds]) -> list[str]:
-    """One sentence for each theorem: its band, and the share of the draws inside."""
+    """One sentence for each theorem: its band, and the share of the draws inside the band."""
     return [
         f"Coloured: {one.text}; {one.inside(draws.scores[name]):.1%} of these draws are inside. "
         f"{one.promised}".strip()
@@ -225,7 +225,7 @@ def frame(
     true: Mapping[str, float],
     bounds: Mapping[str, KBounds] | None = None,
 ) -> pd.DataFrame:
-    """Table behind the strips: one row per score; columns for a theorem if there is one."""
+    """Table behind the strips: one row per score; a score with a theorem fills more columns."""
     low, high = end_names(len(draws.seeds))
     bounds = bounds or {}
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Figures of the game: the private result of a draw, the scores, and the draws seen by a class."""
+"""Plots for the game: the private result of a draw, the scores, and the draws that a class saw."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from dpviz.teaching.game.rules import Case, Seen, Tally
 #: Each square shows its number if there are at most this many squares per axis.
 _NUMBERED = 4
 
-#: Colours distinguish values up to this many noise scales; beyond, the colour stays the same.
+#: Colours distinguish values up to this many noise scales; all larger values have one colour.
 _COLOURED = 6
 
-#: Number of bars of a histogram, and the share of values at each end that go to the outer bars.
+#: Number of bars of a histogram, and the share of values at each end that the outer bars count.
 _BARS, _TAIL = 20, 0.01
 
 
 def result_picture(case: Case, epsilon: float, seen: Seen, mode: Mode) -> Panels:
-    """Plot what a player sees: the private result, and the person's position, which is public."""
+    """Plot a player's view: the private result, and the position of the person, which is public."""
     title = f"What is published · ε {readable(epsilon)}"
     if seen.cells is not None:
         return _map(case, title, epsilon, seen, mode)
@@ -187,7 +187,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             cliponaxis=False,
         )
     ]
-    # Rounded up, as in the text, because it is an upper limit.
+    # This upper limit is rounded up, as in the text.
     most = percent_at_most(limit)
     layout = base_layout(
         title,
@@ -220,7 +220,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
 def telling_bars(
     without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
 ) -> Panels:
-    """Plot the values of one number in the draws without and with the person."""
+    """Plot the values that one number has in the draws without and with the person."""
     both = np.array([*without, *joined, 0.0])
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)

@@ -36,8 +36,8 @@ PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 #: Legend with its entries in a row.
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
-#: Legend in a row directly above a chart, at the left or at the right end. With the page's
-#: background colour it would hide the bottom of the title's letters.
+#: Legend in a row directly above a chart, at the left or at the right end. A legend with the page's
+#: background colour would hide the bottom of the title's letters.
 LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
@@ -54,7 +54,7 @@ def literal(text: str) -> str:
 
 
 def lower_first(label: str) -> str:
-    """Label in the form used inside a sentence."""
+    """Label as it is written inside a sentence."""
     return label[:1].lower() + label[1:]
 
 
@@ -74,7 +74,7 @@ def note(
     colour: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Text at a position, which may contain tags; it is placed above and to the right."""
+    """Text that may contain tags; it is placed above and to the right of a position."""
     return {
         "text": text,
         "x": x,
@@ -118,7 +118,7 @@ def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> d
     margin
         Pixels at the left, right, top and bottom.
     more
-        Further properties; they override the others. With a ``legend``, legends are shown.
+        Further properties; they override the others. Legends are shown only if ``legend`` is given.
     """
     heading = {"text": literal(title), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
     return {
@@ -147,14 +147,14 @@ def log_axis(
     ends: tuple[float, float] | None = None,
     write: Callable[[Any], str] = readable,
 ) -> dict[str, Any]:
-    """Properties of a logarithmic axis with the given ticks; the default range is from the data."""
+    """Logarithmic axis with the given ticks; by default, the data determine the range."""
     reach = {} if ends is None else {"range": [math.log10(end) for end in ends]}
     texts = [write(tick) for tick in ticks]
     return {"type": "log", "tickvals": [*ticks], "ticktext": texts, **reach}
 
 
 def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
-    """Vertical axis with one row per name, the first on top, and a minimum number of rows."""
+    """Vertical axis with one row per name (the first name is on top) and at least some rows."""
     return {
         "type": "category",
         "categoryarray": names,
@@ -235,7 +235,7 @@ def bar(x: Any, y: Any, hover: str, **more: Any) -> Trace:
 
 
 def side_look(number: int, mode: Mode) -> dict[str, Any]:
-    """Look of the first or second data set's bars: a colour, for the second also hatching."""
+    """Look of a data set's bars: a colour; the bars of the second data set also have hatching."""
     colour = CLUSTERS[mode][number]
     return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}
 
@@ -284,8 +284,8 @@ def heatmap(
 ) -> Trace:
     """Heatmap of an array over a domain with two axes; the first axis of the array is horizontal.
 
-    ``width`` is the width of a cell on each axis. Last cells that exceed the domain are cut at its
-    end.
+    ``width`` is the width of a cell on each axis. If the last cells exceed the domain, they are cut
+    at its end.
     """
     z = band.T
     places: dict[str, Any] = {}
@@ -347,7 +347,7 @@ def overlay_note(mode: Mode) -> str:
 
 
 def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
-    """Borders between the cells of a mask (right, up) and all other cells, as one broken line."""
+    """Borders between the cells of a mask (right, up) and other cells, as one line with gaps."""
     padded = np.pad(mask, 1)
     edges = []
     # The border between two neighbours on one axis is parallel to the other axis.
@@ -363,7 +363,7 @@ def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[s
 
 
 def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
-    """Positions on an axis where cells begin, by their numbers; at most the end of the domain.
+    """Positions on an axis where the cells of these numbers begin; at most the end of the domain.
 
     If the block size does not divide the side of the grid, the last blocks exceed the domain.
     """
@@ -372,7 +372,7 @@ def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
 
 
 def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
-    """Coordinates of the middles of cells on both axes; the middle of the rest if a cell is cut.
+    """Middles of cells on both axes; for a cut cell, the middle of the part inside the domain.
 
     ``index`` has the cell numbers on both axes, as two arrays of the same shape.
     """

@@ -113,7 +113,7 @@ def add_axes(
     slot: tuple[int, int],
     ground: Ground = PLAIN,
 ) -> None:
-    """Add the axes of one map; zoom and pan link them to those of the first panel."""
+    """Add the axes of one map; zoom and pan are linked to the first panel."""
     scale = ground.scale(columns, domain)
     # The page uses these values to compute the height of the figure.
     layout["meta"] = {"shape": scale.panel(domain), "rows": row[1], "across": slot[1]}
@@ -140,7 +140,7 @@ def add_axes(
 def add_heading(
     layout: dict[str, Any], panel: int, text: str, at: tuple[float, float] = (0, 1), **more: Any
 ) -> None:
-    """Add a text, by default above a panel. It may have tags: pass external text by ``literal``."""
+    """Add a text, by default above a panel. External text must pass through ``literal``."""
     axes = (f"{axis} domain" for axis in on(panel).values())
     layout["annotations"].append(note(text, *at, *axes, **more))
 
@@ -173,7 +173,7 @@ def beneath(lines: list[Trace], traces: list[Trace]) -> list[Trace]:
     """Traces of a map above lines; lines are visible where a heatmap has the background colour."""
     if not lines:
         return traces
-    # Plotly draws heatmaps below lines unless the order is given; scattergl has no such order.
+    # If no order is given, Plotly draws heatmaps below lines; scattergl has no such order.
     above = {"heatmap": {"zorder": 1}, "scatter": {"zorder": 1}}
     return [*lines, *({**see_through(one), **above.get(one["type"], {})} for one in traces)]
 

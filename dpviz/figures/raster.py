@@ -17,7 +17,7 @@ MOST_CELLS = 256
 
 
 class Refinable(Protocol):
-    """Records on a grid of their own size."""
+    """Records that can be counted on grids of several sizes."""
 
     def refined(self, most: int) -> NDArray[np.int64]:
         """Return the records per cell of the finest lattice with up to ``most`` cells a side."""
@@ -38,7 +38,7 @@ class Raster:
 
     @cached_property
     def shade(self) -> NDArray[np.uint8]:
-        """For each cell 0 if it has no records, 1 if it has few, 2 if it has many."""
+        """Shade of each cell: 0 for no records, 1 for few records, 2 for many records."""
         filled = self.counts[self.counts > 0]
         middle = np.median(filled) if filled.size else 0
         return (self.counts > 0).astype(np.uint8) + (self.counts > middle)

@@ -25,7 +25,7 @@ from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
 from dpviz.grid.domain import Domain
 
-#: Number of maps in a row, number of rows, and minimum height in pixels; square maps get more.
+#: Number of maps in a row, number of rows, and minimum height in pixels; square maps are higher.
 _ACROSS, _ROWS, _HEIGHT = 5, 2, 300
 
 #: Meaning of the two colours, for cells and for centres.
@@ -50,7 +50,7 @@ def small_maps(
     ----------
     draws
         Result of each draw, as in ``release.json``, and whether each of its clusters is true; at
-        most nine draws. If there are fewer, the other positions stay empty.
+        most nine draws. If there are fewer draws, the other positions stay empty.
     places
         Positions of the true clusters, shape (clusters, d).
     columns, domain

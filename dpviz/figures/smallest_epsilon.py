@@ -39,7 +39,7 @@ _HEADROOM = 6
 def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     """Plot the share of draws that meet the target, and the score's band, over the budget.
 
-    ``title`` is the name of method and data.
+    ``title`` names the method and the data.
     """
     score, n = score_of(goal.target.score).title, len(goal.seeds)
     left, right = _SIDES
@@ -69,8 +69,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
     if goal.epsilon is not None:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
-        # On a logarithmic axis, the position of an annotation is the exponent, that of a shape the
-        # value.
+        # On a logarithmic axis, an annotation is placed by the exponent, but a shape by the value.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))

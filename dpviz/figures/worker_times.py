@@ -57,7 +57,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
     for number, workers in enumerate(WORKERS):
         colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
-        # In the measured range no model is needed.
+        # The measured range needs no model.
         begin, end = math.log10((most if found else fewest).records), math.log10(MOST_RECORDS)
         places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
         seconds = [times.seconds(method, one, workers) for one in places]
@@ -201,7 +201,6 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
 
 def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> Trace:
-    """Curve of the model; only the first curve is in the legend."""
     line = {"color": colour, "width": 2, "dash": "dash"}
     named = {"name": _MODEL, "legendgroup": "model", "showlegend": number == 0}
     return scatter("lines", x, y, hover, line=line, **named, **more)

@@ -1,8 +1,8 @@
-"""Compiled loops that find the cells of points; imported at first use, since the import is slow.
+"""Compiled loops that compute the cells of points; imported at first use: the import is slow.
 
 All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. They process blocks that
-fit into the processor's caches, without branches, so that the compiler can process several points
-with one instruction. They release the interpreter lock.
+are small enough for the processor's caches. They have no branches, so that one instruction can
+process several points. They release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import numpy as np
 
 from dpviz.base.compiled import compiled
 
-#: Number of points in a block. In smaller blocks the overhead is a third of the time.
+#: Number of points in a block. With smaller blocks, the overhead is a third of the time.
 BLOCK = 4096
 
-#: Number of blocks that use :func:`locate` directly after :func:`between` failed for a block,
-#: because it is likely to fail for the next blocks too.
+#: After :func:`between` failed for a block, this many blocks use :func:`locate` directly, because
+#: :func:`between` is likely to fail for them, too.
 ALIKE = 3
 
 
 @compiled(inline="always")
 def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
-    """Write the cell of each point of the plane, without comparisons with the edges of cells.
+    """Write the cell of each point of the plane; do not compare points with the edges of cells.
 
-    Returns False if a point is outside or near an edge; the cells are then not valid. The block has
-    the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is from :func:`nearness`;
-    the other parameters are as for :func:`locate`.
+    Returns False if a point is outside, or near an edge; in this case the cells are not valid. The
+    block has the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is from
+    :func:`nearness`; the other parameters are as for :func:`locate`.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
     low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
@@ -38,7 +38,7 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
         clear = (abs(x - column - 0.5) < most) & (abs(y - row - 0.5) < most)
         clear &= (abs(x - half_x) < half_x) & (abs(y - half_y) < half_y)
         bad |= np.int32(0) if clear else np.int32(1)
-        # For a clear point, this is a small whole number.
+        # This is a valid cell number for a clear point.
         cells[i] = np.int32(column * side_y + row)
     return bad == 0
 
@@ -47,9 +47,9 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
 def nearness(box, sides):  # type: ignore[no-untyped-def]
     """Upper bound on the rounding error of a value or an edge, in cells.
 
-    A value between 0 and g cells is rounded three times, and so is an edge. Each rounding error is
-    at most 2**-53 of the number. The sum that computes an edge adds an error of at most 2**-53 of
-    the larger bound.
+    A value between 0 and g cells is rounded three times, and an edge is also rounded three times.
+    Each rounding error is at most 2**-53 of the number. The sum that computes an edge adds an error
+    of at most 2**-53 of the larger bound.
     """
     found = 0.0
     for axis in range(len(sides)):
@@ -60,15 +60,15 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of the block ``points[begin : begin + BLOCK]``, by the quick way if possible.
+    """Write the cells of the points from ``begin`` to ``begin + BLOCK``, by the fastest loop.
 
-    ``exact`` is the number of next blocks that use :func:`locate` directly. Returns the number of
-    points outside, and the new value of ``exact``.
+    ``exact`` is the number of blocks from here on that use :func:`locate` directly. Returns the
+    number of points outside, and the new value of ``exact``.
     """
     values, cells, outside = room
     block = points[begin : begin + BLOCK]
     if exact == 0 and points.shape[1] == 2:
-        # A block that is stored row by row is not copied.
+        # This copies only a block that is not stored row by row.
         rows = np.ascontiguousarray(block).reshape(-1)
         if between(rows, box, sides, near, cells):
             return 0, 0
@@ -78,7 +78,7 @@ def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-u
 
 @compiled(inline="always")
 def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyped-def]
-    """Write for each point of a block its cell and whether it is outside; count those outside.
+    """Write each point's cell and whether it is outside; return the number of points outside.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped
 
 @compiled()
 def look_up(points, box, sides, drop, table, result):  # type: ignore[no-untyped-def]
-    """Write for each point the entry of its cell in a table (cells,); -1 for dropped points."""
+    """Write the entry of each point's cell in a table (cells,); -1 for dropped points."""
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
     near, exact = nearness(box, sides), 0

@@ -1,4 +1,4 @@
-"""Counts the points of each cell: the only pass over the data that WaveCluster needs."""
+"""Count the points of each cell, in the only pass over the data that WaveCluster needs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from dpviz.grid.domain import (
 
 T = TypeVar("T", bound=np.number)
 
-#: Largest number up to which floats represent every whole number.
+#: Floats represent every whole number up to this one exactly.
 MAX_EXACT = 2**53
 
-#: Smallest number of points for which a second thread is faster.
+#: Smallest number of points for which a second thread saves time.
 MORE = 2**20
 
-#: Largest number of records of a grid of counts that fit into memory as points.
+#: Largest number of records of a grid of counts for which the points can be in memory.
 MOST_RECORDS = 10**8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedPoints:
-    """Positions (m, d) in the domain and numbers of records there (m,); None: one record each."""
+    """Positions (m, d) in the domain, and number of records at each position; None means one."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.int64] | None = None
@@ -74,7 +74,8 @@ def quantize(
     Raises
     ------
     InputError
-        If the grid does not fit the domain or the memory.
+        If the grid and the domain have different numbers of axes, or the counts need too much
+        memory.
 
     Notes
     -----
@@ -96,7 +97,7 @@ def quantize(
         table = np.zeros(total, dtype=np.int64)
         return table, loops.count(points[part], given[part], box, sides, drop, table)
 
-    # Each thread has its own table, which is faster if there are many more points than cells.
+    # Each thread has its own table; this saves time if there are many more points than cells.
     parts = in_threads(work, spans(len(points), max(MORE, 4 * total)))
     return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
 
@@ -108,7 +109,7 @@ def quantize_parts(
     *,
     outside: Outside = "clip",
 ) -> tuple[NDArray[np.int64], int]:
-    """Count the records of arrays (n, d), one array after the other, on one thread.
+    """Count the records of several arrays (n, d), one after the other, in one thread.
 
     Parameters, counts and errors are those of :func:`quantize`.
     """
@@ -118,7 +119,7 @@ def quantize_parts(
     (box, sides), alone = compiled_rule(domain, shape), np.empty(0, dtype=np.int64)
     counts, n_outside, loops = np.zeros(int(np.prod(shape)), dtype=np.int64), 0, None
     for points in parts:
-        # After their import, the loops also count short parts. All parts share one table.
+        # Once the loops are imported, they count short parts, too. All parts share one table.
         loops = loops or compiled_loops(len(points))
         if loops is None:
             more, found = _few(points, domain, shape, drop, None)
@@ -159,7 +160,7 @@ def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
-    """Sum counts over blocks with 2**level cells per side: records per subband cell.
+    """Sum counts over blocks with 2**level cells per side; each sum is the count of a subband cell.
 
     If 2**level does not divide a side, empty cells are added at its end.
     """
@@ -173,8 +174,8 @@ def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
 def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     """Add empty cells at the end of every side that 2**level does not divide.
 
-    Without these cells a periodized transform repeats the last cell, and one record in it would
-    change W four times as much as elsewhere (Haar, side 5, 2-D: 2 instead of 1/2).
+    Otherwise a periodized transform repeats the last cell, and one record in this cell changes W by
+    four times the change in other cells (Haar, side 5, 2-D: by 2 instead of 1/2).
     """
     missing = [-side % 2**level for side in counts.shape]
     if not any(missing):
@@ -204,13 +205,13 @@ def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
 def cell_centres(
     cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
 ) -> NDArray[np.float64]:
-    """Centres of cells with these flat numbers in a grid over the domain, shape (m, d)."""
+    """Centres (m, d) of the cells with these flat numbers, in a grid over the domain."""
     index = np.stack(np.unravel_index(cells, shape), axis=1)
     centres: NDArray[np.float64] = domain.lows + (index + 0.5) * cell_width(domain, shape)
     return centres
 
 
 def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
-    """Width per axis of 2**level cells of a grid over the domain, shape (d,)."""
+    """Width (d,) of 2**level cells on each axis, in a grid over the domain."""
     width: NDArray[np.float64] = (domain.highs - domain.lows) / np.asarray(shape) * 2.0**level
     return width

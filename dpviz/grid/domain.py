@@ -1,10 +1,10 @@
 """Public bounds of the data, and the rule for the grid cell of a point.
 
-One rule decides the cell of a point, for quantizing, labelling and neighbouring data sets: cells
-are half-open and have equal widths, the last cell is closed, and edges are computed like
-``numpy.histogramdd``. No closed formula matches these edges for points on an edge, or one ulp
-beside it. So the cell is first computed by a formula, and then corrected by comparing the point
-with the two edges of the cell.
+One rule decides the cell of a point, for quantizing, labelling and neighbouring data sets. Cells
+are half-open and have equal widths, the last cell is closed, and the edges are those of
+``numpy.histogramdd``. For points on an edge, or one ulp beside an edge, no closed formula gives the
+cell. So the cell is first computed by a formula, and then corrected by comparing the point with the
+two edges of the cell.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Outside = Literal["clip", "drop"]
 #: Largest number of cells: their counts take 256 MiB.
 MAX_CELLS = 2**25
 
-#: Smallest width of an axis, relative to its larger bound, for which cell edges stay distinct.
+#: Smallest width of an axis, relative to its larger bound, for which all cell edges differ.
 MIN_WIDTH = 1e-9
 
 #: Smallest number of points for each thread.
 CHUNK = 2**18
 
-#: Smallest number of points for which compiled loops are faster, in spite of their slow import.
+#: Smallest number of points for which compiled loops save time in spite of their slow import.
 MANY = 2**16
 
 
@@ -87,7 +87,7 @@ class Domain:
     def from_data(cls, points: ArrayLike) -> Domain:
         """Smallest box around ``points`` (n, d), n at least 1: for exploring, not private.
 
-        An axis on which all points have the same value gets a width of 1 around this value.
+        If all points have the same value on an axis, this axis gets a width of 1 around this value.
         """
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or not len(points):
@@ -103,7 +103,7 @@ class Domain:
 
     @classmethod
     def parse(cls, text: str) -> Domain:
-        """Read ``"lo,hi;lo,hi"``, the form of the command line and of links."""
+        """Read ``"lo,hi;lo,hi"``, the spelling on the command line and in links."""
         try:
             pairs = tuple(
                 tuple(float(value) for value in axis.split(",")) for axis in text.split(";")
@@ -142,7 +142,7 @@ class Domain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Mask (n,) of the points inside the domain or on its border."""
-        # A loop over the axes, because a reduction over two columns takes more time than the rest.
+        # Use a loop over the axes: a reduction over two columns takes more time than the rest.
         inside = np.ones(len(points), dtype=bool)
         for axis, (lo, hi) in enumerate(self.bounds):
             values = points[:, axis]
@@ -150,9 +150,9 @@ class Domain:
         return inside
 
     def check_ndim(self, number: int, kind: str, holder: str) -> None:
-        """Raise InputError unless the domain has this number of axes.
+        """Raise InputError if the domain has another number of axes.
 
-        For the message, ``holder`` names the data and ``kind`` says what is counted: "column".
+        In the message, ``holder`` is the name of the data, and ``kind`` a noun such as "column".
         """
         if self.ndim != number:
             raise InputError(
@@ -170,7 +170,7 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Cells per axis from ``grid`` (one number for all axes, or one number per axis).
 
     Raises InputError if a side is not a whole number of at least 2, if the number of sides is not
-    ``ndim``, or if the counts would not fit into memory.
+    ``ndim``, or if the counts would need too much memory.
     """
     given: Sequence[object] = (
         tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim
@@ -258,7 +258,7 @@ def compiled_loops(n: int) -> Any:
     """Import the compiled loops; return None if NumPy is faster than their import."""
     if n < MANY:
         return None
-    # "from dpviz import" would first ask the package for a public name, and load the estimators.
+    # "from dpviz import" would first search for a public name, and so load the estimators.
     return import_module("dpviz.grid.cell_kernels")
 
 

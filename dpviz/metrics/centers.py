@@ -26,16 +26,16 @@ def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> flo
 
 
 def matched_f_measure(table: NDArray[np.int64]) -> float:
-    """F-measure of clusters matched one to one, weighted by the true clusters' sizes.
+    """F-measure of clusters that are matched one to one, weighted by the true clusters' sizes.
 
     Each matched pair U, V has P = |U and V| / |V| and R = |U and V| / |U|. The score is the mean
     of 2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.
 
     Notes
     -----
-    Zhang, Liu, Wang 2018. The formula is an image in our copy; the text gives precision, recall
-    and weighted harmonic mean. The paper compares clusters with equal numbers; here clusters are
-    matched.
+    Zhang, Liu, Wang 2018. The paper's text describes precision, recall and their weighted harmonic
+    mean; in our copy the formula itself is not readable. The paper compares clusters that have the
+    same number; here clusters are matched.
     """
     rows, columns = linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
@@ -59,15 +59,15 @@ class Placement:
         Number of true centres to which two or more private centres belong.
     far
         Number of private centres whose distance from their true centre is more than half the
-        distance from that true centre to the next true centre; 0 with only one true centre.
+        distance from that true centre to the next true centre; 0 if there is only one true centre.
     one_each
-        Number of true centres to which exactly one private centre belongs, which is not far.
+        Number of true centres to which exactly one private centre belongs and is not far.
 
     Notes
     -----
     If the numbers of private and true centres are equal, ``alone`` is one direction of the centroid
-    index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045): it is 0 if both
-    clusterings agree on the cluster level.
+    index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045): 0 means that both
+    clusterings have centres in the same places.
     """
 
     alone: int
@@ -79,7 +79,7 @@ class Placement:
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
     """Compare the positions of private centres (K', d) with those of true centres (K, d).
 
-    Both have the same units; K and K' are at least 1.
+    All coordinates have the same units; K and K' are at least 1.
     """
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)

@@ -1,7 +1,7 @@
 """Scores from a contingency table: DSG_C, OCM, 2CE, F-measure, ARI, AMI.
 
-A label grid has one label per cell. So scores need no list of points: a table with the number of
-cells, or points, for each pair of labels is enough.
+A label grid has one label per cell. So scores do not need a list of points: they need only a table
+with the number of cells, or of points, for each pair of labels.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def contingency(
 ) -> NDArray[np.int64]:
     """Table with the count of each pair of labels, shape (max(true) + 1, max(private) + 1).
 
-    Labels are whole numbers from 0 on. Weights are whole numbers of the same shape (records per
-    cell); without weights each entry counts once.
+    Labels are whole numbers from 0 on. Weights have the same shape and are whole numbers, for
+    example records per cell. Without weights, each entry counts once.
     """
     true, private = np.ravel(true), np.ravel(private)
     rows, columns = int(true.max(initial=0)) + 1, int(private.max(initial=0)) + 1
@@ -33,9 +33,9 @@ def contingency(
 def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
     """New label for each private label: the label of its matched true cluster, 0 for noise.
 
-    Clusters are matched one to one so that matched clusters share the most cells. Unmatched private
-    clusters get the next free labels. In label grids, 0 means not significant, and clusters have
-    the labels 1, 2, ... without gaps. Returns shape (private clusters + 1,).
+    Clusters are matched one to one, so that the number of shared cells is as large as possible.
+    Unmatched private clusters get the next free labels. In label grids, 0 means not significant,
+    and clusters have the labels 1, 2, ... without gaps. Returns shape (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -50,22 +50,23 @@ def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDAr
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
-    Clusters are matched one to one with the smallest total cost. A pair costs
-    max(|Ci minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters;
-    each costs its size. In label grids, 0 means not significant. The score is the total cost
-    divided by the number of truly significant cells; 0 if both label grids agree.
+    Clusters are matched one to one with the smallest total cost. The cost of a pair is max(|Ci
+    minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters; the cost of
+    each is its size. In label grids, 0 means not significant. The score is the total cost divided
+    by the number of truly significant cells; 0 if both label grids agree.
 
     Notes
     -----
-    Chen, Yu, Chirkova, section 6.1. The paper assumes at most as many private clusters as true
-    clusters, so that only true clusters can be unmatched. Here either side may be larger.
+    Chen, Yu, Chirkova, section 6.1. The paper assumes that there are at most as many private
+    clusters as true clusters, so only true clusters can be unmatched. Here either side may be
+    larger.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
     cost = np.maximum(sizes_true[:, None], sizes_private[None, :]) - table[1:, 1:]
     true_is_larger = sizes_true.size >= sizes_private.size
     alone = sizes_true[:, None] if true_is_larger else sizes_private[None, :]
-    # Costs minus the cost of the unmatched cluster: unmatched clusters then cost 0.
+    # Subtract the cost of the unmatched cluster, so that unmatched clusters cost 0.
     rows, columns = linear_sum_assignment(cost - alone)
     total = (sizes_true if true_is_larger else sizes_private).sum()
     total += (cost - alone)[rows, columns].sum()
@@ -86,7 +87,7 @@ def ocm(table: NDArray[np.int64]) -> float:
 
 
 def two_ce(table: NDArray[np.int64]) -> float:
-    """Share of pairs of points that one labeling joins and the other labeling separates.
+    """Share of the pairs of points that are together in one labeling but not in the other.
 
     Notes
     -----
@@ -117,8 +118,8 @@ def f_measure(table: NDArray[np.int64]) -> float:
     Notes
     -----
     Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the cluster
-    with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may
-    have the same cluster, so this score is less strict than DSG_C.
+    with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may be
+    matched with the same cluster, so this score is less strict than DSG_C.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     both = rows[:, None] + columns[None, :]
@@ -149,7 +150,7 @@ def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
     Notes
     -----
     Vinh, Epps, Bailey 2010. As in scikit-learn, the score is 1 if both labelings have the same
-    classes with other numbers, even if random labelings of these sizes are always equal.
+    classes, even with other numbers, and even if random labelings of these sizes are always equal.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     filled = table[np.ix_(rows > 0, columns > 0)]
@@ -169,12 +170,12 @@ def _entropy(sizes: NDArray[np.float64]) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-#: Sums over a hypergeometric distribution omit values of total probability < 2 exp(-_TAIL).
+#: Sums over a hypergeometric distribution omit values with a total probability < 2 exp(-_TAIL).
 _TAIL = 40.0
 
 
 def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
-    """Expected mutual information of random labelings with these class sizes, all above 0.
+    """Expected mutual information of random labelings with these class sizes, each above 0.
 
     Its error is below 1e-8 for 2^53 points, and much smaller for fewer points.
 

@@ -1,9 +1,9 @@
 """Content of a budget file: the sources, the debits, and the log of records that stores them.
 
-All amounts of epsilon are integers in micro-epsilon (1e-6), both each debit and the sum. The
-granted epsilon is the requested epsilon, rounded down, and the release runs with the granted
-epsilon. This module returns these integers as decimal fractions. A float has enough digits for
-them, so the conversion back is exact.
+Each debit and the sum of all debits are integers in micro-epsilon (1e-6). The granted epsilon is
+the requested epsilon, rounded down, and the release runs with the granted epsilon. This module
+returns these integers as decimal fractions. A float has enough digits for them, so the conversion
+back is exact.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def micro(name: str, value: object) -> int:
 
 
 class DamagedError(Exception):
-    """The content does not come from this module; the message continues after the file's name."""
+    """Raised if the content is not from this module; the message continues the file's name."""
 
 
 @dataclass
@@ -145,9 +145,9 @@ class Log:
     """Records of a file, and the sums computed from them.
 
     A record has a number (from 1), a kind, a source, an amount, a text, a time, and a hash of all
-    these values and of the previous record. Kinds: ``file`` (the first record: its text is unique),
-    ``opened`` (a source with its total), ``debited`` (epsilon, parameters, files) and ``released``
-    (the amount is the number of the debit).
+    these values and of the previous record. The kinds are ``file`` (the first record, whose text is
+    unique), ``opened`` (a source with its total), ``debited`` (epsilon, parameters, files) and
+    ``released`` (the amount is the number of the debit).
     """
 
     connection: sqlite3.Connection
@@ -157,7 +157,7 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    #: Source for which each file was read: by file, by path, and by number (with the file).
+    #: Source for which each file was read, found by file, by path, or by number (with the file).
     origins: dict[Origin, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Log:
 
     @classmethod
     def read(cls, connection: sqlite3.Connection) -> Log:
-        """Read all records; raise DamagedError if they differ from the written ones."""
+        """Read all records; raise DamagedError if they differ from the written records."""
         log = cls(connection)
         for number, *record, found in connection.execute(_RECORDS):
             try:
@@ -244,7 +244,7 @@ class Log:
             raise ValueError
 
     def find(self, source: str) -> Account | None:
-        """Account of a source, or None if it is new; InputError for an invalid name."""
+        """Account of a source, or None if it is new; raises InputError if the name is invalid."""
         key = names.key(source)
         for name in self.totals:
             if names.key(name) == key:
@@ -258,11 +258,11 @@ class Log:
         """Source for which some of these files were read before; None if all files are new.
 
         A known file is recognized by its path, by the path of its folder if the folder was read,
-        and by its number on the disk, which does not change when the file is renamed. After a file
-        is deleted, its number may belong to a file with other data. Then the number counts only if
-        the caller names the source. Raises PrivacyRefusal if the files belong to another source
-        than the named one, or to several sources. If no source is named: also if it is not clear
-        whether the files belong to a known source.
+        and by its number on the disk, which stays the same if the file is renamed. After a file is
+        deleted, its number may belong to a file with other data. Therefore the number is used only
+        if the caller names the source. Raises PrivacyRefusal if the files belong to another source
+        than the named source, or to several sources. If no source is named, it is also raised if
+        the files may belong to a known source, but this is not clear.
 
         Parameters
         ----------

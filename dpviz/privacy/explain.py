@@ -9,7 +9,8 @@ from dpviz.privacy.ledger import Neighbours
 #: Above this epsilon the factor e^epsilon has no practical meaning.
 _SPEAKING = math.log(1e6)
 
-#: A promise is called little if an attacker's certainty, from a prior of 50%, may exceed this.
+#: A promise is called little if an attacker's certainty, from a prior of 50%, may exceed this
+#: percentage.
 LITTLE = 90.0
 
 #: Number of records of one person in the example for the case that the unit is a record.
@@ -19,13 +20,13 @@ _SEVERAL = 3
 def surest(epsilon: float) -> float:
     """Largest posterior probability that a unit took part, for anybody whose prior is 1/2.
 
-    From Bayes' rule with the largest likelihood ratio: e^epsilon / (1 + e^epsilon).
+    By Bayes' rule with the largest likelihood ratio, it is e^epsilon / (1 + e^epsilon).
     """
     return 1 / (1 + math.exp(-epsilon))
 
 
 def percent_at_most(share: float) -> float:
-    """Share in percent with one digit, rounded up, so that a text with "at most" is true."""
+    """Share in percent with one decimal, rounded up, so that a text with "at most" is true."""
     return math.ceil(1000 * share) / 10
 
 
@@ -52,7 +53,7 @@ def _records(neighbours: Neighbours) -> str:
 
 
 def explain_guess(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Half a sentence: how certain a guess about one unit can be; see :func:`explain_epsilon`."""
+    """Clause on how certain a guess about one unit can be; see :func:`explain_epsilon`."""
     on = "whether you took part" if persons else f"on {_records(neighbours)}"
     return f"a guess {on}: {surest_words(epsilon)}"
 
@@ -63,17 +64,18 @@ def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = Fa
         "you are" if persons else f"{_records(neighbours)} {'are' if neighbours.cap > 1 else 'is'}"
     )
     said = (
-        f"Who knows all else, and thinks it 50 : 50 whether {unit} in the data, is "
-        f"{surest_words(epsilon)} after the release."
+        f"An observer who knows everything else, and thinks it 50 : 50 whether {unit} in the data, "
+        f"is {surest_words(epsilon)} after the release."
     )
     if persons or neighbours.cap > 1:
         return said
     together = surest_words(_SEVERAL * epsilon)
-    return f"{said} Of three that are in it together, or not at all: {together}."
+    three = "For three records that are in the data together, or not at all, this observer is"
+    return f"{said} {three} {together}."
 
 
 def times_at_most(epsilon: float) -> str:
-    """Value of e^epsilon, rounded up so that a text with "at most" is true; shows more than 1."""
+    """Value of e^epsilon, rounded up so that a text with "at most" is true; it is above 1."""
     digits = 2 if epsilon < math.log(100) else 0
     if epsilon < 0.1:
         digits += math.ceil(-math.log10(epsilon))

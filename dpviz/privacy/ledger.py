@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Pairs of data sets whose output probabilities may differ by at most e^epsilon.
+    """Pairs of data sets whose output probabilities may differ by at most the factor e^epsilon.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Neighbours:
 
     @property
     def multiplier(self) -> int:
-        """Number of records in which neighbours differ; multiplies the sensitivity per record."""
+        """Number of records in which neighbours differ; a factor of the sensitivity per record."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
@@ -66,14 +66,14 @@ class Spend:
     step
         Name of the step that used the noise.
     sensitivity
-        Largest change of the noised quantity between neighbours: in L1, or for K-norm noise in the
-        K-norm.
+        Largest change of the noised quantity between neighbours, measured in L1, or in the K-norm
+        for K-norm noise.
     scale
         Scale of the Laplace or K-norm noise. For an exponential mechanism: the score difference
         that makes an outcome e times less likely.
     composition
         ``"sequential"`` spends add up. Consecutive ``"parallel"`` spends of one step depend on
-        disjoint records, so only the largest of them counts.
+        disjoint records, so only the largest of these spends is added to the total.
     """
 
     step: str
@@ -111,7 +111,7 @@ class Ledger:
 
 
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
-    """Total cost: sequential spends add up; of the parallel spends of a step the largest counts.
+    """Total cost: the sum of all sequential spends and of each step's largest parallel spend.
 
     ``nothing`` is the zero of the number type used for the sum.
     """

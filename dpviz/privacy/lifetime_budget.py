@@ -10,10 +10,10 @@ after the debit loses budget, never privacy.
 The file holds a log whose records never change. The hash of each record covers the previous record,
 so an edited, forged, moved or deleted record is detected. A note in this user's folder
 (:func:`dpviz.base.home.home_folder`) stores the newest hash. So an older copy of the file is
-detected as well, and also a file in which all hashes were recomputed. Not detectable: a new file
-that replaces the old one; an older file whose note was also restored or removed; an older file on
-another computer or used by another user; the same data in a copy, in memory or in an upload, under
-another name. Anyone who can write both the file and the note is trusted.
+detected as well, and also a file in which all hashes were recomputed. This module can't detect a
+new file that replaces the old file; an older file whose note was also restored or removed; an older
+file on another computer or of another user; and the same data under another name, in a copy, in
+memory or in an upload. Anyone who can write both the file and the note is trusted.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Budget:
     Attributes
     ----------
     unnoted
-        Why an older copy of the file would not be detected, in one sentence: the note in this
+        Sentence that says why an older copy of the file would not be detected: the note in this
         user's folder is missing, or can't be written. Empty if the note exists. Releases continue
         in both cases.
     """
@@ -145,8 +145,8 @@ class Budget:
     ) -> str | None:
         """Source for which some of these files were read before; see :meth:`Log.owner`.
 
-        Raises PrivacyRefusal if the files belong to another source, or if no source is named and
-        only the user can know to which source the files belong.
+        Raises PrivacyRefusal if the files belong to another source. It is also raised if no source
+        is named and only the user can know the source of the files.
         """
         if not origins or not self.exists():
             return None
@@ -184,12 +184,13 @@ class Budget:
         what
             Method and public parameters, as plain values; nothing derived from the data.
         total
-            As for :meth:`open`. A new source and its first debit are written together, or neither.
+            As for :meth:`open`. A new source and its first debit are written together or not at
+            all.
         alike
             Names in ``what`` whose values must be equal in all entries of a source, because
             epsilons for different neighbours or privacy units don't add up.
         origins
-            Files that are read, and their folder. From now on they belong to this source.
+            Files that are read, and their folder. From now on these files belong to this source.
 
         Returns
         -------
@@ -244,13 +245,13 @@ class Budget:
             return [log.account(name) for name in log.totals]
 
     def __str__(self) -> str:
-        """``budget file "..."``, with only the end of a long path."""
+        """``budget file "..."``; of a long path, only the end is shown."""
         path = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(self.path))
         return f'budget file "{path if len(path) <= 80 else "..." + path[-77:]}"'
 
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[Log]:
-        """One transaction on a separate connection: writes all of its records to disk, or none."""
+        """One transaction on a separate connection: it writes all records to disk, or no record."""
         try:
             place = self._place(create=create)
             # Without COMMIT, closing rolls the transaction back.
@@ -280,10 +281,10 @@ class Budget:
                 raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
-        """Real place of the file, created on request; refused if the file has a second name."""
+        """Real path of the file, created on request; refuse a file that has a second name."""
         # SQLite puts the journal beside the name by which the file was opened. If the file is
-        # opened by another name, SQLite does not find the journal of a crash. Later it replays this
-        # journal and overwrites the debits made meanwhile.
+        # opened by another name, SQLite does not find the journal of a crash. Later SQLite replays
+        # this journal and overwrites the debits that were made meanwhile.
         try:
             with _making:
                 if create:
@@ -341,7 +342,8 @@ class Budget:
     def _note(self, log: Log) -> None:
         """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        # Note only records that are on the disk. Otherwise a crash now would lock the user out.
+        # Note only records that are on the disk. Otherwise, after a crash at this point, the user
+        # could no longer use the file.
         if not log.stored:
             return
         try:
@@ -389,7 +391,7 @@ class _Place:
 
     @property
     def refusal(self) -> str:
-        """Why this place is not suitable for a budget; empty if it is suitable."""
+        """Reason why this place is not suitable for a budget; empty if it is suitable."""
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):
@@ -489,13 +491,13 @@ def _write_note(note: Path, number: int, newest: str) -> None:
 
 
 def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]) -> None:
-    """Refuse an entry whose epsilon can't be added to those of the source's other entries."""
+    """Refuse an entry if its epsilon can't be added to the epsilons of the source's entries."""
     for entry in account.entries:
         for name in alike:
             before = entry.what.get(name)
             if before not in (None, what[name]):
                 way_out = "use the same value"
-                # No user can give a number: columns have names now.
+                # Users can't give a number any more, because columns now have names.
                 if name == "unit_column" and str(before).isdigit():
                     left = decimal(account.remaining)
                     way_out = (

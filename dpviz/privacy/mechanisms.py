@@ -32,7 +32,7 @@ class Level(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Gradual:
-    """Gradual releases of the same values; only the coarsest release is paid for at first.
+    """Gradual releases of the same values; at first, only the coarsest release is paid for.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Accountant:
     def hide(self, changed: int) -> None:
         """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        For published variants whose paper counts fewer or more changed records than their
+        This is for published variants whose paper counts fewer or more changed records than their
         neighbours have. The claim of such a variant fails, and its card says so.
         """
         self._changed = changed
@@ -124,8 +124,8 @@ class Accountant:
 
         Each value of row k gets Lap(sensitivity / epsilon_k) noise. The total cost is the largest
         of the budgets (parallel composition). This also holds if neighbours differ in m records of
-        different rows: the scale of each row is m times as large, so if m_k of these records change
-        row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
+        different rows, because the scale of each row is then m times as large. If m_k of these
+        records change row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
 
         Parameters
         ----------
@@ -149,10 +149,10 @@ class Accountant:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
         Level k is the values + two-sided geometric noise, where P(x) is proportional to exp(-abs(x)
-        epsilon_k / sensitivity). Each level is a random function of the next finer level alone and
-        does not depend on the values, so all levels together cost as much as the finest. This call
-        pays for the coarsest level; :meth:`finer` pays for more. Raises PrivacyRefusal if the
-        budget does not suffice for the finest level.
+        epsilon_k / sensitivity). Each level is a random function of only the next finer level and
+        does not depend on the values. So all levels together cost as much as the finest level. This
+        call pays for the coarsest level; :meth:`finer` pays for finer levels. Raises PrivacyRefusal
+        if the budget does not suffice for the finest level.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Accountant:
         )
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Pay for a finer one of nested releases; the spend is the difference of the two budgets.
+        """Pay for a finer nested release; the spend is the difference of the two budgets.
 
         ``level`` is the number of the finer release.
         """
@@ -343,7 +343,7 @@ class Accountant:
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Remove all spends of the block if one spend is refused: no noise was drawn yet."""
+        """Remove all spends of the block if one spend is refused, since no noise was drawn yet."""
         before = len(self._spends)
         try:
             yield
@@ -413,7 +413,8 @@ def stay_chance(coarse: float, fine: float) -> float:
     Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
     e^it)^2. The quotient of this function for the coarse noise and for the fine noise is s + (1 -
     s) times the function for the coarse noise, where s = (sinh(1 / (2 coarse)) / sinh(1 / (2
-    fine)))^2. So with probability s no noise is added, otherwise the noise of the coarse release.
+    fine)))^2. So no noise is added with probability s; otherwise the coarse release's noise is
+    added.
     """
     return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))
 
@@ -423,7 +424,7 @@ def _log_sinh(x: float) -> float:
 
 
 def k_norm(values: Floats, ball: int) -> Floats:
-    """Norm of each row (m, D): its largest entry, or the length of the last ``ball`` if larger."""
+    """Norm of each row (m, D): its largest entry or, if larger, the length of its last ``ball``."""
     entries = np.abs(values[:, : values.shape[1] - ball]).max(axis=1, initial=0.0)
     lengths = np.linalg.norm(values[:, values.shape[1] - ball :], axis=1)
     return np.asarray(np.maximum(entries, lengths))

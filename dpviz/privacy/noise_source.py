@@ -1,9 +1,9 @@
 """Sources of noise. Callers pass a source, because there is no global state.
 
-Exploring uses :class:`SeededNoise`. One seed fixes all noise. Each step has a separate stream,
-which is read from its start for every shape, and the unit noise is then scaled. So the plot changes
-smoothly while the user changes epsilon, and all methods share the same noise. Anyone who knows the
-seed can subtract the noise, so a result with this noise must not be published.
+Exploring uses :class:`SeededNoise`. One seed fixes all noise. Each step has a separate stream. For
+every shape, the stream is read from its start, and the unit noise is then scaled. So the plot
+changes smoothly while the user changes epsilon, and all methods share the same noise. Anyone who
+knows the seed can subtract the noise, so a result with this noise must not be published.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Largest array of which many are cached, and largest array of which a few are cached: 128 MB in
-#: all. Larger arrays are sampled again, because a cache would never free them.
+#: Maximum size of an array if many are cached, and if a few are cached; together 128 MB. Larger
+#: arrays are sampled again, because a cache would never free them.
 _KEEP, _KEEP_FEW = 2**17, 2**20
 
 
@@ -42,7 +42,7 @@ class NoiseSource(Protocol):
 
 
 class Silenced:
-    """Another source's random choices without its noise: shows a result with nothing hidden.
+    """The random choices of another source without its noise, so that noise hides nothing.
 
     Starts and other random choices are those of the source. Laplace, K-norm and Gumbel noise is 0,
     so an exponential mechanism chooses the best candidate.
@@ -105,10 +105,10 @@ class SeededNoise:
 def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
     """Independent rows z whose density is proportional to exp(-norm of z), shape (m, D).
 
-    The norm is the largest absolute value in the first D - ball columns, or the Euclidean length of
-    the last ``ball`` columns if that is larger. Its unit body is a cube [-1, 1]^(D - ball) times a
-    Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that body. See
-    Hardt, Talwar 2010, "On the geometry of differential privacy".
+    The norm is the larger of two values: the largest absolute value in the first D - ball columns,
+    and the Euclidean length of the last ``ball`` columns. Its unit body is a cube [-1, 1]^(D -
+    ball) times a Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that
+    body. See Hardt, Talwar 2010, "On the geometry of differential privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)

@@ -1,4 +1,4 @@
-"""Where records were read: files and folders, identified by the file itself, not by its name."""
+"""Origins of records: files and folders, which are identified by themselves, not by names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Origin:
 def origins(*sources: object) -> tuple[Origin, ...]:
     """Origins of paths and open files; pipes and objects in memory are left out.
 
-    A path to a missing file has an origin, too, because the file may have been there a moment ago.
+    A path to a missing file also has an origin, because the file may have existed a moment ago.
     """
     return tuple(found for one in sources if (found := _origin(one)) is not None)
 

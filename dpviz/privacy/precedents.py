@@ -1,7 +1,7 @@
 """Promises of published uses of differential privacy: their epsilon, unit and source.
 
-The numbers are as published. Most of them are not directly comparable: they have other units of
-protection, a delta, a budget that starts again each day or month, or noise on the device.
+The numbers are as published. Most of these promises are not directly comparable. They have other
+units of protection, a delta, a budget that starts again each day or month, or noise on the device.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Precedent:
     unit
         The person or thing that is protected.
     differs
-        Why it is not comparable with a pure epsilon for a lifetime.
+        Reason why it is not comparable with a pure epsilon for a lifetime.
     """
 
     who: str

@@ -33,7 +33,7 @@ def k_norm_row(
     scale
         Scale of the noise, in units.
     entries, ball
-        The norm is the largest entry of the first ``entries`` columns, or if larger the length of
+        The norm is the largest entry of the first ``entries`` columns, or if larger, the length of
         the next ``ball`` columns (:func:`dpviz.privacy.mechanisms.k_norm`).
     digits
         Number of binary digits to draw each time; the distribution is the same for any number.
@@ -45,8 +45,8 @@ def k_norm_row(
     The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball consists
     of the first ``ball`` coordinates of a point on the sphere with two more dimensions
     (Archimedes). The direction of that point is the direction of a vector of normal numbers, which
-    are drawn in pairs: the length of a pair is the square root of an exponential number, and its
-    direction is that of a point in a disc.
+    are drawn in pairs. The length of a pair is the square root of an exponential number, and the
+    direction of a pair is that of a point in a disc.
 
     Error bound: a uniform number u is known up to 2^-digits. The number u itself, and also 1 - u
     where -log u is computed, must be at least 2^(-digits / 4). So the relative error of every
@@ -75,7 +75,6 @@ class _Uniform:
         self.digits, self.number = digits, draw(digits)
 
     def extend(self) -> None:
-        """Draw the same number of digits again."""
         self.number = (self.number << self._more) | self._draw(self._more)
         self.digits += self._more
 

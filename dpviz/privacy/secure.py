@@ -1,11 +1,11 @@
-"""Noise for releases, by OpenDP: not seeded, exact, certified by OpenDP's privacy map.
+"""Noise for releases, by OpenDP: it has no seed, is exact, and OpenDP's privacy map certifies it.
 
-Floating-point Laplace noise reveals the true value by its last bits (Mironov 2012), and seeded
+Floating-point Laplace noise reveals the true value through its last bits (Mironov 2012), and seeded
 noise reveals the true value to anyone who knows the seed. In this module all values are whole
 multiples of a public unit. They are converted to integers, get discrete Laplace noise, and are
-converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20: records are
-first truncated to the lattice with this spacing (:func:`on_lattice`), so that all their sums are
-exact in any order.
+converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20. Records are
+first truncated to the lattice with this spacing (:func:`on_lattice`), so that all sums are exact in
+any order.
 
 OpenDP has no K-norm noise. :mod:`dpviz.privacy.rounded` rounds real K-norm noise without an error,
 and the proof in that module is its certificate.
@@ -44,7 +44,7 @@ CANDIDATES = 2**14
 #: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the previous scale; so far two sufficed.
+#: Number of scales to try, each slightly larger than the last; so far two scales sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -117,7 +117,7 @@ class SecureAccountant(Accountant):
         Raises
         ------
         PrivacyRefusal
-            Also if the values are not multiples of the unit.
+            Also raised if the values are not multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, "sequential")
@@ -183,7 +183,7 @@ class SecureAccountant(Accountant):
         return math.ceil(sensitivity * self._changed / (unit or self.unit))
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
-        """Refuse also a last level that exceeds the budget only by rounding."""
+        """Also refuse a last level that exceeds the budget only by rounding."""
         super()._check_levels(levels)
         if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
             raise PrivacyRefusal(
@@ -257,9 +257,10 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        Never worse than the exponential mechanism with the same epsilon. Parameters as in
-        :meth:`Accountant.choose`; scores are whole multiples of the unit. A candidate with score
-        -infinity is excluded, and the set of excluded candidates must be public.
+        The mechanism is never worse than the exponential mechanism with the same epsilon.
+        Parameters as in :meth:`Accountant.choose`; scores are whole multiples of the unit. A
+        candidate with score -infinity is excluded, and the set of excluded candidates must be
+        public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])
@@ -272,7 +273,7 @@ class SecureAccountant(Accountant):
     ) -> tuple[int, float]:
         """Permute and flip over evenly spaced points on a line.
 
-        Parameters as in :meth:`Accountant.interval`, but with discrete candidates:
+        Parameters as in :meth:`Accountant.interval`, but the candidates are discrete:
 
         Parameters
         ----------
@@ -382,7 +383,7 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
         with localcontext(Context(prec=digits)) as context:
             context.Emin, context.Emax = -(10**17), 10**17
             chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
-            # Twelve operations. Two of them are differences, which lose at most 25 digits.
+            # Of the twelve operations, two are differences, which lose at most 25 digits.
             error = Decimal(10) ** (30 - digits)
             ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
         low, high = (int(end) for end in ends)
@@ -401,8 +402,8 @@ def on_lattice(points: Floats) -> Floats:
 
     Each record is truncated separately, so neighbours stay neighbours. No norm grows, so the box,
     the cube and the L1 ball keep their sensitivities. For the ball this holds even if rounding put
-    a record slightly outside it. A record moves by less than 1e-6 per axis. Sums are exact below
-    2^33 records.
+    a record slightly outside the ball. A record moves by less than 1e-6 per axis. Sums are exact
+    below 2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut
@@ -427,11 +428,9 @@ class _Unseeded:
     """Randomness outside the mechanisms; new in each call, from the system's entropy."""
 
     def generator(self, step: str) -> np.random.Generator:
-        """Randomness for starts and post-processing, different at each call."""
         return np.random.default_rng()
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Refuse, because this noise would not be secure."""
         raise PrivacyRefusal(
             f"step {step} draws noise without the accountant, so it can't be released."
         )
@@ -469,7 +468,7 @@ def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
     from opendp.metrics import linf_distance
 
     # Monotone scores have the factor 1, as in :meth:`Accountant.choose`. An exchange removes one
-    # record and adds one record; the privacy map covers it because the map is linear.
+    # record and adds one record; the privacy map covers this exchange because the map is linear.
     metric = linf_distance(T="i64", monotonic=monotone)
     return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
 

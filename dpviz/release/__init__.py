@@ -1,4 +1,4 @@
-"""One secure release: debited first, run once; only its results are in the bundle."""
+"""One secure release: first the debit, then one run; only results of the run are in the bundle."""
 
 from dpviz.release.draw import Released, release
 from dpviz.release.request import Request, refusal

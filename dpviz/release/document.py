@@ -100,12 +100,13 @@ def _method(request: Request) -> Document:
     }
 
 
-#: Sentence about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
+#: Sentences about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
 #: does not have.
 _NESTED = (
-    " A nested step makes the releases before it finer: its scale is that of all that is known "
-    "after it, whose epsilon OpenDP certifies; the step costs the difference. Exact coins, drawn "
-    "by dpviz from the system's random numbers, decide which coarser values stay as they are."
+    " A nested step makes the earlier releases finer. Its scale is the scale of all releases up to "
+    "this step together, and OpenDP certifies the epsilon of this scale. The step costs the "
+    "difference to the epsilon before. Exact coins, drawn by dpviz from the system's random "
+    "numbers, decide which coarser values stay as they are."
 )
 _EXCEPT = " except those with rounded K-norm noise"
 _ROUNDED = (

@@ -1,13 +1,13 @@
-"""Clusters of a release that data without clusters could show; uses released numbers only.
+"""Find clusters of a release that data without clusters could show, by released numbers only.
 
-The document of a release has its method, parameters and noisy numbers. From these follows what the
-same method would publish for data without clusters. This module draws such null sets many times,
-from fixed seeds. It reads no record, and the same document always gives the same answer. So it is
-post-processing and spends no budget.
+The document of a release has its method, parameters and noisy numbers. These suffice to run the
+same method on data without clusters. This module draws many data sets without clusters (null sets),
+from fixed seeds. The module reads no record, and the same document always gives the same answer. So
+it is post-processing and spends no budget.
 
-In all null sets, records come in groups at one place. A group has ``MORE`` times as many records as
-the largest group that counts as no cluster: ``GROUP`` records, or the maximum number of records of
-one person if that is larger.
+In all null sets, records come in groups at one place. The largest group that counts as no cluster
+has ``GROUP`` records, or the maximum number of records of one person if that number is larger. A
+group of a null set has ``MORE`` times as many records.
 
 * **Cells**: the null set is fitted to the release. The expected number of records of a block is a
   level times a share of its row times a share of its column. The level is the median over blocks,
@@ -16,9 +16,10 @@ one person if that is larger.
   cluster in less than half of the strips hardly changes them. The shares are shrunk to their mean,
   in proportion to how much of their scatter is chance. Where strips have few records, medians
   hardly show these records, so the shares are shrunk to the share of all strips together. A cluster
-  raises that share, so with few records a cluster passes less often. A cluster is beyond doubt if
-  the cluster, or its fullest block, stands out from the fit to the release by more than all
-  clusters of all 59 null sets stand out, each from the fit to its null set.
+  raises that share, so with few records a cluster passes less often. The module measures how far
+  each cluster, and its fullest block, stands out from the fit. A cluster is beyond doubt if one of
+  its two values is larger than this value of all clusters of all 59 null sets; each null set has
+  its own fit.
 * **Centres**: one kind of null set has about as many records as the release, evenly spread. In such
   an even null set each centre is about in the middle of its area, and its share of the records is
   about its share of the area. The other kind has no record. A centre is beyond doubt if two
@@ -30,11 +31,12 @@ one person if that is larger.
 False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
 distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
 values of clusters of cells are compared, so any cluster passes as real with probability at most 2 /
-60, that is 3.3%. The rest up to 5% allows for a fit that differs from the truth. Null sets of
-centres are the same for all releases with the same settings and about the same number of records:
-90 of them keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). All this takes the
-fit, the noisy number of records, and parameters that the method chose as given. The effect of these
-is measured, not proved: ``tests/benchmarks/nulls.py`` counts how often data without clusters pass.
+60, that is 3.3%. The difference to 5% allows for a fit that differs from the truth. Null sets of
+centres are the same for all releases with the same settings and about the same number of records.
+90 null sets keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). These rates treat
+the fit, the noisy number of records, and the parameters that the method chose as fixed. The effect
+of this simplification is measured, not proved: ``tests/benchmarks/nulls.py`` counts how often data
+without clusters pass.
 """
 
 from __future__ import annotations
@@ -84,10 +86,10 @@ WIDE, MEDIAN = 1.4826, 1.57
 PLACES = 4096
 
 #: Maximum number of records of an even null set. If the release has more records, epsilon is raised
-#: instead, so that the noise is as small relative to the number of records.
+#: instead, so that the noise keeps its size relative to the number of records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
-#: Begins the names of steps that choose the grid; null sets spend their budget on other steps.
+#: First words of the names of steps that choose the grid; null sets spend nothing on these steps.
 _CHOICE = "choice of "
 
 
@@ -98,7 +100,7 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     ----------
     null_sets
         Maximum number of null sets of each kind; by default the number that keeps ``LEVEL``. A
-        smaller number is faster, to test whether the judgement works at all.
+        smaller number is faster, and only tests whether the judgement works at all.
 
     Returns
     -------
@@ -144,7 +146,7 @@ def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
-    """Records of each block without clusters: a level times the shares of its row, its column, ...
+    """Records of each block, without clusters: a level times the shares of its row, its column, ...
 
     Parameters
     ----------
@@ -218,8 +220,8 @@ def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
     spread = "are spread evenly" if one else "differ in number only by row and column"
-    # Cells laid by the method follow the records, so records on few lines don't appear as a product
-    # of shares.
+    # If the method chooses the cells, the cells follow the records, so records on few lines don't
+    # look like a product of shares.
     card = CARDS[document["method"]["name"]]
     rounded = "values rounded to few steps, " * card.lays_own_cells
     return (
@@ -268,7 +270,7 @@ def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
-    """Two values of how much centres differ from those of evenly spread records, shape (2,).
+    """Two distances between the centres and those of evenly spread records, shape (2,).
 
     Parameters
     ----------
@@ -300,7 +302,7 @@ def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
 
 
 def _rounded(records: float) -> int:
-    """Number of records in steps of about 9%; the noisy number is not more exact than that."""
+    """Number of records, rounded to steps of about 9%, because the noisy number is not exact."""
     return round(2 ** (round(8 * np.log2(records)) / 8)) if records >= 1 else 0
 
 

@@ -91,9 +91,9 @@ class Prepared:
         """Check data and request, and combine them.
 
         Success does not depend on anything that one record may change. Data without records, data
-        with all records outside the domain, and data with numbers unfit for computing are as valid
-        as any other data. Raises PrivacyRefusal if the request must not be released, and InputError
-        if it does not fit the columns or the grid of counts.
+        with all records outside the domain, and data with numbers that can't be used for computing
+        are as valid as any other data. Raises PrivacyRefusal if the request must not be released,
+        and InputError if it does not fit the columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
@@ -114,9 +114,9 @@ class Prepared:
         Parameters
         ----------
         source
-            Records in Parquet files. Their columns hold numbers by type. In a text file, the answer
-            to whether a cell is a number would depend on the record. If the privacy unit is a
-            person, no person has more records than the cap.
+            Records in Parquet files. Their columns hold numbers by type. In a text file, the record
+            would decide whether a cell is a number. If the privacy unit is a person, no person has
+            more records than the cap.
         """
         request.check()
         check_parts(source)
@@ -165,8 +165,8 @@ class Prepared:
 def check_parts(source: Stored) -> None:
     """Refuse to release files other than Parquet part by part.
 
-    Columns of Parquet hold numbers by type. Whether a cell of text is a number depends on its
-    record, and a cell that is no number would stop the release.
+    Columns of Parquet hold numbers by type. In other files, the record decides whether a text cell
+    is a number, and a cell that is not a number would stop the release.
     """
     for part in source.parts:
         if not isinstance(part, ParquetPart):
@@ -205,9 +205,9 @@ def release(
         Engine that reads stored records; by default threads of this process.
     budget, source, total
         Lifetime budget, the owner's name for the data, and the total epsilon if the source is new.
-        Data that were read from files know these files, and the budget stores to which source they
-        belong. That source is debited. If the data were read in another way, or from a copy, the
-        caller must name the source.
+        The names of the files from which the data were read are stored with the data, and the
+        budget stores the source of these files. That source is debited. If the data were read in
+        another way, or from a copy, the caller must name the source.
     folder
         Folder of the bundle; must be new or empty.
     before
@@ -242,7 +242,7 @@ def release(
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    # The release is now public, so later failures must not suggest that it is not.
+    # The release is now public, so later failures must not suggest that it is not public.
     remaining = None
     with suppress(InputError):
         entry = budget.mark(entry)
@@ -251,7 +251,7 @@ def release(
 
 
 def _by_name(request: Request, data: Dataset | Stored) -> Request:
-    """The request with the name of the column of persons; the column's number may change."""
+    """The request, with the persons' column given by its name, because its number may change."""
     if request.unit is not None and data.unit is None and isinstance(data, Stored):
         raise InputError(
             f'unit = "{shown(request.unit)}" needs stored records with few of each person: open '
@@ -291,7 +291,7 @@ def _usable(dataset: Dataset) -> Dataset:
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
-    """Refuse early what the debit would refuse; the debit makes the final decision."""
+    """Refuse early every request that the debit would refuse; the debit decides in the end."""
     if not epsilon <= MOST_EPSILON:
         raise PrivacyRefusal(
             f"epsilon = {epsilon:g} hides almost nothing: release with {MOST_EPSILON:g} or less."

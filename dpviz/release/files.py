@@ -46,8 +46,8 @@ ABOUT = {
 def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     """Make all files of a release.
 
-    The same document always gives the same bytes, also after it was written to and read from
-    ``release.json``. Raises ValueError if a number is NaN or infinite.
+    The same document always gives the same bytes, even after the document was written to
+    ``release.json`` and read again. Raises ValueError if a number is NaN or infinite.
 
     Parameters
     ----------

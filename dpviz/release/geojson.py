@@ -34,7 +34,7 @@ def clusters(document: Document) -> dict[str, Any]:
     document
         A release whose domain has two columns. For cells, a polygon is the union of the cluster's
         cells. For centres, a polygon is the part of the domain that is nearest to the centre, after
-        both columns are scaled to the same length; if two centres are equal, the first centre gets
+        both columns are scaled to the same length. If two centres are equal, the first centre gets
         the polygon.
     """
     document = on_map(document)
@@ -139,8 +139,8 @@ def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> G
     x, y = cells.T
     # The edges of unit cells match, so this exact and fast method needs no intersections.
     union = shapely.normalize(shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1)))
-    # Keep only corners. They are whole numbers, so the topology can't change, and the check of the
-    # topology, which would take most of the time, is not needed.
+    # Keep only corners. The corners are whole numbers, so the topology can't change. The check of
+    # the topology would take most of the time and is not needed.
     union = shapely.orient_polygons(shapely.simplify(union, 0, preserve_topology=False))
     placed = shapely.transform(
         union,
@@ -235,7 +235,7 @@ def _reach(ring: list[Point], x: float, y: float) -> float:
 
 
 def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
-    """Part of a convex ring on the center's side of the bisector with center + away."""
+    """Part of a convex ring that is nearer to ``center`` than to ``center + away``."""
     (x, y), (dx, dy) = center, away
     # Positive beyond the bisector. Computed relative to the centre, to distinguish close centres.
     beyond = [(px - x - dx / 2) * dx + (py - y - dy / 2) * dy for px, py in ring]

@@ -261,7 +261,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
 
 
 def domain_svg(columns: Sequence[str], domain: Domain) -> str:
-    """Map of a declared domain; if it is in degrees, with coasts and the largest cities inside.
+    """Map of a declared domain; a map in degrees also shows coasts and the largest cities.
 
     The map uses only the names and bounds, so it reveals nothing about the data.
     """
@@ -355,7 +355,7 @@ def _rows(shades: NDArray[np.int_]) -> str:
     edge = np.ones(rows.shape, dtype=bool)
     edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
     y, x = np.nonzero(edge)
-    # A run ends where the next run in its row begins, or at the end of the row.
+    # Equal squares of a row end where the next squares begin, or at the end of the row.
     ends = np.append(x[1:], 0)
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}

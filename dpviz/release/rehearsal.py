@@ -1,14 +1,14 @@
-"""A rehearsal: runs a planned release many times on public stand-in data, without any cost.
+"""A rehearsal runs a planned release many times on public stand-in data, without any cost.
 
 No record of the owner is read. A stand-in is either a public sample set, or generated here from the
 declared domain, a public number of records, and the cluster size that the owner expects. The
-results depend on how similar the owner's data are to the stand-in; the share of clusters that noise
-invents depends on this similarity much less.
+results depend on how similar the owner's data are to the stand-in. The share of clusters that noise
+invents depends much less on this similarity.
 
-Other plans are tried on the same stand-in, and the best of all plans is recommended. Of the values
-g and p in use, only g has an influence on which plans are tried. The judgement of one plan does not
-depend on the other plans. So an owner who takes the recommended plan and starts a new rehearsal
-gets the same recommendation.
+Other plans are tried on the same stand-in, and the best of all plans is recommended. The current g
+influences which plans are tried; the current p does not. The judgement of a plan does not depend on
+the other plans. So an owner who takes the recommended plan and starts a new rehearsal gets the same
+recommendation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.request import Request
 from dpviz.release.seeded import seeded_run
 
-#: Number of draws of a plan: first, and in total; and number of draws on data without clusters.
+#: Number of first draws of a plan, of all draws of a plan, and of draws on data without clusters.
 FIRST, DRAWS, NOTHING = 5, 50, 20
 
 #: Number of draws used to compare plans: for each plan, and for the best two plans of a group.
@@ -57,10 +57,10 @@ _BACKGROUND = 0.1
 #: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
-#: Shares of the non-empty cells that are removed; each is tried instead of the plan's own share.
+#: Shares of the non-empty cells that are removed; each share is tried instead of the plan's.
 _DENSE = (0.5, 0.8, 0.9, 0.96)
 
-#: A true cluster is found again if its Jaccard index with a cluster of a draw reaches this value.
+#: A true cluster is found again if its Jaccard index with a cluster of a draw is at least this.
 _FOUND = 0.5
 
 #: Another plan is better if its error is smaller by at least this number of clusters, and by at
@@ -141,7 +141,7 @@ class Found:
         return self.true - self.again
 
     def loss(self, draws: int) -> tuple[float, float]:
-        """Error of the first draws, in clusters: from the medians, and from the means."""
+        """Errors of the first draws, in numbers of clusters: one from medians, one from means."""
         parts = self.lost[:draws], self.invented[:draws]
         median, mean = (sum(float(of(one)) for one in parts) for of in (np.median, np.mean))
         return median, mean
@@ -219,7 +219,7 @@ class Rehearsal:
         Expected result of the plan in use.
     best
         Expected result of the recommended plan. Equal to ``plan`` if no other plan is better. None
-        before other plans were tried.
+        if no other plan was tried yet.
     """
 
     stand_in: str
@@ -310,7 +310,7 @@ def evenly(domain: Domain, records: int) -> Dataset:
 def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -> StandIn:
     """A public sample set as stand-in, with at most this number of records.
 
-    Its true clusters are those found with the settings that suit the set, for any plan.
+    For every plan, its true clusters are the clusters found with the settings that suit the set.
     """
     if dataset.ndim != (request.domain or facts.domain).ndim:
         raise InputError(
@@ -330,10 +330,11 @@ def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -
 
 
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:
-    """Plans that may be better; the plans of one group differ only in p.
+    """Plans that may be better, in groups; the plans of one group differ only in p.
 
-    For each of these plans, its own other plans are a subset of this list. Budget, neighbours,
-    number of clusters and everything else that does not belong to the method stay the same.
+    If one of these plans is in use, its list of other plans is a subset of this list. Budget,
+    neighbours, number of clusters and everything else that does not belong to the method stay the
+    same.
 
     Parameters
     ----------
@@ -423,17 +424,17 @@ def rehearse(
 def _best(
     made: _Draws, plan: Forecast, groups: Sequence[Sequence[Request]], few: int, judged: int
 ) -> Request:
-    """The best of all plans: the plan in use unless another plan is clearly better."""
+    """The best of all plans; this is the plan in use if no other plan is clearly better."""
     if _loss(plan) < _NEARER:
         return plan.request
     losses: dict[Request, tuple[float, float]] = {}
     for group in groups:
-        # Judge each group separately, so that other groups don't change its best plan.
+        # Judge each group separately, so that other groups don't change the group's best plan.
         some = sorted(group, key=lambda one: made.of(one, few).loss(few))[:2]
         winner = min(some, key=lambda one: made.of(one, judged).loss(judged))
         losses[winner] = made.of(winner, judged).loss(judged)
         if losses[winner][0] < _NEARER:
-            # Stop here: groups with fewer changes come first.
+            # Stop here, because all later groups have more changes.
             losses = {winner: losses[winner]}
             break
     before = made.of(plan.request, judged).loss(judged)[0]
@@ -449,7 +450,6 @@ class _Draws:
         self._running: dict[Request, tuple[Iterator[_Row], list[_Row]]] = {}
 
     def of(self, request: Request, number: int) -> Found:
-        """Results of the first `number` draws of a plan."""
         if request not in self._running:
             self._running[request] = self._draw(request), []
         more, rows = self._running[request]
@@ -486,7 +486,8 @@ class _Draws:
         while True:
             run, result = _released(trial, request, stand_in.domain, seed)
             table = table_of(run)
-            # The rows before the true clusters, and for cells column 0, hold records in no cluster.
+            # Records in no cluster are in the rows before the true clusters and, for cells, in
+            # column 0.
             of_cells = result["kind"] == "cells"
             before = len(table) - len(stand_in.places)
             real, found = _matched(table, before, of_cells=of_cells)
@@ -510,7 +511,7 @@ class _Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Row:
-    """Numbers of one draw: reported, invented, found again. The first draws are kept as well."""
+    """Numbers of clusters of a draw: reported, invented, found again; and the draw, if kept."""
 
     numbers: tuple[float, float, float]
     drawn: Drawn | None

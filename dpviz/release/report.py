@@ -39,7 +39,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
     Parameters
     ----------
     made
-        Content of the files made so far, including the maps, if there are maps.
+        Content of the files that exist so far, including the maps if the release has maps.
     names
         Name and description of every file of the bundle.
     """

@@ -103,7 +103,7 @@ class Request:
 
 
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
-    """Why a run can't be released with a valid proof, in one sentence; empty if it can."""
+    """Sentence that says why a run can't be released with a valid proof; empty if it can."""
     if not card.spends:
         return f"{card.title} has no noise, so its result is not released: choose a private method."
     verdict = claim(card, config, domain)

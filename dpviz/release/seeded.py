@@ -1,4 +1,4 @@
-"""Seeded runs with the noise of a release, for rehearsals and null sets, never for own data."""
+"""Seeded runs with the noise of a release, for rehearsals and null sets, never for owners' data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LatticeAccountant(Accountant):
         self._unit = unit
 
     def laplace(self, step: str, values: Numbers, *, sensitivity: float, epsilon: float) -> Floats:
-        """As :meth:`Accountant.laplace`, but with two-sided geometric noise on the lattice."""
+        """Like :meth:`Accountant.laplace`, but with two-sided geometric noise on the lattice."""
         exact = np.asarray(values, dtype=float)
         zero = super().laplace(
             step, np.zeros(exact.shape), sensitivity=sensitivity, epsilon=epsilon

@@ -75,7 +75,7 @@ def on_map(document: Document) -> Document:
 
 
 def axes_of(document: Document) -> str:
-    """Sentence: which axis of the maps shows which column; empty unless there are two."""
+    """Sentence that names the column of each axis of the maps; empty if there are no maps."""
     return axes_words(document["domain"]["columns"], document["domain"]["bounds"])
 
 
@@ -92,7 +92,7 @@ def run_line(document: Document) -> str:
 def edges(document: Document, axis: int, side: int) -> list[float]:
     """Borders of the cells on one axis, ``side`` + 1 numbers.
 
-    Digits that come from rounding in a division are removed; the bounds are as declared.
+    Digits that a division adds by rounding are removed; the bounds are the declared bounds.
     """
     lo, hi = document["domain"]["bounds"][axis]
     inner = axis_edges(lo, hi, side)[1:-1]
@@ -179,7 +179,7 @@ def doubtful_clusters(document: Document) -> frozenset[int] | None:
 
 
 def doubt_words(document: Document) -> str:
-    """Sentence: how many clusters noise alone could have made; empty if not judged."""
+    """Sentence with the number of doubtful clusters; empty if the clusters were not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
     total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
     if doubts is None or not total:
@@ -270,10 +270,10 @@ def counting_step(document: Document) -> Mapping[str, Any] | None:
 def margin(scale: float, counted: int = 1) -> int:
     """Bound, rounded up, on the error of a sum of noisy counts in 95% of cases.
 
-    One count: scale * ln 20. Rounding up makes this bound valid for discrete Laplace noise too.
-    Sums: the normal bound of 1.96 standard deviations, where each count has sqrt(2) scales, with
-    the first Cornish-Fisher term for the heavier tails of Laplace noise (excess kurtosis 3 /
-    counted).
+    The bound for one count is scale * ln 20. Rounding up makes this bound valid for discrete
+    Laplace noise too. The bound for a sum is the normal bound of 1.96 standard deviations, where
+    each count has sqrt(2) scales. The first Cornish-Fisher term is added for the heavier tails of
+    Laplace noise (excess kurtosis 3 / counted).
     """
     if counted == 1:
         return math.ceil(scale * MARGIN)

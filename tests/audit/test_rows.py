@@ -20,8 +20,8 @@ from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME
 from tests.support.tiers import daily
 
-#: Method, variant, scenario, the bound measured before with up to 20,000 runs on each data set, and
-#: a smaller number of runs that still shows four fifths of this bound.
+#: Method, variant, scenario; the bound that was measured before with up to 20,000 runs on each data
+#: set; a smaller number of runs that still shows four fifths of this bound.
 ROWS = (
     ("privthrem", "published", "largest-cell", 6.78, 6000),
     ("privthrem", "sound", "rank-shown", 5.60, 9000),
@@ -99,12 +99,12 @@ NEAR = {
     ("twostage", "sound", "moved-unknown"),
 }
 
-#: If there is nothing to find: share of a scenario's runs that the tests make, the share for daily
+#: For scenarios without a violation: share of their runs that the tests make, the share for daily
 #: tests, and the minimum number of runs.
 SHARE, DAILY_SHARE, FEWEST = 0.1, 0.02, 60
 
-#: These take 7 to 18 seconds with the minimum number of runs. Daily, tests/test_replay.py covers
-#: grids chosen privately, many columns, and centres that do not depend on data.
+#: These scenarios take 7 to 18 seconds with the minimum number of runs. Daily, tests/test_replay.py
+#: covers grids chosen privately, many columns, and centres that do not depend on data.
 LONG = ("dprefine-sound-eight-columns", "dprefine-sound-blind")
 
 
@@ -183,8 +183,8 @@ def test_what_is_called_private_is_never_flagged(scenario: Scenario, share: floa
     runs = max(int(share * scenario.runs), FEWEST)
     labels, without, joined = collect(scenario, 1.0, runs, seed=1)
     assert lower_bound(*with_classifier(labels, without, joined)[1:]).epsilon <= 1
-    # Without statistics: in each single run, the answers may be at most e times as likely on one
-    # side.
+    # This needs no statistics: in each run, the answers may be at most e times as likely on one
+    # side as on the other.
     assert LIKELIHOOD in scenario.groups
     assert labels[-1] == LIKELIHOOD_NAME
     losses = np.abs(np.concatenate([without[:, -1], joined[:, -1]]))

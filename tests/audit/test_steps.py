@@ -152,13 +152,13 @@ def test_every_kind_of_step_is_left_out_every_day() -> None:
     "case", daily(SCENARIOS, lambda case: LONG.get(key_of(case), True)), ids=key_of
 )
 def test_the_method_as_it_is_stays_within_its_claim(case: Scenario) -> None:
-    """In each single run, the answers are at most e times as likely on one side."""
+    """In each run, the answers are at most e times as likely on one side as on the other."""
     _, without, joined = collect(case, CLAIM, min(case.runs, FEW), 1)
     losses = np.abs(np.concatenate([without, joined]))
     assert 0 < losses.max() <= CLAIM + 1e-9
 
 
-#: Starts for which scikit-learn needs most of the time; contour's case tests the later steps.
+#: For these starts scikit-learn needs most of the time; contour's case tests the later steps.
 SLOW = ("dpkmeanspp", "dpkmeansup")
 
 LARGE = [
@@ -181,7 +181,7 @@ TWICE = (
     ids=ids(LARGE),
 )
 def test_half_the_noise_is_found(case: Scenario, step: str) -> None:
-    """With fewer runs; the committed results are from 20,000 runs."""
+    """The committed results are from 20,000 runs; here fewer runs suffice."""
     found = measure(case, step, HALF, runs=4000)
     assert found.found
     assert found.bound <= found.largest_loss
@@ -196,7 +196,7 @@ def test_committed_figures_come_out_again(method: str) -> None:
 
 
 def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> None:
-    """Except sizes, which have almost no budget, and a start that another case also has."""
+    """Exceptions: sizes, which have almost no budget; and a start that another case also has."""
     found, missed = set(), set()
     for row in table():
         if row.factor == HALF:
@@ -228,7 +228,7 @@ def test_figures_keep_to_what_can_be() -> None:
         assert row.found == (row.reason is None)
 
 
-# -- what is wrong with the noise --------------------------------------------------------
+# -- bugs in the noise -------------------------------------------------------------------
 
 
 def test_a_bug_sits_in_the_steps_that_it_names() -> None:
@@ -248,9 +248,10 @@ def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
         accountant = ScenarioRuns(replace(case, bug=Bug(step, factor)), CLAIM).record(0, 0, 0)[1]
         ledgers.append(accountant.ledger)
         answers.append(np.ravel(accountant.answers[0]))
-    # The first step is the same query in all runs; later steps may ask elsewhere.
+    # The first step asks the same query in all runs; later steps may ask other queries.
     assert ledgers[0].spends[0] == ledgers[1].spends[0] == ledgers[2].spends[0]
-    # Noise of nested counts is whole, so it is not exactly halved: tests/privacy/test_gradual.py.
+    # Noise of nested counts is whole, so it is not exactly halved; see
+    # tests/privacy/test_gradual.py.
     if method not in ("privgene", "twostage", "dprefine"):
         whole, half = answers[0] - answers[2], answers[1] - answers[2]
         np.testing.assert_allclose(half, whole / 2, atol=1e-6)

@@ -1,1 +1,1 @@
-"""Speed benchmarks: ratios of times measured side by side. No test asserts a time."""
+"""Speed benchmarks, which compare times that are measured in one run. No test asserts a time."""

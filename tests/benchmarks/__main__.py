@@ -1,4 +1,4 @@
-"""``make bench``: run all benchmarks, or only those named on the command line."""
+"""``make bench``: run all benchmarks, or only the benchmarks that the command line names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PACKAGES = (
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
 print(", ".join(f"{name} {version(name)}" for name in PACKAGES))
-#: This benchmark takes six minutes and both processors, so it runs only if it is named.
+#: This benchmark takes six minutes on two processors, so it runs only if the user names it.
 ALONE = {"soak": soak.main}
 
 for name in sys.argv[1:] or ALL:

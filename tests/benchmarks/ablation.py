@@ -1,10 +1,10 @@
-"""What each part of a method brings: writes ``dpviz/experiments/ablations.json``.
+"""Measure the effect of each part of a method; write ``dpviz/experiments/ablations.json``.
 
     python -m tests.benchmarks.ablation [METHOD ...]
 
-Without a name all methods are measured. With names only these are measured, and the numbers of
-other methods stay. A part is left out by replacing a function or constant of the method with
-something simpler, because the method itself has no option for this.
+Without arguments, all methods are measured. Otherwise only the named methods are measured, and the
+numbers of all other methods do not change. To leave a part out, the benchmark replaces a function
+or constant of the method by a simpler one, because the method itself has no option for this.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)
 
-#: Number of runs of each row, and their first seed. No constant was chosen with these seeds.
+#: Number of runs of each row, and first seed. With these seeds, no constant was chosen.
 DRAWS, FIRST_SEED = 20, 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a method, and what replaces it.
+    """A part of a method, and its replacement.
 
     Parameters
     ----------
     name, instead
-        Texts for readers.
+        Texts that the app shows.
     changes
-        Replacement of each ``"module:attribute"`` when the part is left out.
+        Replacement of each ``"module:attribute"`` that leaves the part out.
     data
         Sets on which the part is measured; None for all.
     """
@@ -64,18 +64,18 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """How the parts of a method are measured.
+    """Plan for the measurement of a method's parts.
 
     Parameters
     ----------
     score
-        Name of the score; less is better.
+        Name of the score; a smaller score is better.
     data
-        Loaders of the sets, by the names of the sets for readers.
+        Functions that load the sets; the keys are the shown names of the sets.
     draw
         Takes the result of a loader, epsilon and a seed; returns the score of one run.
     parts
-        All parts; each is left out in turn.
+        All parts; one part at a time is left out.
     epsilons
         Budgets.
     """
@@ -88,7 +88,7 @@ class Method:
 
 
 def main(names: list[str]) -> None:
-    """Measure the methods of these names, or all methods, and write the results."""
+    """Measure the named methods, or all methods, and write the results."""
     rows = [row for row in (parts() if FILE.exists() and names else ()) if row.method not in names]
     for method in names or METHODS:
         for row in measure(method):
@@ -106,7 +106,7 @@ def measure(
     draws: int = DRAWS,
     only: tuple[str, str, float] | None = None,
 ) -> Iterator[Ablation]:
-    """Rows of a method, part by part.
+    """Result rows of all parts of a method.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def changed(changes: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _put(name: str, value: Any) -> None:
-    """Set ``"module:attribute"``; the attribute may be that of a class in the module."""
+    """Set ``"module:attribute"``, which may be an attribute of a class in the module."""
     module, path = name.split(":")
     *owner, last = path.split(".")
     setattr(resolve_name(":".join([module, ".".join(owner)]) if owner else module), last, value)
@@ -166,7 +166,7 @@ def _put(name: str, value: Any) -> None:
 
 
 def _trial(points: np.ndarray, clusters: int) -> KMeansTrial:
-    """Data for runs on points whose domain is the range of the data."""
+    """Data for runs on points; the domain is the range of the data."""
     low, high = points.min(axis=0), points.max(axis=0)
     domain = Domain(tuple(zip(low.tolist(), high.tolist(), strict=True)))
     records = Records.build(Dataset(name="", points=points), domain)
@@ -179,7 +179,7 @@ def _reference(name: str, clusters: int) -> KMeansTrial:
 
 
 def _mixture(clusters: int, ndim: int, n: int) -> KMeansTrial:
-    """Data for runs on Gaussians of deviation 0.1 with uniform middles."""
+    """Data for runs on Gaussians of deviation 0.1, whose centres are uniform in a box."""
     rng = np.random.default_rng(100 * ndim + clusters)
     middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
     points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.1, (n, ndim))
@@ -198,7 +198,7 @@ def _whole_cells(records: np.ndarray, ndim: int, most: int) -> np.ndarray:
 def _independent(
     self: Accountant, values: np.ndarray, levels: Any, scales: list[float]
 ) -> tuple[np.ndarray, ...]:
-    """Two releases with independent noise; the second is the mean of both, by inverse variance."""
+    """Two releases with independent noise; the second is their mean, weighted by precision."""
     scales[1] = 1 / (1 / scales[1] - 1 / scales[0])
     first, second = (
         np.asarray(values, dtype=float) + self.noise.laplace(level.step, scale, values.shape)
@@ -227,7 +227,7 @@ def _projected_parts(
     return found
 
 
-#: Share of the budget that the counts get when the residuals get Laplace noise.
+#: Share of the budget for the counts when the residuals get Laplace noise.
 _NUMBERS = 0.25
 
 
@@ -349,7 +349,7 @@ TWOSTAGE = Method(
     score="dsg_c",
     data=twostage_parts.DATA,
     draw=twostage_parts.draw,
-    # Pooled counts matter at small budgets.
+    # Pooled counts have an effect at small budgets.
     epsilons=(0.05, *EPSILONS),
     parts=tuple(
         Part(name=name, instead=instead, changes=changes)

@@ -1,10 +1,10 @@
-"""What the audit can detect in each step: writes ``dpviz/audit/steps.json``.
+"""Measure what the audit can detect in each step; write ``dpviz/audit/steps.json``.
 
     python -m tests.benchmarks.audit_steps [METHOD ...]
 
-Without a name all methods are measured. With names only these are measured, and the numbers of
-other methods stay. :mod:`dpviz.audit.steps` says what is measured. It takes about half an hour on
-two cores.
+Without arguments, all methods are measured. Otherwise only the named methods are measured, and the
+numbers of all other methods do not change. :mod:`dpviz.audit.steps` describes the measurement,
+which takes about half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpviz.audit.steps import BUGS, CLAIM, FILE, RUNS, StepResult, table
 from dpviz.audit.transcript import ANSWERS, Replay, TranscriptEnd
 from dpviz.privacy.mechanisms import Accountant
 
-#: Smallest number of runs on each data set that can show a loss beyond the claim in most answers.
+#: Smallest number of runs on each data set with which a frequent answer can exceed the claim.
 FEW = 60
 
 #: Number of runs on each data set when a step is run separately.
@@ -51,8 +51,8 @@ def step_scenario(
 ) -> Scenario:
     """A sound method on two data sets that differ in all of its steps.
 
-    The choices of the steps in ``public`` are known. ``runs`` is the number of runs on each data
-    set with half the noise; slow methods have fewer.
+    The random choices of the steps in ``public`` are known to the audit. ``runs`` is the number of
+    runs on each data set with half the noise; it is smaller for slow methods.
     """
     return Scenario(
         name="steps",
@@ -67,23 +67,23 @@ def step_scenario(
     )
 
 
-#: With one cluster, counts and sums change as much as possible.
+#: With one cluster, the changes of counts and sums are as large as possible.
 _kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
 
 
 def _refined(size: int, columns: int, clusters: int, runs: int) -> Scenario:
-    """DP-Refine on many records, with few runs because each run takes long."""
+    """DP-Refine on many records. There are few runs, because each run takes long."""
     pair = partial(data.crowd, size=size, columns=columns)
     return step_scenario("dprefine", pair, clusters=clusters, runs=runs)
 
 
 #: The branches of DP-Refine depend on the noisy number of records. Each size is many standard
-#: deviations of this noise away from the numbers where the branch changes.
+#: deviations of the noise away from all numbers at which the branch changes.
 DPREFINE = (
-    # A nested grid with subcells; the same with a residual step.
+    # One column: a nested grid with subcells; then this grid and a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
-    # In more columns: centres that do not depend on the data, and a residual step.
+    # Several columns: centres that do not depend on the data; then these and a residual step.
     _refined(10, 17, clusters=30, runs=100),
     _refined(750, 5, clusters=80, runs=500),
     # A grid of the whole box, a grid of a projection, and a residual step.
@@ -97,9 +97,9 @@ SCENARIOS = (
     step_scenario("privqt", data.eleventh_in_cell),
     step_scenario("privthr", data.second_block),
     step_scenario("privthr", data.second_block, alpha=0.5),
-    # Few cells are significant, so the counts up to the share get up to 0.8 of the budget.
+    # Few cells are significant, so the counts of these cells get up to 0.8 of the budget.
     step_scenario("twostage", data.one_of_eleven, density=0.99),
-    # With p = 1/2 the last step gets up to 0.6.
+    # With p = 1/2 the last step gets up to 0.6 of the budget.
     step_scenario("twostage", data.one_of_many, runs=1_000),
     step_scenario("twostage", data.eleventh_point, choose="private", runs=200),
     step_scenario("privthrem", data.third_block),
@@ -126,7 +126,7 @@ SCENARIOS = (
 
 
 def shares(scenario: Scenario) -> dict[str, float]:
-    """Largest budget share of each step; the steps may depend on a noisy size."""
+    """Largest budget share of each step in several runs, whose steps may depend on a noisy size."""
     scenario_runs, found = ScenarioRuns(scenario, CLAIM), dict[str, float]()
     for number in range(_FIRST):
         for spend in scenario_runs.record(0, 0, number)[1].ledger:
@@ -140,7 +140,7 @@ def shares(scenario: Scenario) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One use of a mechanism: its name and all of its arguments."""
+    """One call of a mechanism: its name and all of its arguments."""
 
     name: str
     given: tuple[Any, ...]
@@ -148,7 +148,7 @@ class Call:
 
     @property
     def step(self) -> str:
-        """Step that the ledger charges for this use."""
+        """Step that the ledger charges for this call."""
         return str(self.given[0])
 
     def run(self, accountant: Accountant) -> Any:
@@ -159,8 +159,8 @@ class Call:
 class Until(Replay):
     """Accountant that replays the answers of another run, and stops the method after the last one.
 
-    ``call`` is then the next use of a mechanism. Nested releases ask for an answer in several
-    calls. None of these calls costs its own share alone, so none of them is kept.
+    After that, ``call`` is the next call of a mechanism. Nested releases make several calls for an
+    answer. A single call of these does not have a cost of its own, so it is not stored in ``call``.
     """
 
     call: Call | None = None
@@ -172,7 +172,7 @@ class Until(Replay):
             raise TranscriptEnd
 
     def _add(self, log: float) -> None:
-        """Continue after the last answer; the next call is the one that is wanted."""
+        """Do not stop after the last answer, because the next call is needed."""
 
 
 def _stopping(name: str) -> Callable[..., Any]:
@@ -191,9 +191,9 @@ for _name in ANSWERS:
 
 
 def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
-    """Use of a step's mechanism on both data sets, each after the first data set's earlier answers.
+    """Calls of a step's mechanism on both data sets, after the earlier answers of the first one.
 
-    None if this run does not have the step, or if the step is a part of nested releases.
+    Returns None if this run does not have the step, or if the step is a part of nested releases.
     """
     answers = runs.record(0, seed, number)[1].answers
     for end in range(len(answers)):
@@ -212,10 +212,10 @@ def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call,
 
 
 def alone(scenario: Scenario, step: str) -> Scenario | None:
-    """Scenario of one step after the answers of one run, which are public.
+    """Scenario of one step; the answers of one run to all earlier steps are public.
 
-    None if the first runs do not have the step, or if the step is a part of nested releases, which
-    cost less together than one after the other.
+    Returns None if the first runs do not have the step, or if the step is a part of nested
+    releases, whose cost is less than the sum of their costs.
     """
     scenario_runs = ScenarioRuns(scenario, CLAIM)
     for number in range(_FIRST):
@@ -226,7 +226,7 @@ def alone(scenario: Scenario, step: str) -> Scenario | None:
 
 
 def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
-    """The two calls as two data sets. The calls were made at the claim of all rows."""
+    """The two calls as two data sets. All rows have the same claim, which is that of the calls."""
     return calls
 
 
@@ -242,8 +242,8 @@ def measure(
 ) -> StepResult:
     """Plant a bug in one step of a method, and audit the method.
 
-    The noise of the step is multiplied by ``factor``. If ``runs`` is None, the number of runs is
-    that of the committed results.
+    The noise of the step is multiplied by ``factor``. If ``runs`` is None, there are as many runs
+    as for the committed results.
     """
     if runs is None:
         runs = max(RUNS[factor] * scenario.runs // RUNS[HALF], FEW)

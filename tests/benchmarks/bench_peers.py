@@ -1,8 +1,8 @@
-"""Peers of the k-means methods: each runs in its own environment, through an adapter of ours.
+"""Peers of the k-means methods. Each peer runs in its own environment, and has an adapter.
 
-No code of a peer is in this project. diffprivlib is installed from the Python index; the others are
-read from a checkout whose place is given. :mod:`tests.benchmarks.peers.protocol` says what an
-adapter must answer.
+This project contains no code of a peer. diffprivlib is installed from the Python index; the other
+peers are read from checkouts in a given folder. :mod:`tests.benchmarks.peers.protocol` describes
+the answer of an adapter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.benchmarks.sets import MissingError, checkout
 
 ADAPTERS = Path(__file__).with_name("peers")
 
-#: Versions with which the adapters were tested.
+#: Versions of packages with which the adapters were tested.
 _COMMON = ("numpy==2.4.6", "scipy==1.17.1")
 _LSH = (*_COMMON, "scikit-learn==1.9.1", "absl-py==2.5.1", "dp-accounting==0.6.0")
 _DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")
@@ -35,7 +35,7 @@ _DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """A peer: its adapter, the packages of its environment, the repositories that it reads."""
+    """A peer: its adapter, the packages of its environment, and the repositories that it needs."""
 
     adapter: Path
     packages: tuple[str, ...]
@@ -47,7 +47,7 @@ class Peer:
         return [str(environment(out, self.packages)), str(self.adapter), "REQUEST", *places]
 
     def version(self, checkouts: Path | None) -> list[str]:
-        """Versions of the packages and commits that run."""
+        """Versions of the packages, and commits of the checkouts."""
         found = [*self.packages]
         for repository in self.repositories:
             try:
@@ -82,7 +82,7 @@ _LOCK = Lock()
 
 
 def environment(out: Path, packages: tuple[str, ...]) -> Path:
-    """Interpreter of an environment with these packages, which is made once, or MissingError."""
+    """Interpreter of an environment with these packages; the environment is made only once."""
     if not packages:
         return Path(sys.executable)
     from hashlib import blake2b
@@ -104,7 +104,7 @@ def environment(out: Path, packages: tuple[str, ...]) -> Path:
 
 
 def laid_out(checkouts: Path | None, repository: str, out: Path) -> Path:
-    """Folder with the files of a checkout: the checkout itself, or a clone of it if it is bare."""
+    """Folder with the files of a checkout: the checkout itself, or a clone of a bare checkout."""
     place = checkout(checkouts, repository)
     if (place / ".git").exists() or not (place / "HEAD").exists():
         return place
@@ -130,7 +130,7 @@ def answers(
     patience: float,
     notes: list[str],
 ) -> Iterator[tuple[Any, np.ndarray[Any, Any], float]]:
-    """Run the rows of several peers in parallel; yields row, centres (K, d) and seconds.
+    """Run the rows of several peers in parallel; yields each row with centres (K, d) and seconds.
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ def answers(
     points
         In the box [-1, 1]^d.
     patience
-        Seconds for each peer; rows that are not finished by then are left out.
+        Largest number of seconds for each peer; rows that are not finished by then are left out.
     notes
-        Receives one sentence for each peer that failed in a row.
+        List to which a sentence is added for each failure of a peer in a row.
     """
     asked = {name: [row for row in rows if row.method == name] for name in PEERS}
     asked = {name: own for name, own in asked.items() if own}
@@ -162,7 +162,7 @@ def answers(
                         else:
                             yield answer
             finally:
-                # The caller stopped: do not wait for running peers, and start no further ones.
+                # The caller stopped: do not wait for running peers, and do not start others.
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in running:
                     process.kill()
@@ -179,7 +179,7 @@ def _serve(
     told: queue.Queue[Any],
     running: list[subprocess.Popen[str]],
 ) -> None:
-    """Run a peer; puts each answer in the queue, then a sentence per failure, then None."""
+    """Run a peer; put each answer in the queue, then a sentence for each failure, then None."""
     done, failed, start = 0, "", time.perf_counter()
     try:
         command = PEERS[name].command(out, checkouts)

@@ -1,11 +1,11 @@
-"""All methods and their peers at equal epsilon: writes ``dpviz/experiments/benchmark.json``.
+"""Compare all methods and their peers at equal epsilon; write ``dpviz/experiments/benchmark.json``.
 
     python -m tests.benchmarks.bench_utility [--checkouts FOLDER] [--publish] ...
 
 Sets: :mod:`tests.benchmarks.sets`. Peers: :mod:`tests.benchmarks.bench_peers`. Every finished run
-is written to disk immediately, so a run that was stopped or killed continues at the same place when
-it is started again. Raw rows stay in the folder ``--out``; ``--publish`` writes the results that
-the app shows, and the raw rows beside this file.
+is written to disk immediately, so after a stop or a kill the benchmark continues at the same place
+when it is started again. Raw rows are in the folder ``--out``; ``--publish`` writes the results
+that the app shows, and copies the raw rows to the folder of this file.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from tests.support.benchmark import summarised, write
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
-#: Scores of every draw, and scores that cost as much as ten more draws.
+#: Scores of every draw, and expensive scores, each of which takes the time of ten draws.
 CHEAP = {"wavecluster": ("dsg_c", "f_measure"), "kmeans": ("nicv", "nicv_ratio")}
 DEAR = {"wavecluster": ("ocm", "two_ce"), "kmeans": ()}
 
-#: Constants may have been chosen with smaller seeds, whose results are never published.
+#: First seed. Constants may have been chosen with smaller seeds, so these are never published.
 FRESH = 10_000
 
 #: Raw rows of the published results.
@@ -88,13 +88,13 @@ class Wanted:
     keep: bool = False
 
     def range(self, number: int) -> tuple[int, ...]:
-        """This number of seeds, from the first one on."""
+        """The seeds of the draws, from the first seed on."""
         return tuple(range(self.first_seed, self.first_seed + number))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A run that is not part of a sweep: a run of a peer, or a line to compare with."""
+    """A run that is not part of a sweep: a run of a peer, or of a reference for comparison."""
 
     data: str
     method: str
@@ -108,13 +108,13 @@ class Row:
 
     @classmethod
     def named(cls, name: str) -> Row:
-        """Row that belongs to a key of the journal."""
+        """Row with a given key in the journal."""
         data, method, epsilon, seed = name.split("|")
         return cls(data=data, method=method, epsilon=float(epsilon), seed=int(seed))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure what is wanted, then summarize all rows on disk."""
+    """Measure the requested rows, then summarize all rows on disk."""
     wanted = options(arguments)
     wanted.out.mkdir(parents=True, exist_ok=True)
     notes = []
@@ -143,7 +143,7 @@ def say(text: str) -> None:
 
 
 def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]:
-    """Run our methods of a family on a set; returns a sentence for each method that did not run."""
+    """Run the methods of a family on a set; return a sentence for each method that can't run."""
     spending = [name for name, method in FAMILIES[family].methods.items() if method.card.spends]
     methods = [name for name in spending if not wanted.methods or name in wanted.methods]
     if not methods:
@@ -181,7 +181,7 @@ def settings(one: BenchSet) -> dict[str, Any]:
 
 
 class Told:
-    """Progress on standard error, at most every ten seconds."""
+    """Prints the progress on standard error, at most every ten seconds."""
 
     def __init__(self, name: str) -> None:
         self.name, self.last = name, time.perf_counter()
@@ -192,11 +192,11 @@ class Told:
             say(f"{self.name}: {done:,} of {total:,} draws")
 
 
-# -- lines to compare with ---------------------------------------------------------------
+# -- references for comparison------------------------------------------------------------
 
 
 def nothing(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
-    """Scores of an answer without a significant cell. This answer needs no seed."""
+    """Scores of an answer in which no cell is significant. This answer needs no seed."""
     rows = [
         Row(data=one.name, method="nothing", epsilon=epsilon, seed=wanted.first_seed)
         for epsilon in wanted.epsilons
@@ -215,7 +215,7 @@ def nothing(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
 
 
 def empty(stages: Any) -> Any:
-    """Stages of an answer without any cluster."""
+    """Stages of an answer that has no cluster."""
     return replace(stages, labels=np.zeros_like(stages.labels), n_clusters=0)
 
 
@@ -247,7 +247,7 @@ LINES = {"wavecluster": nothing, "kmeans": without_data}
 
 
 def peers(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
-    """Run the peers on a set; returns a sentence for each peer that did not run."""
+    """Run the peers on a set; return a sentence for each peer that did not run."""
     if len(data.points) > wanted.most:
         return [f"{one.name}: peers are left out above {wanted.most:,} records."]
     rows = [
@@ -275,7 +275,7 @@ def peers(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
 
 
 def _run(centers: np.ndarray[Any, Any]) -> Any:
-    """The centres as a run; only the centres of this run are read."""
+    """A run with these centres; nothing else of this run is read."""
     return KMeansRun(
         config=KMeansConfig(method="kmeans", clusters=len(centers)),
         centers=centers,
@@ -289,7 +289,7 @@ def kmeans_truth(one: BenchSet, data: Dataset) -> KMeansTruth:
 
 
 def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
-    """Score the rows that are not on disk, and write each row as soon as it has its scores."""
+    """Compute the scores of rows that are not on disk, and write each row immediately."""
     names = ("nicv", "nicv_ratio", "dsg_c", "f_measure", "ocm", "two_ce", "seconds")
     with Store.held(out) as store:
         done = store.rows(names)
@@ -311,11 +311,11 @@ def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
 
 
 def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
-    """All rows on disk, one per draw, and the share by which the reference of each set was beaten.
+    """All rows on disk, one per draw; for each set, how much better a run is than its reference.
 
-    If a file of published rows is given, its rows are kept for methods that were not run again on
-    the set at this epsilon. The reference of a set is the best clustering of all searches and runs,
-    so no ratio is below 1.
+    A row of the file of published rows is kept if its method was not run again on the set at this
+    epsilon. The reference of a set is the best clustering in all searches and runs, so no ratio to
+    it is below 1.
     """
     tables = [pd.read_parquet(file) for file in sorted(out.glob("*-*.parquet"))]
     columns = ["data", "method", "variant", "epsilon", "seed"]
@@ -335,9 +335,9 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
         beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
         rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
     scores = [name for name in SCORES if name in rows]
-    # A draw may be in two rows: one with cheap scores and one with expensive scores.
+    # A draw may have two rows: one with cheap scores, the other with expensive scores.
     rows = rows.groupby(columns, as_index=False)[scores].first()
-    # Published summaries are computed from the published numbers, so round first.
+    # Round first, because published summaries are computed from published numbers.
     for name in scores:
         rows[name] = [float(f"{value:.{DIGITS}g}") for value in rows[name]]
     return rows, beaten
@@ -378,7 +378,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
 def facts(
     one: BenchSet, checkouts: Path | None, beaten: dict[str, float], rows: pd.DataFrame
 ) -> SetFacts:
-    """Facts of a set for the page. A set without rows has a sentence that gives the reason."""
+    """Facts of a set for the page. For a set without rows, a sentence gives the reason."""
     missing = ""
     if one.name not in set(rows["data"]):
         try:
@@ -391,7 +391,7 @@ def facts(
         name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
         density=one.density, clusters=one.clusters, missing=missing, known=one.known,
-        # A difference in the last digits is rounding, and not a better clustering.
+        # A difference in the last digits is a rounding error, not a better clustering.
         beaten=float(f"{share:.2g}") if share > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip
 
@@ -465,7 +465,7 @@ def _sets(text: str) -> tuple[BenchSet, ...]:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # When this process is ended from outside, it ends its peers, too.
+    # If another program ends this process, it also ends its peers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(sys.argv[1:])

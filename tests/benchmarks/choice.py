@@ -1,17 +1,18 @@
-"""What a private choice of g and p, or of K, costs: writes ``dpviz/experiments/prices.json``.
+"""Measure the cost of a private choice of g, p or K; write ``dpviz/experiments/prices.json``.
 
     python -m tests.benchmarks.choice [METHOD ...] [--sets all|seen|SET ...] [--checkouts FOLDER]
 
-Without a name all methods that choose are measured on all sets. With names only these are measured,
-and the numbers of other methods stay. Each set is written when it is finished, and ``--resume``
-continues a run that was stopped. It takes about half an hour on two cores.
+Without a name, all methods that can choose privately are measured on all sets. Otherwise only the
+named methods are measured, and all other numbers do not change. Each set is written when it is
+finished, and ``--resume`` continues a run that was stopped. It takes about half an hour on two
+cores.
 
-The sets are those of ``sets.py``: for g and p all sets of two columns with known classes, for K all
-sets on which the method runs. The best choice in hindsight is the best of a coarse grid of
-candidates. The score of a candidate is the mean of ``DRAWS`` draws. For K, the known number and the
-privately chosen numbers are candidates, too. The largest of many means is a little too large, which
-makes the private choice look more costly than it is. A finer grid might contain a better candidate,
-so the coarse grid makes the private choice look less costly than it is.
+The sets are those of ``sets.py``. For g and p, they are all sets with two columns and known
+classes; for K, all sets on which the method runs. The best choice in hindsight is the best
+candidate of a coarse grid. The score of a candidate is the mean of ``DRAWS`` draws. For K, the
+known number of clusters and the privately chosen numbers are candidates, too. The largest of many
+means is a little too large, so the measured cost is slightly too high. A finer grid may contain a
+better candidate, so the coarse grid makes the measured cost too low.
 """
 
 from __future__ import annotations
@@ -50,18 +51,18 @@ from tests.benchmarks.sets import BY_NAME, SETS, BenchSet, MissingError, folder
 
 EPSILONS = (0.5, 1.0, 2.0)
 
-#: Draws of each candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
+#: Number of draws of each candidate (seeds 0, 1, ...) and of the private choice (100, 101, ...).
 DRAWS, CHOSEN_DRAWS = 2, 4
 
 GRIDS = (16, 24, 32, 48, 64, 96, 128)
 DENSITIES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
 
-#: Methods that choose, in the order of the cards.
+#: Methods that can choose privately, in the order of the cards.
 METHODS = tuple(name for name in CARDS if name in CHOOSERS or "choose" in DEFAULTS.get(name, ()))
 
 Scores = Mapping[str, float]
-#: A budget, and for each score its value with the best, the private and the usual choice.
+#: A budget; and for each score, its values with the best, the private and the usual choice.
 Found = tuple[float, dict[str, tuple[float, float, float]]]
 
 
@@ -86,7 +87,7 @@ def main(arguments: list[str]) -> None:
     }
     rows = [row for row in prices() if given.resume or (row.method, row.data) not in wanted]
     wanted -= {(row.method, row.data) for row in rows}
-    # The longest first, so that no long one remains at the end on one core.
+    # Start with the longest jobs, so that no long job runs alone at the end.
     order = sorted(wanted, key=lambda pair: (-BY_NAME[pair[1]].n, pair))
     with ProcessPoolExecutor(given.jobs) as pool:
         pending = {pool.submit(measure, *pair, folder(given.checkouts)): pair for pair in order}
@@ -101,7 +102,7 @@ def main(arguments: list[str]) -> None:
 
 
 def write(rows: Iterable[Price]) -> None:
-    """Replace the file by these rows, in the order of methods and sets."""
+    """Write the file with only these rows, in the order of methods and sets."""
     names = list(BY_NAME)
     ordered = sorted(rows, key=lambda row: (METHODS.index(row.method), names.index(row.data)))
     lines = [json.dumps(asdict(row), separators=(",", ":"), ensure_ascii=False) for row in ordered]
@@ -111,7 +112,7 @@ def write(rows: Iterable[Price]) -> None:
 
 
 def fits(method: str, one: BenchSet) -> bool:
-    """Whether the price of a method is measured on a set."""
+    """Whether the private choice of a method is measured on a set."""
     if method in CHOOSERS:
         return one.ndim == 2 and one.source.classed
     return one.clusters is not None
@@ -125,7 +126,7 @@ def measure(method: str, name: str, checkouts: Path | None) -> list[Price]:
     MissingError
         If the set is not on this machine.
     InputError
-        If the method can't run on it.
+        If the method can't run on the set.
     """
     one = BY_NAME[name]
     data = one.with_classes(checkouts) if one.source.classed else one.read(checkouts)
@@ -156,7 +157,7 @@ def _mean(drawn: Iterable[Scores]) -> dict[str, float]:
 def _three(
     candidates: Iterable[Scores], chosen: Scores, usual: Scores
 ) -> dict[str, tuple[float, float, float]]:
-    """For each score: its value with the best, the private and the usual choice."""
+    """For each score, its values with the best choice, the private choice and the usual choice."""
     candidates = list(candidates)
     return {
         name: (max(one[name] for one in candidates), chosen[name], usual[name]) for name in chosen

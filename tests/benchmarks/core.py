@@ -1,4 +1,4 @@
-"""The library: times of the methods and of the scores."""
+"""Measure times of the methods and of the scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpviz.wavecluster.truth import Truth, run
 def seconds(
     work: Callable[[], object], runs: int = 7, clock: Callable[[], float] = time.perf_counter
 ) -> float:
-    """Median time of a piece of work after one warm-up."""
+    """Median time of a function after one warm-up."""
     work()
     times = []
     for _ in range(runs):
@@ -40,7 +40,6 @@ def seconds(
 
 
 def main() -> None:
-    """Print all times."""
     runs()
     kmeans()
     scores()

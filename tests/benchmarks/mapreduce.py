@@ -1,15 +1,15 @@
-"""Paper 004's experiments on Dask workers: time over records and ε, S(m) = T1 / Tm, and a model.
+"""Run paper 004's experiments on Dask workers: times, speedups S(m) = T1 / Tm, and a model.
 
     python -m tests.benchmarks.mapreduce [--most RECORDS] [--out FILE]
 
 DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
-results are written to ``dpviz/experiments/worker_times.json``. 10^8 records take about ten minutes
-and 8 GB of the folder for temporary files (``TMPDIR``). These 8 GB should fit into free memory.
-``python -m tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
+results are written to ``dpviz/experiments/worker_times.json``. 10^8 records need ten minutes, 8 GB
+of the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
+tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
 
-The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. It is
-fitted on one and two workers, and predicts where the curves bend on more workers than this machine
-has.
+The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. The
+model is fitted to times on one and two workers. It predicts where the curves bend on more workers
+than this machine has.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 MOST, FEWEST = 10**8, 10**5
 WORKERS = (1, 2)
 
-#: Budget of the runs over records, budgets of the runs over ε, and the records of the latter.
+#: ε of the runs with several numbers of records; all ε of the other runs, and their records.
 EPSILON = 0.5
 EPSILONS, OVER_EPSILON = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0), 10**6
 
-#: Columns and clusters: those of Gamma (the paper's larger set that is available), rounded.
+#: Columns and clusters of Gamma, rounded; it is the paper's largest set that is available.
 COLUMNS, CLUSTERS = 10, 2
 DOMAIN = Domain(((0.0, 1.0),) * COLUMNS)
 
-#: Tiny parts measure the fixed cost of a part: numbers of parts, and records in each part.
+#: Tiny parts, which measure the fixed cost of a part: numbers of parts, and records in a part.
 TINY, IN_TINY = (1, 256, 1024), 10
 
 #: Number of repeats. A run that takes more than LONG seconds is measured once.
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def publish(arguments: Sequence[str]) -> None:
-    """Measure all, and write the file."""
+    """Measure everything, and write the file."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.mapreduce")
     parser.add_argument("--most", type=float, default=MOST, help="records of the largest set")
     parser.add_argument("--out", type=Path, default=FILE, help="file to write")
@@ -96,7 +96,7 @@ def publish(arguments: Sequence[str]) -> None:
 
 
 def written(found: WorkerTimes) -> str:
-    """Text of the file, with one run on each line."""
+    """Content of the file, with one run on each line."""
     values = asdict(found)
     runs = values.pop("timings")
     lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in values.items()]
@@ -105,7 +105,7 @@ def written(found: WorkerTimes) -> str:
 
 
 def measured(most: int) -> WorkerTimes:
-    """Measure runs over records and ε and the limit of the machine, and fit the models."""
+    """Measure runs for some numbers of records, some ε, and the machine's limit; fit models."""
     ceilings = [yardstick()]
     sizes = [10**power for power in range(5, 19) if FEWEST <= 10**power <= most]
     found: list[Timing] = []
@@ -149,7 +149,7 @@ def measured(most: int) -> WorkerTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class Pass:
-    """A measured pass, or the mean of the passes of a run."""
+    """A measured pass, or the mean of all passes of a run."""
 
     points: int
     parts: int
@@ -157,14 +157,13 @@ class Pass:
     seconds: float
 
     def turns(self, ceiling: float) -> float:
-        """Number of parts that the busiest worker reads in turn, at the speed of a lone worker."""
+        """Number of parts that the busiest worker reads, at the speed of a worker that is alone."""
         busy = min(self.workers, self.parts)
         slowed = 1.0 if busy == 1 else busy / ceiling
         return math.ceil(self.parts / self.workers) * slowed
 
 
 def mean_pass(run: Timing) -> Pass:
-    """Mean pass of a measured run."""
     return Pass(
         points=run.records,
         parts=run.parts,
@@ -174,15 +173,15 @@ def mean_pass(run: Timing) -> Pass:
 
 
 def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
-    """Model of measured passes: least squares of relative errors, no coefficient below zero.
+    """Fit a model to passes by least squares of relative errors; no coefficient is below zero.
 
     Parameters
     ----------
     passes
-        Measured passes, on one worker or two.
+        Measured passes on one or two workers.
     merge
-        Seconds for the table of a part. It is measured separately, because a fit can't
-        distinguish it from the seconds of the scheduler.
+        Number of seconds that the table of a part takes. It is measured separately, because a fit
+        can't distinguish it from the time of the scheduler.
     ceiling
         S(2) of two plain loops, which is the largest speedup of two workers on one machine.
     """
@@ -195,13 +194,13 @@ def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
     found, _ = nnls(columns / seconds[:, None], (seconds - merge * parts) / seconds)
     error = np.median(np.abs((columns @ found + merge * parts) / seconds - 1))
     names = ("round", "task", "work", "point")
-    # Four digits, because further digits change with every run.
+    # Round to four digits, because further digits change with every run.
     numbers = dict(zip(names, (float(f"{one:.4g}") for one in found), strict=True))
     return PassModel(**numbers, merge=merge, error=float(f"{error:.4g}"))
 
 
 def yardstick() -> float:
-    """S(2) of work that shares nothing. It is below 2 if the cores or their clock are shared."""
+    """S(2) of two independent loops. It is below 2 if the cores share their hardware or clock."""
     with ProcessPoolExecutor(2) as processes:
         list(processes.map(spin, [1, 1]))  # starts them
         times: dict[int, list[float]] = {1: [], 2: []}
@@ -238,7 +237,7 @@ def write_part(folder: Path, middles: np.ndarray, records: int, part: int) -> No
 
 @contextmanager
 def cluster(workers: int) -> Iterator[Cluster]:
-    """Workers of one thread each, started in advance as the README describes."""
+    """Workers with one thread each, which are started as the README describes."""
     import dask
     from distributed import LocalCluster
 
@@ -255,7 +254,7 @@ def cluster(workers: int) -> Iterator[Cluster]:
 
 @dataclass
 class Watched:
-    """An engine that records the work of its passes."""
+    """An engine that stores the work of its passes."""
 
     engine: Engine
     works: list[PartWork] = field(default_factory=list)
@@ -285,7 +284,6 @@ class Alone:
 
 
 def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> None:
-    """Run a method."""
     records = StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
     config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon)
     run_kmeans(records, config, SeededNoise(0))
@@ -294,7 +292,7 @@ def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> No
 def timing(
     method: str, epsilon: float, source: Stored, records: int, engine: Engine, workers: int
 ) -> Timing:
-    """Time a run: the minimum after a warm-up run. A long run is measured once, without warm-up."""
+    """Time of a run: the minimum after a warm-up run. A long run is measured only once."""
     times: list[float] = []
     taken: list[float] = []
     watched = Watched(engine)
@@ -344,7 +342,7 @@ def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> l
 
 
 def merging(source: Stored) -> float:
-    """Seconds to transport a table: it is packed and joined in a tree, and added on the driver."""
+    """Seconds to send a table: pack it, join it with others in a tree, add it on the driver."""
     watched = Watched(Alone())
     clustered(METHODS[0], EPSILON, source, watched)
     tables = [read_alone(watched.works[-1], part) for part in source.parts]

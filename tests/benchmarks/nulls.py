@@ -1,9 +1,10 @@
-"""How many releases of data without clusters contain a cluster that looks real.
+"""Count the releases of data without clusters that contain a cluster that looks real.
 
-``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about an hour,
-and writes ``nulls.json`` beside this file. Names of methods as arguments measure these alone. If
-these releases are too few to decide whether a sentence is true, ``python -m tests.benchmarks.nulls
-again`` measures ten times as many new ones: with 99% confidence the rate is below ``limit``.
+``python -m tests.benchmarks.nulls`` measures all methods on all kinds of data, takes about an hour,
+and writes ``nulls.json`` in the folder of this file. Names of methods as arguments select these
+methods. If these releases are too few to decide whether a sentence is true, ``python -m
+tests.benchmarks.nulls again`` measures ten times this number of new releases. With 99% confidence
+the rate is below ``limit``.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from dpviz.release.seeded import seeded_run
 TABLE = Path(__file__).with_name("nulls.json")
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
-#: Number of releases of a kind that a sentence is about, of another kind, and of a second try.
+#: Number of releases of a kind to which a sentence applies, of another kind, and of a second try.
 CLAIMED, OTHERS, AGAIN = 200, 40, 2_000
 
-#: A sentence is refused if, at its rate, this many hits have a probability below this.
+#: A sentence is rejected if, at its rate, at least this many hits are less probable than this.
 REFUSED = 0.01
 
 Points = NDArray[np.float64]
@@ -58,19 +59,19 @@ AXES: dict[str, tuple[Axis, Axis]] = {
     "even by even": (lambda rng, n: rng.random(n),) * 2,
 }
 
-#: Numbers of records of such data.
+#: Numbers of records of data with independent columns.
 SIZES = (200, 500, 1000, 2000, 5000)
 
 
 def _product(name: str, size: int) -> Make:
-    """Two independent columns of ``size`` records; the requested number is ignored."""
+    """Two independent columns of ``size`` records; the argument with a number is ignored."""
     return lambda rng, n: np.column_stack([axis(rng, size) for axis in AXES[name]])
 
 
-#: Products of a share per row and a share per column, for methods that count in cells.
+#: Products of a share per row and a share per column, as data for methods that count in cells.
 PRODUCTS = {f"{name}, {size} records": _product(name, size) for name in AXES for size in SIZES}
 
-#: Data without clusters in the unit square, from a generator and the number of points.
+#: Functions of a generator and a number of points; they return points without clusters.
 KINDS: dict[str, Make] = {
     "no record": lambda rng, n: np.empty((0, 2)),
     "evenly spread": lambda rng, n: rng.random((n, 2)),
@@ -96,11 +97,11 @@ KINDS: dict[str, Make] = {
     ),
 }
 
-#: Kinds of data that sentences are about.
+#: Kinds of data to which sentences apply.
 EVEN = ("no record", "evenly spread", "two at each place", "five at each place")
 BY_ROWS = tuple(KINDS)[: tuple(KINDS).index("half of the domain empty")]
 
-#: Methods that publish numbers of records, by which a cluster can be judged.
+#: Methods that publish numbers of records, from which a cluster can be judged.
 METHODS = tuple(
     name
     for name, card in CARDS.items()
@@ -108,7 +109,7 @@ METHODS = tuple(
     and any(one.name == "sound" and one.private for one in card.variants)
 )
 
-#: Settings of the methods with cells; below, of those with centres. Each is used in turn.
+#: Settings of the methods with cells, then of the methods with centres. Each is used in turn.
 CELLS: tuple[dict[str, Any], ...] = (
     {"grid": 32, "epsilon": 1.0},
     {"grid": 64, "epsilon": 5.0},
@@ -129,7 +130,7 @@ def kinds_of(method: str) -> tuple[str, ...]:
 
 
 def claimed(method: str) -> tuple[str, ...]:
-    """Kinds of data that the sentence of a method is about."""
+    """Kinds of data to which the sentence of a method applies."""
     if CARDS[method].family == "kmeans":
         return (*EVEN, "rounded to 0.1")
     return tuple(kind for kind in BY_ROWS if (method, kind) != ("baseline", "rounded to 0.2"))
@@ -138,7 +139,7 @@ def claimed(method: str) -> tuple[str, ...]:
 def released(
     points: Points, seed: int, family: str = "wavecluster", cap: int = 1, **given: Any
 ) -> dict[str, Any]:
-    """Document of a release; its noise is repeatable by a seed."""
+    """Document of a release whose noise comes from a seed."""
     own = FAMILIES[family]
     config = own.config(neighbours=Neighbours(cap=cap), **given)
     data = Dataset(name="points", points=points)
@@ -164,7 +165,7 @@ def released(
 
 
 def passed(method: str, kind: str, runs: int, first: int = 0) -> int:
-    """Number of releases, from seed ``first`` on, with a cluster that looks real."""
+    """Number of releases with a cluster that looks real, for seeds from ``first`` on."""
     found, family = 0, CARDS[method].family
     settings = CELLS if family == "wavecluster" else CENTERS
     for seed in range(first, first + runs):
@@ -178,7 +179,7 @@ def passed(method: str, kind: str, runs: int, first: int = 0) -> int:
 
 
 def holds(found: int, runs: int) -> bool:
-    """Whether this number of releases agrees with the sentence."""
+    """Whether this number of such releases agrees with the sentence."""
     return bool(stats.binomtest(found, runs, LEVEL, "greater").pvalue > REFUSED)
 
 
@@ -188,7 +189,7 @@ def limit(found: int, runs: int) -> float:
 
 
 def again() -> None:
-    """Measure and store more releases if the first ones do not decide about a sentence."""
+    """If the first releases do not decide whether a sentence is true, measure and store more."""
     table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text())
     for method, row in table.items():
         for kind, one in row.items():
@@ -200,7 +201,6 @@ def again() -> None:
 
 
 def main(methods: list[str]) -> None:
-    """Measure, print and store the table."""
     table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text()) if TABLE.exists() else {}
     for method in methods:
         row = {}

@@ -2,9 +2,9 @@
 
 ``python -m tests.benchmarks passes`` prints the table of the README. All numbers of a row are
 measured in one run, one after the other, on the same array. The floor is the time of one thread
-that reads the array once. Work on one thread is measured in CPU seconds, which other work on the
-machine changes little; everything else is measured in wall-clock seconds. Peers that need other
-packages run in their own environments in ``artifacts``, which are made once.
+that reads the array once. Work on one thread is measured in CPU seconds, on which other programs
+have little effect. All other work is measured in wall-clock seconds. Peers that need other packages
+run in their own environments in ``artifacts``, which are made once.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 #: Cells per axis.
 GRID = 256
 
-#: Folder of the peers' environments; ``make bench-utility`` has the same.
+#: Folder of the peers' environments, which ``make bench-utility`` also uses.
 PLACE = ROOT / "artifacts" / "benchmark"
 
 FAST_HISTOGRAM = ("numpy==2.4.6", "fast-histogram==0.14")
 
-#: Seconds that a peer may take.
+#: Largest number of seconds for a peer.
 PATIENCE = 300.0
 
 
@@ -75,7 +75,6 @@ def one_thread() -> Iterator[None]:
 
 
 def main() -> None:
-    """Print the table."""
     print("| pass | records | one thread | all threads | beside it |")
     print("|---|---|---|---|---|")
     for millions in (1.0, 6.4, 50.0):
@@ -101,7 +100,7 @@ def _row(what: str, n: int, floor: Floor, work: Callable[[], object], *beside: s
 
 
 def _quantize(points: NDArray[np.float64], floor: Floor) -> None:
-    """Points to counts, compared with NumPy."""
+    """Count points in cells, and compare with NumPy."""
     beside = []
     if len(points) <= 6_400_000:
         beside.append(_fast_histogram(len(points)))
@@ -131,7 +130,7 @@ def _fast_histogram(n: int) -> str:
 
 
 def _label(points: NDArray[np.float64], floor: Floor) -> None:
-    """Labels of the points from the labels of the cells."""
+    """Look up the labels of the points in the labels of the cells."""
     cells = np.random.default_rng(1).integers(0, 9, (GRID // 2, GRID // 2)).astype(np.int32)
     _row("label", len(points), floor,
          lambda: label_points(points, SQUARE, (GRID, GRID), cells, 1, "clip"))  # fmt: skip
@@ -144,7 +143,7 @@ def _sums(points: NDArray[np.float64], floor: Floor) -> None:
 
 
 def _clusters() -> None:
-    """WaveCluster from points to labels, compared with clusterings of scikit-learn, on blobs."""
+    """Run WaveCluster from points to labels on blobs; compare with clusterings of scikit-learn."""
     rng = np.random.default_rng(0)
     for n in (30_000, 1_000_000):
         blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), n)
@@ -165,7 +164,7 @@ def _clusters() -> None:
             peers["HDBSCAN"] = HDBSCAN(min_cluster_size=100, copy=False)
         beside = []
         for name, model in peers.items():
-            # Only once: DBSCAN takes seconds and 1.4 GB. Before, few points as a warm-up.
+            # After a warm-up with few points, run DBSCAN only once: it takes seconds and 1.4 GB.
             start = time.perf_counter()
             model.fit(points)
             taken = time.perf_counter() - start
@@ -179,7 +178,7 @@ def _clusters() -> None:
 
 
 def _private_kmeans(data: Dataset) -> None:
-    """DPLloyd compared with k-means of diffprivlib, both in CPU seconds."""
+    """Compare DPLloyd with k-means of diffprivlib, both in CPU seconds."""
     config, noise = KMeansConfig(clusters=15), SeededNoise(0)
     times = []
     for _ in range(5):

@@ -1,6 +1,6 @@
-"""A class in a room of the game: sixty players on one server, and the teacher's screen.
+"""Measure a class in a room of the game: sixty players on one server, and the teacher's screen.
 
-Players speak the app's own protocol, as their browsers do; the teacher has a real browser.
+Players use the app's own protocol, as a browser does; the teacher has a real browser.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tests.browser.conftest import FLAGS, system_browser
 #: Number of players, seconds between two guesses of a player, and seconds of the whole game.
 PLAYERS, EVERY, SECONDS = 60, 5.0, 120.0
 
-#: Seconds that a player waits for an answer.
+#: Largest number of seconds that a player waits for an answer.
 _PATIENCE = 60.0
 
-#: Records when the teacher's screen first shows each number of guesses.
+#: Stores the time at which the teacher's screen first shows each number of guesses.
 _WATCH = """() => { window.seen = []; let last = 0; setInterval(() => {
   const found = document.body.innerText.match(/Class: [\\d,]+ of ([\\d,]+) right/);
   const guesses = found ? +found[1].replace(',', '') : 0;
@@ -36,7 +36,7 @@ _WATCH = """() => { window.seen = []; let last = 0; setInterval(() => {
 
 @dataclass
 class Player:
-    """A player, who always guesses that the person is in."""
+    """A player who always guesses that the person is in the data."""
 
     url: str
     room: str
@@ -121,7 +121,7 @@ async def play(url: str) -> tuple[list[float], list[tuple[float, int]], int]:
 
 
 def main() -> None:
-    """Print how soon the teacher's screen shows a guess, and check that no guess is lost."""
+    """Print how soon the teacher's screen shows a guess; check that no guess is lost."""
     with server() as url:
         sent, seen, scored = asyncio.run(play(url))
     shown = [

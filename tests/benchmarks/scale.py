@@ -1,6 +1,6 @@
-"""The screen with 6.4 million records and with 30,000: load, key press to paint, eight sessions.
+"""Measure the screen with 6.4 million and with 30,000 records: loading, keys, eight sessions.
 
-``python -m tests.benchmarks.scale eugkm sessions`` measures only this method of k-means and the
+``python -m tests.benchmarks.scale eugkm sessions`` measures only the k-means method eugkm and the
 eight sessions.
 """
 
@@ -29,15 +29,15 @@ FIRST = "?method=privthr&g=64"
 LINKS = (FIRST, *(f"kmeans?method={name}&k=15" for name in KMEANS if KMEANS[name].card.spends))
 SESSIONS, SECONDS, SESSION_ROUNDS = 8, 20, 2
 
-#: Rounds, and key presses on each page in a round.
+#: Number of rounds, and number of key presses on each page in a round.
 ROUNDS, PRESSES = 3, 10
 
-#: Milliseconds of rest for a page.
+#: Milliseconds between two key presses on a page.
 PAUSE = 2_000
 
 
 def main(*only: str) -> None:
-    """Print all times, or those of some k-means methods, or those of the sessions."""
+    """Print all times, or only the times of the named k-means methods and of the sessions."""
     links = [link for link in LINKS if not only or any(f"={name}&" in link for name in only)]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -53,11 +53,11 @@ def main(*only: str) -> None:
             for n, file in files.items():
                 pages[n], seconds = _opened(browser, url, link, file)
                 print(f"{n:,} records, {link}: first picture {seconds:.1f} s", flush=True)
-                # Otherwise an exact run of one page would slow down the keys of the other.
+                # Wait, because an exact run of one page would slow down the keys of the other page.
                 _await_exact(pages[n])
                 pages[n].evaluate(WATCH)
             found: dict[int, list[float]] = {n: [] for n in files}
-            # In turn, because the speed of a machine changes from minute to minute.
+            # Measure in turn, because the speed of a machine changes from minute to minute.
             for _ in range(ROUNDS):
                 for n, page in pages.items():
                     page.bring_to_front()
@@ -74,7 +74,7 @@ def main(*only: str) -> None:
 
 
 def _await_exact(page: Page) -> None:
-    """Wait for the exact run of k-means, which replaces the sketch when no slider moves."""
+    """Wait for the exact run of k-means, which replaces the sketch as soon as no slider moves."""
     page.wait_for_timeout(PAUSE)
     page.wait_for_function(
         "() => !document.querySelector('.gtitle').textContent.includes('sketch')", timeout=120_000
@@ -92,7 +92,7 @@ def _file(folder: Path, n: int) -> Path:
 
 
 def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, float]:
-    """Open own data by a path; return the page and the seconds until the picture is shown."""
+    """Open a file of the user; return the page and the seconds until the picture is shown."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.goto(f"{url}/{link}&data=own&domain=0,1000;0,1000&epsilon=0.1")
     box = page.get_by_role("textbox", name="Or the path of a file on this computer")
@@ -105,7 +105,6 @@ def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, fl
 
 @contextmanager
 def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
-    """Eight sessions with the same file."""
     pages = [_opened(browser, url, FIRST, file)[0] for _ in range(SESSIONS)]
     pages[0].wait_for_timeout(2 * PAUSE)
     for page in pages:
@@ -117,7 +116,7 @@ def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
 
 
 def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> None:
-    """Eight sessions with few records and with all, in turn."""
+    """Measure eight sessions with few records and eight sessions with all records, in turn."""
     found: dict[int, list[float]] = {n: [] for n in files}
     sizes: dict[int, list[float]] = {n: [] for n in files}
     for _ in range(SESSION_ROUNDS):
@@ -134,7 +133,7 @@ def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> Non
 
 
 def _together(pages: list[Page]) -> list[float]:
-    """Each session presses a key every second, in turn; returns milliseconds to the picture."""
+    """Each session in turn presses a key, once a second; return milliseconds until the picture."""
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         for page in pages:

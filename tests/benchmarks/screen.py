@@ -1,4 +1,4 @@
-"""The screen in a real Chromium: first plot, key press to paint, repaints during a drag."""
+"""Measure the screen in a real Chromium: first plot, time from key to paint, repaints in a drag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import FLAGS, system_browser
 from tests.support import ROOT
 
-#: Most other methods of the family take as long as DPLloyd.
+#: Most other methods of the family take about as long as DPLloyd.
 KMEANS_SHOWN = ("dplloyd", "mcmc", "eugkm", "gupt")
 
 WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = [];
@@ -57,7 +57,6 @@ def server() -> Iterator[str]:
 
 
 def main() -> None:
-    """Print all times."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         with server() as url:
@@ -86,7 +85,7 @@ def main() -> None:
 
 
 def keys(page: Page, presses: int = 30) -> str:
-    """Press arrow keys on epsilon, each after the previous one was painted."""
+    """Press arrow keys on epsilon; wait for each repaint before the next key."""
     return said(pressed(page, presses))
 
 
@@ -103,13 +102,12 @@ def pressed(page: Page, presses: int) -> list[float]:
 
 
 def said(latencies: list[float]) -> str:
-    """Sentence about these times."""
     high = quantiles(latencies, n=20)[-1]
     return f"key to paint median {median(latencies):.0f} ms, 95% {high:.0f} ms (n {len(latencies)})"
 
 
 def drag(page: Page, held: float = 4.0) -> str:
-    """Hold the thumb of epsilon and move it back and forth; count changed pictures."""
+    """Drag the slider of epsilon back and forth; count the changed pictures."""
     box = page.get_by_role("slider", name="Privacy budget").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2

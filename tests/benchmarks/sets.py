@@ -1,43 +1,48 @@
-"""The sets of ``make bench-utility``: named before any constant of a new method is fixed.
+"""The sets of ``make bench-utility``, which are named before a new method's constants are fixed.
 
-``sets.toml`` beside this file lists them. A row has the fields of :class:`BenchSet` and of its
-source; if it has no title, the title is the name. One row means all samples of the app.
+The file ``sets.toml`` lists the sets. A row has the fields of :class:`BenchSet` and of its source;
+if it has no title, the title is the name. One row means all samples of the app.
 
-Sets with ``seen`` may have been looked at while constants of any method were chosen; sets with
-``known`` only by the families that it names. Grid, density and number of clusters are public
-choices, made without noise and the same for all methods:
+The authors may have looked at sets with ``seen`` while they chose constants of any method, and at
+sets with ``known`` for methods of the families in it. Grid, density and number of clusters are
+public choices that are made without noise. They are the same for all methods:
 
-* A grid has about four records per cell, and from 32 to 128 cells per side, in steps of 8.
-* The density is one of .05, .1, ..., .9: the one with which WaveCluster without noise agrees best
-  with the known classes (ARI). Without classes it is the one that gives the most clusters of at
-  least 1% of the records. Of two equal ones the smaller one is taken.
-* The number of clusters is that of the known classes. Without classes it is 15, or 25 above
-  100,000 records.
+* A grid has about four records per cell. The number of cells per side is a multiple of 8 from 32 to
+128.
+* The density is one of .05, .1, ..., .9. If the set has classes, it is the density with which
+WaveCluster without noise agrees best with them (ARI); otherwise the density with the largest number
+of clusters of at least 1% of the records. Of two equal densities, the smaller is chosen.
+* The number of clusters is the number of known classes. For sets without classes it is 15, or 25
+above 100,000 records.
 
-All sets except the last twenty were ``known`` to WaveCluster when Two-stage was last changed. Each
-time that all constants of Two-stage were fixed, twenty sets of at least 1,000 records (five each of
-thin, sparse, dense and geographic) were named before any method ran on them, and were looked at
-once. A cell is a set at one epsilon:
+When Two-stage was last changed, all sets except the last twenty were ``known`` to WaveCluster. Each
+time that all constants of Two-stage were fixed, twenty new sets of at least 1,000 records were
+named (five thin, five sparse, five dense, five geographic). No method had run on them, and they
+were used once. A cell is a set at one epsilon:
 
-* First twenty sets: 103 of 120 cells were won. Two-stage was changed, on sets with ``seen`` alone.
-* Second: 109 were won. Two-stage was changed, on all sets so far. One set, birch-rg1, turned out to
-  be birch1 in other units.
-* Third: 113 were won, one was even. Two-stage was changed, on all sets so far. One set, strong, had
-  the records of earthquakes again and was removed; of the other 19 sets 107 of 114 were won.
-* Fourth: 115 were won. But four sets share records with known sets (spiral with spiralsquare, 2d-4c
-  with 2d-10c, smile1 and donut1 with dartboard1); of the other 16 sets 91 of 96 were won. Then
-  generated data showed that pools are biased where some counts are low. They are no longer used
-  there, and again 91 of 96 were won. Four sets that replaced those four won 15 of 24 cells: long1
-  all, cassini all but one, fourty (25 records in each of 40 clusters) from epsilon 0.5 on, circle
-  one, because its records are evenly spread. None of these twenty shares a fifth of its records
-  with another set. Two-stage was changed, on all sets so far.
-* Fifth: only real records, from repositories that were not used before. No set shares a fifth of
+* First twenty sets: 103 of 120 cells were won. Two-stage was changed with sets with ``seen`` only.
+* Second twenty: 109 cells were won. Two-stage was changed with all sets so far. One set, birch-rg1,
+has the records of birch1 in other units.
+* Third twenty: 113 cells were won, one was even. Two-stage was changed with all sets so far. One
+set, strong, had the records of earthquakes and was removed; of the other 19 sets, 107 of 114 cells
+were won.
+* Fourth twenty: 115 cells were won. But four sets share records with known sets (spiral with
+spiralsquare, 2d-4c
+  with 2d-10c, smile1 and donut1 with dartboard1); of the other 16 sets, 91 of 96 cells were won.
+  Then generated data showed that pools are biased where some counts are low. Pools are no longer
+  used there, and 91 of 96 cells were won again. On the four sets that replaced those four, 15 of 24
+  cells were won: all cells of long1, all but one of cassini, fourty (25 records in each of 40
+  clusters) from epsilon 0.5 on, and one cell of circle, whose records are evenly spread. No set of
+  these twenty shares a fifth of its records with another set. Two-stage was changed with all sets
+  so far.
+* Fifth twenty: only real records, from repositories that were not used before. No set shares a
+fifth of
   its records with another set, as ``tests/experiments/test_bench_utility.py`` checks. 118 of 120
-  cells are won; stains at epsilon 0.05 and polls at 0.1 are lost.
+  cells are won; stains at epsilon 0.05 and polls at epsilon 0.1 are lost.
 
-The reference sets and the samples keep the choices of the papers and of the samples. The box of a
-set is the range of its records, which all methods take as public; samples have a declared box.
-``python -m tests.benchmarks.sets`` prints the results of these rules for each available set.
+The reference sets have the choices of the papers, and the samples their own. The box of a set is
+the range of its records, which is public for all methods; samples have a declared box. ``python -m
+tests.benchmarks.sets`` prints the results of these rules for each available set.
 """
 
 from __future__ import annotations
@@ -66,14 +71,14 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source as Grid
 from dpviz.wavecluster.truth import Truth
 
-#: Environment variable: folder with checkouts of the repositories of sets and peers.
+#: Environment variable for the folder with checkouts of the repositories of sets and peers.
 VARIABLE = "DPVIZ_CHECKOUTS"
 
 REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 class MissingError(Exception):
-    """A set or a peer is not on this machine; the message gives the reason."""
+    """Error if a set or a peer is not on this machine; the message gives the reason."""
 
 
 class Source(Protocol):
@@ -100,11 +105,11 @@ class BenchSet:
     Parameters
     ----------
     name, title
-        Key in tables; name for readers.
+        Key in tables; name on the screen.
     kind
         Thin, sparse, dense, geographic, mixture or measured.
     seen
-        Whether constants of both families may have been chosen on it.
+        Whether constants of both families may have been chosen on this set.
     n, ndim
         Records and columns; checked when the set is read.
     source
@@ -167,14 +172,14 @@ def _range(points: np.ndarray[Any, Any]) -> Domain:
 
 @dataclass(frozen=True)
 class Reference:
-    """A file of the papers' reference data, with the column of its classes."""
+    """A file of the papers' reference data, and the column of its classes."""
 
     file: str
     column: str | None = None
 
     def read(self, checkouts: Path | None) -> Dataset:
         points = self._table().drop(columns=[self.column] if self.column else [])
-        # Some files list class by class, so their order would reveal the answer.
+        # Some files list their records class by class, so the order would reveal the answer.
         return _shuffled(points.to_numpy(dtype=float))
 
     @property
@@ -194,8 +199,6 @@ class Reference:
 
 @dataclass(frozen=True)
 class OfSamples:
-    """A sample set of the app."""
-
     name: str
 
     def read(self, checkouts: Path | None) -> Dataset:
@@ -216,10 +219,10 @@ class OfRepository:
     """A file of a public repository, read from a checkout (bare or not).
 
     ``columns`` are names, or positions in a list or in a table without names; ``separator``
-    separates the columns of a table. ``repeat`` is the column with the number of records that a
-    line means. ``places`` is the column with a place, or with a list of places; a record is the
-    first two numbers of a place. ``unclassed`` says that this file has no classes although its
-    format can have classes.
+    separates the columns of a table. ``repeat`` is the column with the number of records for which
+    a line stands. ``places`` is the column with a place, or with a list of places; a record is the
+    first two numbers of a place. ``unclassed`` means that the file has no classes, although its
+    format can have them.
     """
 
     repository: str
@@ -279,7 +282,7 @@ class OfRepository:
 
 
 def _attributes(content: bytes) -> pd.DataFrame:
-    """Lines of a file of ARFF, with the positions of its attributes as column names."""
+    """Lines of an ARFF file; the column names are the positions of its attributes."""
     lines = content.decode("latin-1").splitlines()
     begin = next(at for at, line in enumerate(lines) if line.strip().lower() == "@data")
     rows = io.StringIO("\n".join(lines[begin + 1 :]))
@@ -287,7 +290,7 @@ def _attributes(content: bytes) -> pd.DataFrame:
 
 
 def _listed(places: pd.Series[Any]) -> pd.DataFrame:
-    """One line for each place in a column of places or lists of places."""
+    """One line for each place in a column whose cells are places or lists of places."""
     first = places.dropna()
     if isinstance(first.iloc[0][0], list):
         first = first.explode()
@@ -332,7 +335,6 @@ def _order(n: int) -> np.ndarray[Any, Any]:
 
 
 def _shuffled(points: np.ndarray[Any, Any]) -> Dataset:
-    """Records in random order."""
     return Dataset(name="", points=np.ascontiguousarray(points[_order(len(points))]))
 
 
@@ -356,7 +358,7 @@ def checkout(checkouts: Path | None, repository: str) -> Path:
 
 
 def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
-    """Content of a file in a checkout (bare or not), or MissingError."""
+    """Content of a file in a checkout (bare or not); MissingError if the file is not there."""
     place = checkout(checkouts, repository)
     if (place / file).is_file():
         return (place / file).read_bytes()
@@ -369,7 +371,7 @@ def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
 
 
 def folder(given: str | None) -> Path | None:
-    """Folder of checkouts, from the option or from the environment."""
+    """Folder of checkouts, from the option or from the environment variable."""
     found = given or os.environ.get(VARIABLE)
     return Path(found) if found else None
 
@@ -397,7 +399,7 @@ def _of_sample(name: str) -> BenchSet:
 
 
 def _source(given: dict[str, Any]) -> Source:
-    """Source with these fields. Its class is known by a field that only this class has."""
+    """Source with these fields. A field that only one class has decides its class."""
     if "repository" in given:
         return OfRepository(**given | {"columns": tuple(given.get("columns", ()))})
     return Mixture(**given) if "seed" in given else Reference(**given)
@@ -433,7 +435,7 @@ def density_of(data: Dataset, classes: np.ndarray[Any, Any] | None, grid: int) -
 
 
 def main(given: str | None = None) -> None:
-    """Print shape, grid, density and number of clusters by the rules, of each available set."""
+    """Print shape, grid, density and number of clusters of each available set."""
     checkouts = folder(given)
     for one in SETS:
         try:

@@ -1,7 +1,7 @@
-"""A class on one server: thirty sessions for two minutes, uploads, heavy jobs, and killed sessions.
+"""Measure a class on one server: thirty sessions, uploads, heavy jobs, and killed sessions.
 
-Sessions speak the app's own protocol, as their browsers do. Only this computer can connect to the
-server, and only processes that are started here are ended.
+Sessions use the app's own protocol, as browsers do. Only this computer can connect to the server,
+and only processes that are started here are ended.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from tests.browser.conftest import await_health, faults
 from tests.support import ROOT
 from tests.support.memory import marks
 
-#: Sessions, seconds between two changes in a session, seconds without and with heavy jobs.
+#: Number of sessions; seconds between two changes in one; seconds without and with heavy jobs.
 SESSIONS, EVERY, SECONDS = 30, 1.0, 60.0
 
-#: Sessions that upload a file, heavy jobs, and seconds between two killed sessions.
+#: Number of sessions that upload a file; number of heavy jobs; seconds between two kills.
 UPLOADS, JOBS, KILLS = 6, 4, 10.0
 
-#: Rows of an upload, and seconds from the end of the last session until memory is measured.
+#: Number of rows of an upload; seconds from the last session's end until memory is measured.
 ROWS, AFTER = 20_000, 60.0
 
-#: Seconds that a session waits for an answer.
+#: Largest number of seconds that a session waits for an answer.
 PATIENCE = 120.0
 
 EXPLORERS = ("", "kmeans", "")
@@ -57,7 +57,7 @@ class LeftError(Exception):
 
 @dataclass
 class Session:
-    """One visitor, who moves epsilon once a second."""
+    """A visitor who moves epsilon once a second."""
 
     url: str
     page: str = ""
@@ -66,19 +66,19 @@ class Session:
     script: str = ""
     session: str = ""
     finished: int = 0
-    #: Identifiers of widgets by the ends of their names; epoch and fragment of the slider.
+    #: Identifiers of widgets, by the ends of their names; epoch and fragment of the slider.
     widgets: dict[str, str] = field(default_factory=dict)
     epoch: int = 0
     fragment: str = ""
-    #: State of the widgets, which a browser sends with every message.
+    #: State of all widgets, which a browser sends in every message.
     states: dict[str, WidgetState] = field(default_factory=dict)
     moves: int = 0
-    #: Number of moves before this phase, and which fifty values of epsilon the phase uses. No phase
-    #: reuses cached runs of another phase.
+    #: Number of moves before this phase, and number of the fifty values of epsilon of this phase.
+    #: Phases have different values, so that no phase reuses cached runs of another phase.
     before: int = 0
     values: int = 0
     urls: dict[str, str] | None = None
-    #: Texts that the server has sent, and the last figure.
+    #: Texts from the server, and the last figure from it.
     said: list[str] = field(default_factory=list)
     figure: bytes = b""
     polls: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class Session:
             self._see(message)
 
     def _see(self, message: ForwardMsg) -> None:
-        """Remember the elements of the page that a session needs."""
+        """Store the elements of the page that a session needs."""
         element = message.delta.new_element
         kind = element.WhichOneof("type")
         if kind == "bidi_component":
@@ -420,7 +420,7 @@ def memory(server: psutil.Process) -> float:
 
 @contextmanager
 def server(folder: Path, port: int = 8719) -> Iterator[tuple[str, psutil.Process]]:
-    """Run the server for others, reachable only from this computer."""
+    """Run the server for others, but only this computer can connect to it."""
     command = [sys.executable, "-m", "dpviz.server", "--address", "127.0.0.1"]
     command += ["--port", str(port), "--headless"]
     environment = {**os.environ, "DPVIZ_HOME": str(folder / "home")}

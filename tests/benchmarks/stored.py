@@ -1,6 +1,6 @@
-"""100 million records in 20 Parquet files: counting them compared with decoding them.
+"""Compare counting with decoding, for 100 million records in 20 Parquet files.
 
-Each measurement is made in a separate process, so that it has its own memory.
+Each measurement is made in a separate process, so that its memory can be measured.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.support import ROOT
 RECORDS, FILES, GRID, REPEATS = 10**8, 20, 256, 3
 COLUMNS = ["x", "y"]
 
-#: dpviz sets how pyarrow, which is loaded later, allocates memory, also for decoding.
+#: Before pyarrow is loaded, dpviz sets how it allocates memory; so do this for decoding, too.
 assert dpviz
 
 
 def main() -> None:
-    """Write the files, then print the time and memory of reading them."""
-    # Imported only here, so that the measured processes load no test tools.
+    """Write the files, read them, and print the time and memory of reading."""
+    # Import it only here, so that the measured processes do not load test tools.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -72,7 +72,7 @@ def _measured(work: str, folder: str, *more: str) -> dict[str, float]:
 
 
 def _nothing(folder: Path) -> int:
-    """Load the program and count a few points, so that everything is compiled."""
+    """Load the program and count a few points, so that all loops are compiled."""
     from dpviz.data.counted import count_cells
     from dpviz.data.engine.local import Local
     from dpviz.grid.counts import quantize
@@ -97,7 +97,7 @@ def _decode(folder: Path) -> int:
 
 
 def _count(folder: Path, scheduler: str | None = None) -> int:
-    """Count all records by an engine; returns a number that differs between different tables."""
+    """Count all records with an engine; return a number that differs between different tables."""
     from dpviz.data.counted import count_cells
     from dpviz.data.engine.dask import Cluster
     from dpviz.data.engine.local import Local
@@ -116,7 +116,7 @@ def report(work: Callable[[], int]) -> None:
     cpu, wall = time.process_time(), time.perf_counter()
     table = work()
     taken = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    # Not the peak of getrusage, which starts with the memory of the parent process.
+    # Do not use the peak of getrusage, which includes the memory of the parent process.
     peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
     memory = int(peak[1]) / 1024 if peak else float("nan")
     print(json.dumps({**taken, "memory": memory, "table": table}))

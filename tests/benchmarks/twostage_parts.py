@@ -1,4 +1,4 @@
-"""Two-stage without one of its parts: something simpler replaces a function or constant."""
+"""Two-stage without one of its parts: a simpler function or constant replaces the part."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ DATA: Mapping[str, Callable[[], Truth]] = {
 
 
 def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
-    """All counts with the whole budget; the number of zeros is not released."""
+    """Release all counts with the whole budget, and not the number of zeros."""
     gradual = accountant.gradual(counts, [Level(ROUGH, config.epsilon)], sensitivity=1)
     rate = 1 / gradual.scales[0]
     released = Released(
@@ -99,7 +99,7 @@ def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
 
 
 def _independent(counts: Any, config: Config, accountant: Accountant) -> Any:
-    """Rough counts with the smallest share; finer counts have independent noise for the rest."""
+    """Rough counts with the smallest share; finer counts with new noise for the rest of ε."""
     share = SHARES[0]
     parts = (share * config.epsilon, (1 - share) * config.epsilon)
     rough, finer = (
@@ -124,7 +124,7 @@ def _limit(cells: int, rest: float) -> float:
 
 
 def _fixed(noisy: Any, rate: float, density: float) -> Choice:
-    """The share is fixed, whatever the counts are."""
+    """A fixed share, whatever the counts are."""
     number = SHARES.index(0.65)
     return Choice(number, _limit(noisy.size, 0.35 * rate) / (0.65 * rate))
 
@@ -136,7 +136,7 @@ def _alone(shape: tuple[int, ...]) -> Any:
 
 
 def _likely_alone(chance: Any, expected: float, *coarse: Any) -> Any:
-    """The cells that are likely by their own chance, whatever number is expected."""
+    """The cells whose own probability is high, whatever number of cells is expected."""
     return likely_cells(chance, float((chance >= LIKELY).sum()), *coarse)
 
 
@@ -156,7 +156,7 @@ _CELLS = "dpviz.wavecluster.likely_cells"
 _FIELD, _METHOD = "dpviz.wavecluster.random_field", "dpviz.wavecluster.methods.twostage"
 _ESTIMATE = "dpviz.wavecluster.significant"
 
-#: Name of each part, name of its replacement, and the replaced attributes.
+#: For each part: its name, the name of its replacement, and the replaced attributes.
 PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     (
         "Number of empty cells",

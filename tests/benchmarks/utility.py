@@ -1,9 +1,9 @@
-"""What soundness costs in utility: writes ``dpviz/experiments/utility.json``.
+"""Measure the cost of soundness in utility; write ``dpviz/experiments/utility.json``.
 
     python -m tests.benchmarks.utility [METHOD ...]
 
-Without a name all methods are measured. With names only these are measured, and the numbers of
-other methods stay. :mod:`dpviz.experiments.utility` says what is compared.
+Without arguments, all methods are measured. Otherwise only the named methods are measured, and all
+other numbers do not change. :mod:`dpviz.experiments.utility` describes the comparison.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)
 
-#: Scores and number of draws (seeds 0, 1, ...) for each family.
+#: For each family: scores, and number of draws (seeds 0, 1, ...).
 SCORES = {"wavecluster": ("dsg_c", "f_measure"), "kmeans": ("nicv_ratio", "f_measure")}
 DRAWS = {"wavecluster": 50, "kmeans": 20}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Cells per axis on the range of the data and on the declared domain, and density p."""
+    """Cells per axis (on the range of the data, and on the declared domain), and density p."""
 
     published: int
     sound: int
@@ -63,10 +63,11 @@ class Setup:
 
 MILLION = Domain(((0, 1e6), (0, 1e6)))
 
-#: The declared domain is the square of a million in which the sets were made, or a round box if
-#: records lie outside. Grids are the paper's on both domains, except for DS2. With 40 cells per
-#: side over the million its three spirals join into one cluster, which is useless for comparing
-#: clusters. With 46, a cell is as large as the paper's, and there are three clusters again.
+#: The declared domain is the square with side 10^6 in which the sets were made, or a round box if
+#: records are outside this square. On both domains the grid is the paper's, except for DS2. On the
+#: declared domain, 40 cells per side join the three spirals of DS2 into one cluster, so clusters
+#: can't be compared. With 46 cells per side, a cell has the paper's size, and there are three
+#: clusters again.
 SETUPS = {
     "ds1": Setup(
         title="DS1", file="ds1.csv", clusters=15, domain=MILLION,
@@ -107,7 +108,7 @@ def cells(methods: Iterable[str]) -> Iterator[tuple[str, str, float]]:
 
 
 def measure(method: str, data: str, epsilon: float) -> list[Cost]:
-    """Results of a method on one set at one budget, one for each score of its family."""
+    """Results of a method on one set at one budget: one result for each score of its family."""
     setup, family = SETUPS[data], CARDS[method].family
     own = settings(method, data)
     sound, on_range, published = (
@@ -139,7 +140,7 @@ def measure(method: str, data: str, epsilon: float) -> list[Cost]:
 def scores(
     method: str, data: str, epsilon: float, variant: VariantName, place: VariantName
 ) -> dict[str, list[float]]:
-    """Each score of a variant in every draw, on the domain and grid of the variant ``place``."""
+    """Scores of a variant in every draw; domain and grid are those of the variant ``place``."""
     setup, family = SETUPS[data], CARDS[method].family
     found = []
     for seed in range(DRAWS[family]):
@@ -161,14 +162,14 @@ def scores(
 
 
 def spread(values: list[float]) -> Spread:
-    """Median and quantiles to four digits, because the last bits differ between machines."""
+    """Median and quantiles to four digits, because further digits differ between machines."""
     found = band(values)
     median, low, high = (float(f"{one:.4g}") for one in (found.median, found.low, found.high))
     return Spread(median=median, low=low, high=high)
 
 
 def compares(card: Card) -> bool:
-    """Whether a method has two variants that spend budget; our own methods have only one."""
+    """Whether a method has two variants that spend budget; this project's own methods have one."""
     return card.spends and len(card.variants) > 1
 
 
@@ -220,17 +221,17 @@ def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
 
 @lru_cache(maxsize=2 * DRAWS["kmeans"])
 def shuffled(data: str, variant: VariantName, seed: int) -> Records:
-    """Records in an order that belongs to this draw.
+    """Records in an order that depends on the draw.
 
-    The files list cluster by cluster. A published variant that cuts the list into pieces (the
-    starting sets of a partition, the blocks of GUPT) would get the answer from the order.
+    The files list cluster by cluster. Some published variants cut the list into pieces (starting
+    sets, the blocks of GUPT), and would get the answer from the order of the file.
     """
     order = np.random.default_rng(seed).permutation(load(data).points)
     return Records.build(Dataset(name=data, points=order), run_domain(load(data), variant))
 
 
 def report(rows: list[Cost]) -> None:
-    """Print the results on standard error: sound / sound on the range / published."""
+    """Print the results on standard error: sound, sound on the range, published."""
     told = ", ".join(
         f"{row.score} {row.sound.median} / {row.sound_on_range.median} / {row.published.median}"
         for row in rows

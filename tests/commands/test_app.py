@@ -1,4 +1,4 @@
-"""``dpviz app``: an error is one sentence; which server starts, and for whom."""
+"""``dpviz app``: an error is one sentence; the right server starts, for the right users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpviz.server import start
 
 @pytest.fixture
 def started(monkeypatch) -> list[dict[str, Any]]:
-    """Settings with which each server would have been started."""
+    """Settings of each server that would have been started."""
     monkeypatch.delenv("STREAMLIT_SERVER_PORT", raising=False)
     monkeypatch.delenv("STREAMLIT_SERVER_ADDRESS", raising=False)
     calls: list[dict[str, Any]] = []

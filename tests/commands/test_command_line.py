@@ -1,4 +1,4 @@
-"""The contract of the command line: one JSON object, exit codes, one sentence for wrong input."""
+"""The contract of the command line: one JSON object, exit codes, one sentence for an error."""
 
 import io
 import json
@@ -132,7 +132,7 @@ def test_run_prints_the_object_of_the_contract(cli, points):
     assert report["claim"]["private"]
 
 
-# Every day each method once and each sample once.
+# Every day, test each method once and each sample once.
 @pytest.mark.parametrize(
     ("method", "name"),
     daily(
@@ -144,7 +144,7 @@ def test_every_method_runs_on_every_sample(cli, name, method):
     report = run_json(cli, name, "--method", method)
     assert report["data"]["n"] == sample(name).n
     assert report["true"]["n_clusters"] == sample(name).clusters
-    # For parallel spends of a step, the largest one counts.
+    # Of the parallel spends of a step, only the largest is added.
     steps = {
         one["step"] if one["composition"] == "parallel" else number: one["epsilon"]
         for number, one in enumerate(report["ledger"])
@@ -295,12 +295,12 @@ WRONG = {
     "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
     "column": (["--columns", "x,z"], '"z"', '"x", "y"'),
     "column twice": (["--columns", "x,x"], "x", "once"),
-    "clusters": (["--clusters", "3"], "--clusters 3 goes with k-means", "leave it out"),
-    "iterations": (["--iterations", "3"], "--iterations 3 goes with k-means", "leave it out"),
-    "start": (["--start", "random"], "--start random goes with k-means", "leave it out"),
-    "schedule": (["--schedule", "halving"], "--schedule halving goes with k-means", "leave it out"),
-    "geometry": (["--geometry", "l1"], "--geometry l1 goes with k-means", "leave it out"),
-    "temperature": (["--temperature", "printed"], "--temperature printed goes", "leave it out"),
+    "clusters": (["--clusters", "3"], "--clusters 3 applies only", "leave it out"),
+    "iterations": (["--iterations", "3"], "--iterations 3 applies only", "leave it out"),
+    "start": (["--start", "random"], "--start random applies only", "leave it out"),
+    "schedule": (["--schedule", "halving"], "--schedule halving applies only", "leave it out"),
+    "geometry": (["--geometry", "l1"], "--geometry l1 applies only", "leave it out"),
+    "temperature": (["--temperature", "printed"], "--temperature printed applies", "leave it out"),
     "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
@@ -351,7 +351,7 @@ def test_options_of_points_are_refused_for_counts(cli, tmp_path, option):
     cap = ["--cap", 2] if "unit" in option else []
     status, _, err = cli("run", tmp_path / "c.npy", "--counts", "--method", "privqt", option, *cap)
     assert status == 2
-    assert "does not go with --counts" in err
+    assert "can't be used with --counts" in err
 
 
 def test_counts_take_a_domain_and_samples_take_no_unit(cli, tmp_path):
@@ -410,7 +410,7 @@ def ended(*arguments, python=(), **options):
 
 
 def closing(*numbers):
-    """Close standard streams of a program before it starts, as the shell does with ``>&-``."""
+    """Close standard streams of a program before it starts, like ``>&-`` in the shell."""
     return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
 
 
@@ -421,7 +421,7 @@ def test_closed_streams_are_no_fault(tmp_path, closed):
         "sample", "spirals", "--out", str(out), "--json", **closing(*closed)
     )
     assert status == (2 if 1 in closed else 0)
-    # No output for a closed stream is written into a file that got the stream's number.
+    # Output for a closed stream must not be written into a file that has got the stream's number.
     pd.testing.assert_frame_equal(
         pd.read_csv(out, dtype=float),
         pd.DataFrame(load_sample("spirals").points, columns=["x", "y"]),
@@ -460,7 +460,7 @@ import os, sys
 class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == {when!r}:
-            # As code of dataclasses does, which Python makes from a text.
+            # Like the code of dataclasses, this code is executed from a string.
             exec("os.kill(os.getpid(), {number})")
 sys.meta_path.insert(0, Stop())
 """
@@ -482,7 +482,7 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # Shells start background jobs with SIGINT ignored, nohup with SIGHUP; children inherit it.
+        # Background jobs of shells ignore SIGINT, jobs of nohup ignore SIGHUP; children do so, too.
         preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
@@ -524,7 +524,7 @@ def test_a_stop_leaves_no_persons_behind(tmp_path, number):
     assert list(temporary.iterdir()) == []
 
 
-#: Prints on standard output which steps of Python's shutdown run.
+#: Prints on standard output the steps of Python's shutdown that run.
 LAST = """
 import atexit, sys
 class Last:
@@ -547,7 +547,7 @@ sys.meta_path.insert(0, See())
     [(["methods", "--json"], 0), (["run", "nothing", "--method", "privqt"], 2), (["--help"], 0)],
 )
 def test_a_command_leaves_before_libraries_are_taken_down(tmp_path, arguments, status):
-    # A shutdown of libraries whose threads still start would sometimes abort the command.
+    # If libraries were shut down while their threads start, this could abort the command.
     (tmp_path / "sitecustomize.py").write_text(LAST)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     answer = ended(*arguments, env={**os.environ, "PYTHONPATH": path})
@@ -647,7 +647,7 @@ def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
 
 # -- k-means -----------------------------------------------------------------------------
 
-#: Rows of three groups; some rows have no number, some no class.
+#: Rows of three groups; in some rows a number is missing, in some the class is missing.
 CLASSED = "x,y,kind,size\n" + "".join(
     f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
     f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"
@@ -674,7 +674,7 @@ def plain_labels(points, centers, domain):
 
 
 def spent(ledger):
-    """Sequential spends are summed; for parallel spends of a step, the largest one counts."""
+    """Sum of sequential spends; of the parallel spends of a step, only the largest is added."""
     steps = {}
     for number, one in enumerate(ledger):
         step = one["step"] if one["composition"] == "parallel" else number
@@ -720,7 +720,7 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     assert report["metrics"]["wcss"]["values"] == [one["wcss"] for one in report["private"]]
     assert spent(report["ledger"]) == pytest.approx(2, abs=1e-9)
     assert report["claim"]["private"]
-    # The same seed gives the same draw, whatever was drawn before.
+    # The same seed gives the same draw, whatever was drawn earlier.
     again = run_json(cli, *arguments, "--epsilon", 2, "--seed", 6)
     assert again["private"] == report["private"][1:]
     assert report["private"][0]["centers"] != report["private"][1]["centers"]
@@ -815,8 +815,8 @@ def test_labels_of_kmeans_are_those_of_the_nearest_centres(cli, points, tmp_path
         if outside == "drop":
             expected[left_out] = -1
         assert written[column].tolist() == expected.tolist()
-    # Both lists have the same numbering: private centre i is matched to true centre i. The numbers
-    # do not follow the order of positions.
+    # Private centre i is matched to true centre i, so the numbers do not follow the order of
+    # positions.
     assert private != sorted(private)
     widths = np.diff(domain, axis=1).ravel()
     away = (np.array(true)[:, None] - np.array(private)[None]) / widths
@@ -844,7 +844,7 @@ def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, m
     table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x"])
     assert report["data"]["columns"] == ["x", "y"]
     assert report["data"]["dropped"] == 120 - len(table) > 0
-    # Rows without a class form one more class, because a run may not depend on the class column.
+    # Rows without a class form one more class, because a run must not depend on the class column.
     missing = table[column].isna().any()
     assert missing == (column == "kind")
     said = f'have nothing in "{column}" and count as a class of their own'
@@ -959,7 +959,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     shared = [points, "--columns", "x,y", "--method", "eugkm", "--clusters", 4, "--epsilon", 50]
     good = run_json(cli, *shared, "--repeats", 3)
     assert not any("better than" in note for note in good["data"]["notes"])
-    # A search with a very bad result.
+    # A search whose result is very bad.
     monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     report = run_json(cli, *shared, "--repeats", 3)
     assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
@@ -991,13 +991,13 @@ WRONG_KMEANS = {
     "start without one": (["--method", "eugkm", "--start", "random"], "eugkm has no start", "out"),
     "iterations without": (["--method", "gupt", "--iterations", "2"], "gupt has no iterations"),
     "geometry of the true run": (["--method", "kmeans", "--geometry", "box"], "kmeans has no"),
-    "grid": (["--grid", "8"], "--grid 8 goes with WaveCluster methods", "leave it out"),
-    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 goes with WaveCluster", "leave it out"),
-    "density": (["--density", "0.3"], "--density 0.3 goes with WaveCluster", "leave it out"),
-    "wavelet": (["--wavelet", "haar"], "--wavelet haar goes with WaveCluster", "leave it out"),
-    "level": (["--level", "1"], "--level 1 goes with WaveCluster", "leave it out"),
-    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree goes with", "leave it out"),
-    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 goes with", "leave it out"),
+    "grid": (["--grid", "8"], "--grid 8 applies only to WaveCluster methods", "leave it out"),
+    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 applies only", "leave it out"),
+    "density": (["--density", "0.3"], "--density 0.3 applies only", "leave it out"),
+    "wavelet": (["--wavelet", "haar"], "--wavelet haar applies only", "leave it out"),
+    "level": (["--level", "1"], "--level 1 applies only", "leave it out"),
+    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree applies only", "leave it out"),
+    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 applies only", "leave it out"),
     "epsilon zero": (["--epsilon", "0"], "epsilon = 0", "greater than 0"),
     "variant": (["--variant", "best"], 'variant = "best"', "sound or published"),
     "neighbours": (["--neighbours", "all"], 'neighbours = "all"', "add_remove or replace_one"),
@@ -1027,7 +1027,7 @@ def test_fewer_records_than_clusters_is_one_sentence(cli, tmp_path):
 def test_counts_have_no_classes_and_samples_their_own(cli, tmp_path):
     np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
     counts = ["run", tmp_path / "c.npy", "--counts", "--method", "dplloyd"]
-    assert_refused(cli(*counts, "--classes", "x"), "--classes does not go with --counts")
+    assert_refused(cli(*counts, "--classes", "x"), "--classes can't be used with --counts")
     assert_refused(cli(*counts, "--labels", tmp_path / "l.csv"), "--labels", "no points to label")
     for name, column in (("incomes", "x"), ("noise", "class")):
         of_sample = cli("run", name, "--method", "dplloyd", "--classes", column)
@@ -1042,9 +1042,9 @@ def test_the_text_is_for_people(cli, classed):
     assert few.startswith("classed.csv: columns x, y; 113 records, 0 outside the domain\nContour")
     assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
     assert few.count("\ncentre ") == 3
-    # The parallel spends of a step share a line, which has their range.
+    # The parallel spends of a step are on one line, which shows their range.
     assert few.count("spent    iteration 1: epsilon ") == 1
-    assert " in 3 disjoint parts, of which the largest counts" in few
+    assert " in 3 disjoint parts; only the largest cost is counted" in few
     assert "unspent" not in few
     printed = cli(
         "run", classed, "--columns", "x,y", "--method", "dplloyd", "--variant", "published",

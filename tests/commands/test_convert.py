@@ -1,4 +1,4 @@
-"""Values that exploring shows, saved as CSV or Parquet, and read unchanged by a release."""
+"""The values that exploring shows are saved as CSV or Parquet; a release reads the same values."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def test_a_table_is_written_as_it_is_shown(cli, tmp_path, ending):
     else:
         table = pd.read_parquet(out)
         assert table["Umsatz"].dtype == table["Breite"].dtype == float
-        # As a float it would be the number of another person.
+        # As a float, this number would be equal to the number of another person.
         assert table["Kunde"][1] == "12345678901234567890"
     released = read_table(out, unreadable="missing")
     data = released.select(["Umsatz", "Breite"], unit="Kunde", unreadable="missing")
     assert data.points.tolist() == [[1000.5, 50.94], [1250.75, 50.1], [999, 50.25]]
-    # Either the complete file is there, or no file.
+    # There is either the complete file or no file.
     assert sorted(one.name for one in tmp_path.iterdir()) == ["messy.csv", out.name]
     report = json.loads(cli("convert", path, out, "--columns", "3,Umsatz", "--json")[1])
     assert (report["rows"], report["columns"]) == (5, ["Kunde", "Umsatz"])
     assert report["out"] == str(out)
 
 
-#: Text forms of a number, with their values.
+#: Spellings of numbers, with their values.
 NUMBER = st.one_of(
     st.integers(-(10**9), 10**9), st.floats(-1e12, 1e12), st.floats(allow_nan=False, width=32)
 ).filter(lambda one: abs(one) < 1e300)
@@ -163,7 +163,7 @@ def test_rows_that_fit_nowhere_are_left_out_by_an_option(cli, tmp_path):
     report = json.loads(printed)
     assert (report["rows"], report["dropped"]) == (38, 2)
     assert len(pd.read_csv(out)) == 38
-    # A row with a cell that is not a number fits: it stays, and a message names the cell.
+    # A row with a cell that is not a number is kept, and a message names the cell.
     rows[5] = "5,1.5"
     path.write_text("\n".join(["a,b", *rows]) + "\n")
     status, printed, _ = cli("convert", path, out)

@@ -1,4 +1,4 @@
-"""With any options, a command ends soon: with success, or with an error of one sentence."""
+"""With any options, a command ends soon: it succeeds, or prints an error of one sentence."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ Line = list[str]
 
 
 def pick(rng: random.Random, good: list[str], bad: list[str], share: float = 0.15) -> str:
-    """A good value; with probability ``share`` any value."""
+    """A valid value; with probability ``share`` any value."""
     return rng.choice(bad if rng.random() < share else good)
 
 
@@ -106,7 +106,7 @@ def method(rng: random.Random) -> str:
     return pick(rng, list(CARDS), TEXTS, 0.05)
 
 
-#: A value for every option; which values are good depends on the command.
+#: A value for every option; whether it is valid depends on the command.
 VALUES: dict[str, Callable[[random.Random], str]] = {
     "--epsilon": lambda rng: number(rng, "1", "0.1", "20", "1e-9", "1e9"),
     "--alpha": lambda rng: number(rng, "0.5", "0.9", "1e-12"),
@@ -161,7 +161,7 @@ OF_KMEANS = ["--clusters", "--iterations", "--start", "--schedule", "--geometry"
 
 
 def options(rng: random.Random, names: list[str], most: int = 3) -> Line:
-    """Some options with values, in both spellings."""
+    """Some options and their values, in both spellings."""
     line: Line = []
     for name in rng.choices(names, k=rng.randrange(most + 1)):
         value = VALUES[name](rng)
@@ -258,7 +258,7 @@ COMMANDS = {
 
 
 def a_line(rng: random.Random) -> Line:
-    """One command line, which may be slightly or badly damaged."""
+    """One command line, in which a few or many parts may be damaged."""
     (command,) = rng.choices(list(COMMANDS), list(COMMANDS.values()))
     line = command(rng)
     line += ["--json"] if rng.random() < 0.6 else []
@@ -298,14 +298,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def write_files() -> None:
-    """Write all text files again, because a command may have overwritten them."""
+    """Write all text files again, because a command may have changed them."""
     for name, content in FILES.items():
         with open(name, "wb") as file:
             file.write(content.encode())
 
 
 def with_pipe(line: Line) -> tuple[Line, int]:
-    """Replace PIPE in a command line by a pipe with data; also returns the pipe's number."""
+    """Replace PIPE in a command line by a pipe with data; return the pipe's number, too."""
     reading, writing = os.pipe()
     os.write(writing, FILES["two.csv"].encode())
     os.close(writing)
@@ -344,7 +344,7 @@ def test_every_line_ends_soon_and_in_one_sentence(part, folder, capsys, monkeypa
     finally:
         for one, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
             signal.signal(one, handler)
-    # Enough of the lines succeed, and enough of them are refused.
+    # Many of the command lines succeed, and many are refused.
     assert min(seen[0], seen[2]) > LINES // PARTS // 8
 
 

@@ -1,4 +1,4 @@
-"""The papers command: the same rows as the page."""
+"""The papers command prints the same rows as the page."""
 
 from __future__ import annotations
 

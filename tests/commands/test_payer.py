@@ -1,6 +1,6 @@
-"""Which budget pays for a release: a file is recognized under any name.
+"""A release is charged to the budget of its file, which is recognized under any name.
 
-The tests use the command line itself; only drawing and the bundle are left out, for speed.
+The tests use the command line itself. Only the pictures and the bundle are left out, to save time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Desk:
     place: Path
     capture: pytest.CaptureFixture[str]
     done: int = 0
-    #: Epsilon granted for each part.
+    #: Epsilon that is granted for each part.
     granted: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ def desk(
 
 
 def in_all_ways(trips: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
-    """Names of the folder and its parts, in the spellings that shells and people use."""
+    """Names of the folder and its parts, in all spellings that shells and people use."""
     place = trips.parent
     yield str(trips), ()
     yield f"{trips}//", ()
@@ -146,7 +146,7 @@ PART_WAYS: tuple[Callable[[Path, str], str], ...] = (
 
 @st.composite
 def ways(draws: Any) -> tuple[Any, ...]:
-    """A way to name the folder, or a part of it; a part comes with or without a source."""
+    """A way to name the folder, or a part of it; a part has a source name or not."""
     kind = draws(st.integers(0, 3))
     if kind == 0:
         return ("part", draws(st.sampled_from(PARTS)), draws(st.sampled_from(PART_WAYS)),
@@ -166,7 +166,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
     @given(st.lists(ways(), min_size=3, max_size=9), st.sampled_from([0.3, 0.6, 1.0]))
     def check(taken: list[tuple[Any, ...]], epsilon: float) -> None:
         nonlocal released
-        # In memory if there is such a folder, because every debit waits for the disk.
+        # Use a folder in memory if there is one, because every debit waits for the disk.
         memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
         with (
             tempfile.TemporaryDirectory(dir=memory) as name_of_place,
@@ -205,7 +205,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
 
 
 def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
-    """Each way makes a first release, so it is not enough to refuse all ways."""
+    """With each way, a first release succeeds; so a program that refuses all ways fails."""
     for number, (name, options) in enumerate(in_all_ways(desk.place / "trips")):
         (desk.place / "b.db").unlink(missing_ok=True)
         status, said = desk.release(name, "--total", 1, *options)
@@ -269,7 +269,7 @@ def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) 
     assert desk.release(trips, "--total", 1)[0] == 0
     status, said = desk.release(trips / "part-0.parquet")
     assert status == 0
-    assert 'note: these data were released as source "trips" before, so its budget pays' in said
+    assert 'note: these data were released as source "trips" before, so its budget is' in said
     assert desk.release(trips / "part-1.parquet", "--total", 1)[0] == 3
     assert desk.spent() == {"trips": 0.8}
     # A file that is added to the folder later belongs to the folder, too.
@@ -334,7 +334,7 @@ def test_an_address_of_a_store_needs_a_source(desk: Desk) -> None:
 
 
 def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
-    """The number of a deleted file may be reused for other data, which the program can't know."""
+    """The number of a deleted file may be reused for other data. The program can't detect this."""
     old = desk.place / "survey.csv"
     old.write_text("x,y\n0.1,0.2\n")
     assert desk.release(old, "--total", 1)[0] == 0
@@ -385,14 +385,14 @@ def test_a_part_a_year_or_a_format_asks_whose_it_is(desk: Desk, other: str) -> N
 
 
 def test_files_of_one_name_share_a_budget(desk: Desk) -> None:
-    """In other folders, and compressed: the file name is the default name of the source."""
+    """The file name is the default name of the source, in any folder and if it is compressed."""
     places = [desk.place / name for name in ("rides.csv", "rides.csv.gz", "a/rides.csv")]
     for number, path in enumerate(places):
         pd.DataFrame({"x": [0.1], "y": [0.2]}).to_csv(path, index=False)
         options = () if number else ("--total", 1)
         status, said = desk.release(path, *options, epsilon=0.3)
         assert status == 0, said
-        assert "so its budget pays" not in said
+        assert "so its budget is debited" not in said
     assert desk.spent() == {"rides.csv": 0.9}
 
 
@@ -440,7 +440,7 @@ def test_a_second_name_in_a_folder_is_said(desk: Desk) -> None:
 
 
 def test_persons_keep_to_their_files(desk: Desk) -> None:
-    """Persons are distributed over temporary files, but the folder still counts as read."""
+    """Persons are distributed over temporary files, but the release is charged to the folder."""
     trips = desk.place / "trips"
     persons = ("--unit", "who", "--cap", 1)
     assert desk.release(trips, "--total", 1, *persons)[0] == 0
@@ -467,7 +467,7 @@ def test_a_column_of_persons_is_known_by_its_name(desk: Desk, kind: str) -> None
 
     data = write(["who", "device", "x", "y"])
     assert desk.release(data, "--unit", "1", "--cap", 1, "--total", 1, epsilon=0.1)[0] == 0
-    # The name and the number of the same column are equal.
+    # The name and the number of a column mean the same column.
     assert desk.release(data, "--unit", "who", "--cap", 1, epsilon=0.1)[0] == 0
     write(["device", "who", "x", "y"])
     status, said = desk.release(data, "--unit", "1", "--cap", 1, epsilon=0.1)
@@ -495,7 +495,7 @@ def test_two_columns_of_one_name_tell_no_persons_apart(desk: Desk) -> None:
 
 @pytest.mark.parametrize("kind", ["table", "counts", "folder", "npy", "open file"])
 def test_python_knows_what_was_read(desk: Desk, kind: str) -> None:
-    """Files that are read by library functions are as protected as those of the command line."""
+    """Files that library functions read are protected in the same way as on the command line."""
     place, part = desk.place, desk.place / "trips" / "part-0.parquet"
     np.savetxt(place / "grid.csv", np.ones((4, 4)), fmt="%d", delimiter=",")
     np.save(place / "points.npy", np.full((9, 2), 0.5))

@@ -51,7 +51,7 @@ def test_two_columns_are_proposed_and_named_in_the_first_line(cli, trips, tmp_pa
     assert (data["proposed"], data["left_aside"]) == (True, ["id", "amount", "who"])
     data = json.loads(cli("run", trips, *RUN, "--columns", "amount,lat", "--json")[1])["data"]
     assert (data["proposed"], data["left_aside"]) == (False, [])
-    # The columns of persons and of classes are not proposed, but used.
+    # The columns of persons and of classes are used, but they are not proposed as axes.
     of_persons = ("--unit", "who", "--cap", "3", "--json")
     data = json.loads(cli("run", trips, *RUN, *of_persons)[1])["data"]
     assert data["left_aside"] == ["id", "amount"]
@@ -81,7 +81,7 @@ def test_columns_that_number_the_rows_are_never_proposed(cli, tmp_path, columns)
     assert all(f'"{name}"' in err for name in columns)
     with pytest.raises(InputError, match="choose from"):
         dpviz.read(path)
-    # A user who names the columns gets them.
+    # If the user names columns, these are used.
     assert cli("run", path, *RUN, "--columns", columns[0])[0] == 0
 
 
@@ -99,7 +99,7 @@ def test_axes_are_proposed_though_they_count(cli, tmp_path, names):
 LINES = [f"{lon};{lat};Köln" for lon, lat in zip(LON, LAT, strict=True)]
 LINES[3] = "-;-9999;Köln"
 LINES[5] = f"--gone;{LAT[5]};Köln"
-#: The program can't guess all of this.
+#: A file whose form the program can't guess.
 WRITTEN = "\n".join(["about;these;data", "1;2;3", "lon;lat;city", *LINES]).encode("cp1252")
 SAID = ("--skip", 2, "--encoding", "cp1252", "--missing", "-,-9999, --gone")
 
@@ -116,7 +116,7 @@ def test_what_a_person_says_of_a_file_is_taken(cli, tmp_path):
     assert read.classes.names == ("Köln",)
     kept = np.delete(np.stack([LON, LAT], axis=1), [3, 5], axis=0)
     assert np.array_equal(read.points, kept)
-    # Lines are counted from the top, with or without names.
+    # Lines are counted from the top of the file, with or without a line of names.
     given = (
         *RUN,
         "--skip",

@@ -80,4 +80,4 @@ def test_a_grid_of_counts_has_no_rows_to_leave_out(capsys, tmp_path) -> None:
     path.write_text("1,2\n3,4\n")
     status, _, err = called(capsys, "run", path, "--counts", "--leave-out", "--method", "privthr")
     assert status == 2
-    assert "--leave-out does not go with --counts" in err
+    assert "--leave-out can't be used with --counts" in err

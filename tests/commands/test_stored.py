@@ -62,7 +62,7 @@ def test_a_folder_runs_like_one_file(cli, places, options):
     assert stored["ledger"] == held["ledger"]
     assert stored["claim"] == held["claim"]
     assert "1 rows" in " ".join(stored["data"]["notes"])
-    # OCM and 2CE need single records; all other scores are there.
+    # OCM and 2CE need single records; the report has all other scores.
     assert set(held["metrics"]) - set(stored["metrics"]) <= {"ocm", "two_ce"}
     for name, found in stored["metrics"].items():
         assert found["median"] == pytest.approx(held["metrics"][name]["median"], rel=1e-4), name

@@ -43,7 +43,7 @@ def test_clipped_lines_are_the_lines_inside_the_domain(lines, west, south, wide,
         assert domain.contains(one).all()
         near = shapely.distance(shapely.MultiLineString(list(given_lines)), shapely.points(one))
         assert near.max() <= 1e-9
-    # All lines inside are kept, except parts along the border.
+    # All lines inside the box are kept, except for parts along its border.
     inside = shapely.intersection(given_lines, box.buffer(-1e-6))
     drawn = shapely.MultiLineString(found).buffer(tolerance)
     assert all(drawn.covers(one) for one in inside if not one.is_empty)
@@ -182,7 +182,7 @@ def test_degrees_are_true_to_scale_in_the_middle(south, side):
         (("eruption", "waiting"), "1,5;40,100", "equal", 1),
         (("x", "y"), "0,1;0,1", "free", None),
         (("a", "b"), "10,11;59.5,60.5", "lonlat", 2),
-        # Plane coordinates although the names mean degrees.
+        # The coordinates are those of a plane, although the names mean degrees.
         (("lon", "lat"), "0,5000;0,5000", "auto", 1),
     ],
 )
@@ -196,7 +196,7 @@ def test_lengths_read_as_people_write_them():
 
 
 def test_a_long_zigzag_does_not_end_the_program():
-    """GEOS simplifies by recursion: 60,000 of these points overflowed the stack."""
+    """GEOS simplifies lines by recursion, so 60,000 of these points would overflow the stack."""
     program = """
 import json, threading
 from dpviz.data.background import read_background

@@ -1,4 +1,4 @@
-"""Longitude and latitude by names and bounds: their columns, their order, and user mistakes."""
+"""Names and bounds decide which columns are longitude and latitude; users' mistakes are found."""
 
 import numpy as np
 import pandas as pd
@@ -110,13 +110,13 @@ def test_the_axes_of_a_plane_have_an_order_but_no_degrees(pair):
         assert f"Maps show {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
             one, bounds
         )
-        # Names decide before bounds: a hall may be 50 wide and 100 long.
+        # Names are used before bounds, because a hall may be 50 wide and 100 long.
         assert [one[axis] for axis in map_axes(one, ((0, 50), (0, 100)))] == list(pair)
 
 
 @given(BOX, BOX)
 def test_bounds_of_degrees_place_columns_that_names_do_not(one, other):
-    """A latitude is at most 90. If bounds do not decide, columns keep their order."""
+    """A latitude is at most 90. If the bounds are not clear, columns keep their order."""
     turned = map_axes("ab", (one, other)) == (1, 0)
     low, high = min(one[0], other[0]), max(one[1], other[1])
     is_up = [bounds[0] >= -90 and bounds[1] <= 90 for bounds in (one, other)]
@@ -168,7 +168,7 @@ def test_a_latitude_beyond_90_degrees_is_a_mistake_in_either_order(lon, lat):
     for columns, sentence in ((("lon", "lat"), said), (("lat", "lon"), turned)):
         if sentence:
             assert not mixed_up(columns, Domain.parse(sentence.split('"')[1]))
-    # A domain taken from the data is never refused, nor is a domain of other columns.
+    # A domain that is computed from the data is never refused, nor is a domain of other columns.
     assert not mixed_up(("lon", "lat"), Domain((lon, lat), declared=False))
     assert not mixed_up(("Länge", "Breite"), Domain((lon, lat)))
 
@@ -199,7 +199,7 @@ def test_python_keeps_the_order_of_the_columns_and_refuses_mixed_bounds(tmp_path
             wrong.fit(data)
     with pytest.raises(InputError, match=said):
         stored(path, domain=Domain.parse(WRONG))
-    # An array has no column names that could show this.
+    # An array has no column names, so the mistake is not found.
     EUGkM(n_clusters=1, domain=WRONG).fit(points)
 
 

@@ -1,4 +1,4 @@
-"""Identifiers in a column of persons: two persons never become one, and one never becomes two."""
+"""Identifiers in a column of persons: two persons never become one, and one person never two."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records, identified, is_rounded
 from tests.support.files import sheet, workbook
 
-#: Upper limit of the exact whole numbers of a type.
+#: Largest number up to which all whole numbers of a type are exact.
 LIMITS = {"float16": 2**11, "float32": 2**24, "float64": 2**53}
 
 
 def names_of(source: Any, name: str | None = None) -> list[str | None]:
-    """The person of each row (x is the row number), None if the cell identifies nobody."""
+    """The person of each row (x is the row number); None if the cell does not identify a person."""
     explored = name is not None and name.endswith((".geojsonl", ".xlsx"))
     for unreadable in ("refuse",) if explored else ("refuse", "missing"):
         table = read_table(source, name=name, unreadable=unreadable)
@@ -170,7 +170,7 @@ def test_beyond_its_exact_range_a_float_names_nobody(make: Callable[..., Any], k
     ),
 )
 def test_no_two_numbers_become_one_person(make: Any, kind: str, near: list[Any]) -> None:
-    """Numbers that a type certainly contains exactly stay different."""
+    """Numbers that a type contains exactly stay different."""
     limit = LIMITS[kind]
     many = [7 * limit // 8, *(limit + one if isinstance(one, int) else one for one in near)]
     source, name = make([float(one) for one in many], kind)
@@ -221,7 +221,7 @@ def test_excel_keeps_fifteen_digits_of_a_number() -> None:
 
 # -- spellings -----------------------------------------------------------------------------
 
-#: Groups of text cells that identify the same person, nobody, or a different person each.
+#: Groups of text cells. Each group is one person, or no person, or as many persons as cells.
 SAME = [
     ("7", "007", "7.0", "7.", "+7", " 7 ", "\u00a07", "7\u200b", "\ufeff7", "７"),
     ("0", "-0", "-0.0", "00", "0.000"),

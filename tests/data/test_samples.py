@@ -50,7 +50,7 @@ def points_in(drawn: Any) -> NDArray[np.float64]:
 def wavecluster(
     points: NDArray[np.float64], described: Sample, density: float | None = None
 ) -> tuple[int, int, float, int]:
-    """Return len(L), k, d and number of clusters, independent of the implementation in dpviz."""
+    """Return len(L), k, d and number of clusters, computed without the implementation in dpviz."""
     p = described.density if density is None else density
     counts, _ = np.histogramdd(points, bins=described.grid, range=described.domain.bounds)
     average = pywt.dwt2(counts, "haar", mode="periodization")[0]
@@ -164,7 +164,7 @@ def test_sets_of_several_parts_have_known_classes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gaussians", "spirals", "shapes"])
 def test_true_wavecluster_finds_the_known_classes(name: str) -> None:
-    """Each class without its thin border is one cluster, and each cluster is one class."""
+    """Except for thin borders, each class is one cluster, and each cluster is one class."""
     described, data = sample(name), load_sample(name)
     config = Config(method="wavecluster", grid=described.grid, density=described.density)
     true = trial_of(data, config)
@@ -208,7 +208,7 @@ def test_a_person_can_count_on_the_tiny_grids(
     counts, _, _ = np.histogram2d(*points.T, bins=described.grid, range=described.domain.bounds)
     # In the paper's figure, the first axis is horizontal and the second is vertical.
     np.testing.assert_array_equal(counts.T[::-1], cells)
-    # Half of the sum of each block of 2 x 2 cells: whole numbers; positive ones occur only once.
+    # Half the sum of each block of 2 x 2 cells. All are whole; no positive value occurs twice.
     blocks = counts.reshape(described.grid // 2, 2, described.grid // 2, 2).sum(axis=(1, 3)) / 2
     assert sorted(blocks[blocks > 0].tolist(), reverse=True) == values
     assert (blocks == 0).sum() == empty
@@ -237,7 +237,7 @@ def test_shipped_checkins_are_sorted_hundredths_of_a_degree() -> None:
 
 
 def checkins(n: int = 5_000, seed: int = 0) -> NDArray[np.float64]:
-    """Check-ins of three invented cities: one at the date line, one at a pole, one empty."""
+    """Check-ins of three invented cities: at the date line, at a pole, and without records."""
     return generators.world_checkins([179.99, 10.0, 50.0], [10.0, 89.9, 0.0], [9, 4, 0], n, seed)
 
 

@@ -1,4 +1,4 @@
-"""Records that stay in files are the same records, in the same order, as in memory."""
+"""Stored records are the same records, in the same order, as the records of a file in memory."""
 
 import gzip
 import importlib
@@ -166,7 +166,7 @@ def test_text_is_read_as_in_memory(tmp_path, text, names, points):
 
 
 def test_a_line_break_in_quotes_far_behind_is_no_new_record(tmp_path):
-    """The first quote is beyond the first bytes that are checked; the field spans two blocks."""
+    """The first quotation mark is after the bytes that are checked; its field spans two blocks."""
     lines = "".join(f"{number},2,c\n" for number in range(60_000))
     text = f'x,y,note\n{lines}5,6,"' + 5_000 * "\n7 and 8" + '"\n'
     (tmp_path / "late.csv").write_text(text)
@@ -448,7 +448,7 @@ def test_no_store_leads_to_files_of_this_computer(folder, monkeypatch):
     st.data(),
 )
 def test_one_place_in_a_store_has_one_origin(scheme, names, data):
-    """The origin is the same for all users and options; otherwise each spelling had a budget."""
+    """The origin does not depend on user and options; otherwise each spelling had a budget."""
     plain = store_origin(f"{scheme}://bucket", "bucket/" + "/".join(names))
     spelled = ["bucket", *names]
     for at in range(len(spelled)):
@@ -569,7 +569,7 @@ def test_a_text_that_goes_on_otherwise_is_read_by_itself(tmp_path, text, points)
     (tmp_path / "0.csv").write_text("x,y\n1,2\n", encoding="utf-8")
     (tmp_path / "1.csv").write_text(text, encoding="utf-8")
     assert points_of(stored(tmp_path, ["x", "y"])).tolist() == [[1, 2], *points]
-    # Most rows have more fields than the first row, which then contains no names.
+    # Most rows have more fields than the first row, so the first row does not contain the names.
     (tmp_path / "2.csv").write_text("x,y\n3,4\n" + "5,6,7\n" * 3, encoding="utf-8")
     with pytest.raises(InputError, match=r'2\.csv has no column "x"'):
         stored(tmp_path, ["x", "y"], leave_out=True)

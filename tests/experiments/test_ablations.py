@@ -1,4 +1,4 @@
-"""Contribution of each part of a method: the reader, and the benchmark behind it."""
+"""The stored effects of a method's parts: their reader, and the benchmark that measures them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_figures_are_possible_and_of_one_whole_method() -> None:
     for row in parts():
         for one in (row.whole, row.without):
             assert one.low <= one.median <= one.high
-            # No clustering is better than the noise-free optimum.
+            # No clustering is better than the optimum without noise.
             assert one.low >= (1 if row.score == "nicv_ratio" else 0)
         key = (row.method, row.data, row.epsilon)
         assert whole.setdefault(key, row.whole) == row.whole

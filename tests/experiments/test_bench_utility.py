@@ -1,4 +1,4 @@
-"""The runner of the benchmark: sets from checkouts, peers by adapters, rows that survive a kill."""
+"""The benchmark: sets from checkouts, peers with adapters, rows that a kill does not destroy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOY = BenchSet(
     source=Mixture(60, 2, 3, 0), credit="generated", grid=8, density=0.5, clusters=3,
 )  # fmt: skip
 
-#: A peer that reports its seed, and dies or fails if it is asked to.
+#: A peer that returns its seed; on request, it dies or fails.
 FAKE = """
 import os, sys
 import numpy as np
@@ -64,7 +64,7 @@ serve(fit)
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only peer is the fake one, in this interpreter; the only set is the toy."""
+    """The only peer is a fake peer in this interpreter; the only set is a toy set."""
     folder = tmp_path / "adapters"
     folder.mkdir()
     shutil.copy(ADAPTERS / "protocol.py", folder)
@@ -104,7 +104,7 @@ def test_a_peer_that_died_goes_on_where_it_was(fake, monkeypatch) -> None:
 
 
 def test_a_killed_benchmark_keeps_what_is_done(fake, monkeypatch) -> None:
-    """The journal gets each row immediately, so a stop between two rows loses no row."""
+    """The journal gets each row immediately, so a stop does not lose a finished row."""
     asked = options(wanted(fake, "--parts", "peers", "--seeds", "3"))
     fake.mkdir()
 
@@ -176,7 +176,7 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
     given = wanted(fake, "--seeds", "2", "--methods", "privthr,eugkm")
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
     rows, beaten = raw(fake)
-    # Per epsilon: privthr, the empty answer; two draws of eugkm, centres without data, the peer.
+    # Rows for each epsilon: privthr, empty answer; two draws of eugkm, fixed centres, peer.
     assert rows.groupby("method").size().to_dict() == {
         "diffprivlib": 4, "eugkm": 4, "nodata": 4, "nothing": 2, "privthr": 4
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
         assert cell["draws"] == len(values)
         assert cell["mean"] == pytest.approx(values.mean(), rel=1e-3)
     assert set(SCORES) == set(found.cells["score"])
-    # More seeds are added to the existing ones.
+    # Rows of more seeds are added to the existing rows.
     stamp = {file: file.read_bytes() for file in fake.glob("*.parquet")}
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
     assert {file: file.read_bytes() for file in fake.glob("*.parquet")} == stamp
@@ -202,7 +202,7 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
     merged = more.merge(rows, on=[*rows.columns], how="inner")
     assert len(merged) == len(rows)
     assert more.groupby("method").size()["eugkm"] == 6
-    # Another method is added; the existing ones are not run again.
+    # Another method is added; the existing methods are not run again.
     main(wanted(fake, "--seeds", "1", "--methods", "hybrid", "--parts", "kmeans"))
     assert raw(fake)[0].groupby("method").size()[["eugkm", "hybrid"]].tolist() == [6, 2]
 
@@ -298,7 +298,7 @@ def test_what_was_looked_at_is_marked() -> None:
         source = one.source
         if isinstance(source, OfRepository):
             folder = source.file.split("/")[0]
-            # All sets of this group were looked at, except the one that was named last.
+            # All sets of this group have been used, except the set that was named last.
             known = folder == "wut" and one.name != "cross"
             known |= one.name in ("zipcodes", "airports")
             known |= folder == "g2mg" and 2 < one.ndim <= 32
@@ -315,7 +315,7 @@ def test_what_was_looked_at_is_marked() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A checkout with a work tree, as ``owner/name`` in the folder of checkouts."""
+    """A checkout with a work tree; its path is ``owner/name`` in the folder of checkouts."""
     place = tmp_path / "checkouts" / "owner+name" / "repo"
     place.mkdir(parents=True)
     points = "\n".join(f"{x} {x * x}" for x in range(5))
@@ -370,14 +370,14 @@ def test_the_rules_need_no_noise() -> None:
 
 
 def test_no_two_sets_are_of_the_same_columns() -> None:
-    """Otherwise the second set would not be fresh, and the same data would count twice."""
+    """Otherwise the second set would not be new, and the same data would be used twice."""
     found = [one.source for one in SETS if isinstance(one.source, OfRepository)]
     assert len({(one.repository, one.file, one.columns) for one in found}) == len(found)
 
 
 @pytest.mark.skipif(folder(None) is None, reason="no folder of checkouts is named")
 def test_no_fresh_set_shares_records_with_another_one() -> None:
-    """At most a fifth of the smaller set's distinct records, in raw units or in its range."""
+    """Share at most a fifth of the smaller set's distinct records, in raw or rescaled units."""
     found: dict[str, list[set[tuple[float, ...]]]] = {}
     for one in SETS:
         if one.ndim != 2:

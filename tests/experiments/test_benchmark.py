@@ -42,7 +42,7 @@ def facts(name: str, seen: bool = False) -> SetFacts:
 
 
 def rows(numbers: dict[tuple[str, str, float], list[float]]) -> pd.DataFrame:
-    """Raw rows of (data, method, epsilon)."""
+    """Raw rows of one set, method and epsilon."""
     return pd.DataFrame(
         [
             (data, method, "sound", epsilon, FRESH + number, value)
@@ -78,7 +78,7 @@ def test_an_average_is_over_sets_that_all_methods_have() -> None:
                 ("c", "eugkm", 0.1): [100.0],
                 ("a", "pemeans", 0.1): [4.0],
                 ("b", "pemeans", 0.1): [4.0],
-                # Fewer than half of the sets: the sets of other methods are still counted.
+                # A method with fewer than half of the sets does not change the sets of others.
                 ("c", "gupt", 0.1): [1.0],
             }
         )
@@ -153,7 +153,7 @@ def test_everybody_is_named_with_a_promise() -> None:
     named = promises(all_of_them)
     assert len(named) == len(all_of_them)
     for _, row in named.iterrows():
-        # A method whose claim fails says why.
+        # For a method whose claim fails, the file gives the reason.
         assert row["note"] if row["guarantee"].startswith("none") else not row["note"]
     assert set(PEERS) | {"nodata", "nothing"} == set(OTHERS)
     assert {one.title for one in OTHERS.values()} == set(

@@ -1,4 +1,4 @@
-"""Many draws: same results as one by one, bands with the stated coverage, maps and strips."""
+"""Many draws: results equal those of single draws, bands have the stated coverage; maps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def incomes():
     return load_sample("incomes")
 
 
-# ---- the same as one by one
+# ---- equal to single draws
 
 
 @pytest.mark.parametrize("method", SPENDING)
@@ -105,7 +105,7 @@ def test_no_noise_changes_nothing(incomes) -> None:
     grid = trial_of(incomes, config_of("privqt", epsilon=1e6, density=0.2))
     true = grid.truth.stages.significant
     cells = many_draws(grid, range(3), ("dsg_c",)).chance
-    # Cells without a record may become positive by a tiny amount.
+    # Cells without records may get a tiny positive value.
     assert (cells[true] == 1).all()
 
 
@@ -127,7 +127,7 @@ def test_progress_cancel_and_unknown_scores(incomes) -> None:
 
 
 def plain_quantile(values: list[float], share: float) -> float:
-    """Quantile at rank share (n + 1) among n ordered values, as the rule says."""
+    """Quantile of n ordered values at the rank share * (n + 1)."""
     ordered, place = sorted(values), share * (len(values) + 1)
     if place <= 1:
         return ordered[0]
@@ -140,7 +140,7 @@ def plain_quantile(values: list[float], share: float) -> float:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
 def test_band_is_that_of_the_rule(values: list[float]) -> None:
-    # Bands of whole numbers have another rule for their ends; the value 0.5 avoids it.
+    # If all values are whole, the ends of a band are rounded; the value 0.5 prevents this.
     values = [*values, 0.5]
     found = band(values)
     expected = [plain_quantile(values, share) for share in (0.05, 0.5, 0.95)]
@@ -171,7 +171,7 @@ def test_last_bits_move_no_end_of_counts(n: int) -> None:
 def test_infinite_ratios_are_quantiles_too() -> None:
     found = band([1.0, 2.0, np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.0, 2.0, np.inf)
-    # The ranks among 50 draws are 2.55, 25.5 and 48.45: the ends move outwards, to draws.
+    # The ranks among 50 draws are 2.55, 25.5 and 48.45; the ends are the next draws outside.
     found = band([*np.arange(0.5, 48), np.inf, np.inf])
     assert (found.low, found.median, found.high) == (1.5, 24.5, np.inf)
     found = band([-np.inf, *np.arange(0.5, 49)])
@@ -188,8 +188,9 @@ def test_a_draw_without_a_score_leaves_no_band() -> None:
 def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
     """Draws of a uniform score: a band covers a share of all draws that is equal to its length.
 
-    The share's standard deviation is sqrt(0.09 / (n + 2)), by a beta distribution. The mean of 4000
-    bands is off by more than four standard errors once in 16,000. NumPy's rule covers 81% and 86%.
+    The share has a beta distribution; its standard deviation is sqrt(0.09 / (n + 2)). The mean of
+    4000 bands is off by more than four standard errors once in 16,000. With NumPy's rule, it is 81%
+    and 86%.
     """
     draws = np.random.default_rng(7).random((4000, n))
     bands = [band(row) for row in draws]
@@ -218,11 +219,11 @@ def test_few_draws_promise_no_more_than_they_hold() -> None:
     ],
 )
 def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> None:
-    """Of 200 fresh draws, 90% are in the band, give or take 5%.
+    """From 85% to 95% of 200 new draws are in the band.
 
-    The share that a band of 500 draws covers has a standard error of 1.3%, and the share of 200
-    draws one of 2.1%. By chance it is outside 85% to 95% once in 20; seeds are fixed. Whole ends of
-    counts cover a little more.
+    The share that a band of 500 draws covers has a standard error of 1.3%; the share of 200 draws
+    in the band, 2.1%. By chance the result is outside this range once in 20; seeds are fixed. Bands
+    of counts have whole ends, so they cover a little more.
     """
     data = load_sample(sample)
     trial = trial_of(data, config_of(method, **({"grid": 40} if method in WAVECLUSTER else {})))
@@ -272,7 +273,7 @@ def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
     np.testing.assert_allclose(chance["z"].T, draws.chance)
     private, true = trial.draw(7).stages.significant, scene.true.significant
     np.testing.assert_array_equal(one["z"].T, true + 2 * private)
-    # The outline has one edge for each side of a true cell beside a cell that is not true.
+    # The outline has one edge wherever a true cell touches a cell that is not true.
     padded = np.pad(true, 1)
     edges = (padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum()
     assert np.isnan(outline["x"]).sum() == edges

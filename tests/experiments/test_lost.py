@@ -1,4 +1,4 @@
-"""Lost cells of the benchmark, and their reasons."""
+"""Cells of the benchmark that a method loses, and the reasons."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.benchmarks.sets import SETS
 from tests.support.benchmark import summarised
 
 CELLS = {
-    # Lost to a method, at one epsilon only.
+    # The cell is lost to a method at only one epsilon.
     ("a", "dprefine", 0.1): 2.0,
     ("a", "eugkm", 0.1): 1.5,
     ("a", "google", 0.1): 1.8,
     ("a", "dprefine", 1.0): 1.1,
     ("a", "eugkm", 1.0): 1.2,
-    # Lost to the answer that reads no data.
+    # The cell is lost to the answer that does not read the data.
     ("b", "dprefine", 0.1): 3.0,
     ("b", "nodata", 0.1): 2.5,
     # An equal score is not a loss, and a cell without other methods can't be lost.
@@ -55,7 +55,7 @@ def test_where_more_is_better_the_others_are_lost() -> None:
 
 
 def test_a_variant_without_privacy_wins_nothing() -> None:
-    # EUGkM as published promises nothing, so Google is the best remaining rival on set a.
+    # Published EUGkM has no privacy claim, so Google is the best remaining rival on set a.
     found = lost(cells(variant="published"), "dprefine", "median", lower=True)
     assert found["rival"].tolist() == ["google", "nodata"]
 

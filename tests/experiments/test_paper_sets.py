@@ -1,4 +1,4 @@
-"""The papers' own data sets: recognized by their shape, read with their classes."""
+"""The papers' own data sets are recognized by their shape and read with their classes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_each_figure_names_the_paper_s_set_of_each_stand_in():
     assert PRESETS["000-6"].stand_in_title("gaussians") == ("stand-in: Fifteen Gaussians for DS1")
     assert PRESETS["004-2"].sets == ()
     assert PRESETS["004-2"].stand_in_title("incomes").endswith("for data without a name")
-    # Users may choose further sets, which replace no set of the paper.
+    # Users may choose further sets, which do not replace a set of the paper.
     assert PRESETS["000-6"].stand_in_title("noise") == "Nothing but noise"
 
 

@@ -1,4 +1,4 @@
-"""The papers' figures: their runs, runs that they share, and the required results."""
+"""Presets of the papers' figures: their runs, the runs that they share, and their results."""
 
 import json
 import math
@@ -81,7 +81,7 @@ def test_presets_draw_what_the_papers_say(name, methods, lowest, highest, scores
 
 
 def test_parameters_are_those_of_the_papers():
-    """Read from the planned rows, not from the presets."""
+    """This is read from the planned rows, not from the presets."""
     rows = {}
     for name, plan in plans(list(PRESETS.values()), [subject()], repeats=1).items():
         for setting, _, _ in sweep._planned(plan):
@@ -135,7 +135,7 @@ def test_draws_seeds_and_variant_can_be_told():
 
 @pytest.mark.exhaustive
 def test_every_preset_draws_on_our_sample_sets():
-    # Folds for OCM would take longer than everything else.
+    # Cross-validation for OCM would take longer than everything else.
     chosen = [one for one in PRESETS.values() if one.name != "000-8"]
     planned = plans(chosen, repeats=1)
     table = run_sweep(*dict.fromkeys(planned.values()))
@@ -194,7 +194,7 @@ def test_rank_table_holds_what_the_theorems_say():
         assert found.loc[row.Index, ["theorem low", "theorem high"]].tolist() == [*bounds.ends]
         assert row.inside == own.between(*bounds.ends).mean()
         assert row.promised == bounds.promise
-    # Methods without a theorem have no such values, and do not need them.
+    # Methods without a theorem do not have and do not need these values.
     only = rank_table(table[table["method"] == "baseline"], {"any name": truth})
     assert only[["theorem low", "inside"]].isna().all(axis=None)
 
@@ -220,7 +220,7 @@ def test_what_the_paper_prints_stands_beside_its_own_data(reference):
 
 @pytest.fixture
 def command(tmp_path):
-    """Run the command; returns its report, its text and the folder."""
+    """Run the command; return its report, its text and the folder."""
     parser = command_line._parser()
     data = tmp_path / "points.csv"
     pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
@@ -261,7 +261,7 @@ def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
         "note: The paper prints averages of k' only for its own set DS2 (published variant, at "
-        "epsilon 0.1 and 1), and no row here is one of these cases.\n"
+        "epsilon 0.1 and 1), and no row here is for one of these cases.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""
@@ -299,7 +299,7 @@ def test_the_command_draws_figures_that_are_no_sweep(command, capsys):
     assert sorted(os.listdir(out)) == report["files"][::-1] == ["000-2.csv", "004-1.csv"]
     expected = FIGURES["004-1"].table(repeats=4, seed=2)
     pd.testing.assert_frame_equal(pd.read_csv(out / "004-1.csv"), expected)
-    # The line that draws the picture gives the clusters that the caption names.
+    # The command for the picture finds the clusters that the caption states.
     line = next(one for one in text.splitlines() if "python -m dpviz run" in one)
     command_line.main([*line.split()[3:], "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -332,7 +332,7 @@ def test_the_command_draws_a_curve_over_alpha(command):
 
 
 def test_noise_has_the_size_of_its_law():
-    """Four standard errors of each mean: ten false alarms in 160,000."""
+    """Allow four standard errors for each mean: ten false alarms in 160,000 runs."""
     one = ILLUSTRATIONS["004-1"]
     assert (one.sensitivity, one.repeats) == (1.0, 10)
     found = one.table(repeats=2000)
@@ -340,7 +340,7 @@ def test_noise_has_the_size_of_its_law():
     assert ((found["mean"] / found["law"] - 1).abs() < 4 / math.sqrt(2000)).all()
     few = one.table()
     assert (few["draws"] == 10).all()
-    # Each budget has its own noise: the means do not all differ from the law by the same factor.
+    # Each budget has its own noise, so the means differ from the law by different factors.
     assert (few["mean"] / few["law"]).nunique() == len(few)
     assert ((few["low"] <= few["mean"]) & (few["mean"] <= few["high"])).all()
 
@@ -418,10 +418,10 @@ def test_ninety_percent_for_the_counts_is_best_on_ds1():
 # -- the paper's orderings ---------------------------------------------------------------
 
 
-# One of these papers' rows is measured again every day in tests/papers/test_rows.py.
+# tests/papers/test_rows.py measures one row of these papers again every day.
 @pytest.mark.exhaustive
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
-    """One command, the paper's ten draws: order of the methods, and k' near the printed means."""
+    """With the paper's ten draws, the methods have its order, and k' is near the printed means."""
     parser = command_line._parser()
     parts = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
     data = []
@@ -438,7 +438,7 @@ def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
     for (_, epsilon), row in found.iterrows():
         if epsilon >= 0.25:
             assert row[["privthr", "privthrem"]].max() < row[["privqt", "baseline"]].min()
-    # With one use of the exponential mechanism the paper's claim for 0.1 is false.
+    # For epsilon 0.1 and one use of the exponential mechanism, the paper's claim is false.
     assert found.loc[("ds1", 0.1), "privthrem"] > found.loc[("ds1", 0.1), "privqt"]
     ranks = pd.read_csv(tmp_path / figures.RANKS).dropna(subset="printed")
     assert len(ranks) == 6

@@ -1,4 +1,4 @@
-"""The cost of a private choice: the reader, and the benchmark behind it."""
+"""The stored costs of a private choice: their reader, and the benchmark that measures them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_stored_rows_are_those_that_the_benchmark_measures() -> None:
         if not BY_NAME[data].source.classed:
             scores = {"silhouette"}
         assert found == {(score, epsilon) for score in scores for epsilon in measured.EPSILONS}
-    # EUGkM has a grid over all columns, and many sets have too many columns.
+    # EUGkM needs a grid over all columns, and many sets have too many columns for this.
     missing = {
         (method, one.name)
         for method in measured.METHODS
@@ -102,7 +102,7 @@ def test_a_run_replaces_its_own_sets_alone(tmp_path: Path, monkeypatch: pytest.M
     measured.main(command)
     written = json.loads(file.read_text(encoding="utf-8"))
     assert written == frame(prices()).to_dict("records")
-    # Everything is done, so not even the file is written.
+    # All rows are finished, so even the file is not written.
     file.unlink()
     measured.main([*command, "--resume"])
     assert not file.exists()

@@ -1,4 +1,4 @@
-"""Sweeps: the same rows for any way of running, and a kill neither loses nor doubles a row."""
+"""Sweeps: rows do not depend on the way of running, and a kill never loses or repeats a row."""
 
 import json
 import math
@@ -129,7 +129,7 @@ def test_another_parameter_runs_along_the_axis():
     ]
     shown = table[["data", "method", "epsilon", "alpha", "seed"]]
     assert list(shown.itertuples(index=False, name=None)) == keys
-    # A row is equal to the row of a sweep with this option, and has the same name.
+    # The row is equal to the row of a sweep with only this option, and has the same name.
     for alpha in (0.2, 0.9):
         same(
             table[table["alpha"] == alpha].reset_index(drop=True),
@@ -147,12 +147,12 @@ def test_another_parameter_runs_along_the_axis():
     [
         ({"axis": "alpha"}, "values of the axis alpha are missing: give 1 or more"),
         ({"values": (0.5,)}, "of the axis epsilon are 0.5: leave them out"),
-        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not go with privthr: '),
+        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not apply to privthr: '),
         ({"axis": "magic", "values": (0.5,)}, "choose epsilon or alpha"),
         ({"axis": "alpha", "values": (0.5, 2)}, "alpha = 2 must lie between 0 and 1"),
         (
             {"axis": "alpha", "values": (0.5,), "methods": ("privthr", "privqt")},
-            'axis = "alpha" does not go with privthr, privqt: choose epsilon',
+            'axis = "alpha" does not apply to privthr, privqt: choose epsilon',
         ),
     ],
 )
@@ -312,7 +312,7 @@ def test_sample_sets_bring_what_suits_them():
 def test_rows_are_the_same_to_the_last_bit_whatever_the_number_of_processes(small_parts):
     asked = plan(methods=("dpkmeansup", "mcmc", "baseline", "privthrem"))
     same(run_sweep(asked, jobs=2), run_sweep(asked, jobs=1))
-    # Workers stay for the next sweep; the data that they keep may not be used for other data.
+    # Workers remain for the next sweep; it must not use the data that they have in memory.
     other = plan(subjects=(subject("one", seed=7), subject("two", outside="drop", domain=SMALL)))
     same(run_sweep(other, jobs=2), run_sweep(other, jobs=1))
 
@@ -374,7 +374,7 @@ class Told(list):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Table of an uninterrupted sweep: in memory, and on disk for each file type."""
+    """Table of a sweep that was not interrupted: in memory, and on disk for each file type."""
     folder = tmp_path_factory.mktemp("whole")
     tables = {}
     for ending in (".csv", ".parquet"):
@@ -387,7 +387,7 @@ def whole(tmp_path_factory):
 
 
 def cut_off(out, after, asked=None, *, resume=False):
-    """Begin or continue a sweep, and stop it after one more part."""
+    """Start or continue a sweep, and stop it after one more part."""
     answers = iter([False] * (after + 1) + [True] * 100)
     with pytest.raises(SweepCancelled, match="stopped after"):
         run_sweep(asked or plan(), out=out, resume=resume, cancelled=lambda: next(answers))
@@ -421,7 +421,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
 
 
 def marked(out, how):
-    """Finish a sweep, or half of it, and change a score on disk to recognize its row."""
+    """Run a sweep, or half of it; change a score on disk, by which its row is recognized."""
     if how == "journal":
         cut_off(out, 3)
         _, (_, second, _), *_ = sweep._planned(plan())
@@ -699,7 +699,7 @@ for _ in range(8):
 
 
 def test_of_sweeps_that_start_at_once_one_goes_on(tmp_path):
-    # When the last sweep releases the lock, others may be waiting; each is refused or continues.
+    # When a sweep releases the lock, other sweeps may wait for it; each is refused or continues.
     line = [sys.executable, "-W", "ignore", "-c", STARTS, str(tmp_path / "out.csv")]
     ended = subprocess.run(line, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["1"] * 8
@@ -867,7 +867,7 @@ def test_scores_survive_the_journal_bit_for_bit(tmp_path):
 
 
 def assert_nothing_runs_on(mark):
-    """Workers, which have the mark in their environment, end with the process that started them."""
+    """Workers (with a mark in their environment) end with the process that started them."""
     for _ in range(300):
         if not any(mark.encode() in environment(pid) for pid in Path("/proc").glob("[0-9]*")):
             return
@@ -968,7 +968,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
             [sys.executable, "-c", CHILD, str(out), str(jobs)],
             env={**os.environ, "SWEEP_OF_THIS_TEST": str(out)},
         )
-        # At any size within the next range, also inside a transaction.
+        # The kill may occur at any size in the next range, also during a transaction.
         target = had + int(generator.integers(9_000, 24_000)) if kill else 0
         journal = journal_of(out)
         while child.poll() is None and (not journal.exists() or journal.stat().st_size < target):
@@ -1016,9 +1016,9 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is given 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
         ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
-        ({"options": {"magic": 1}}, "magic = 1 goes with none of dplloyd, privthr, baseline"),
-        ({"options": {"temperature": "printed"}}, "temperature = printed goes with none of"),
-        ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5 goes with none of"),
+        ({"options": {"magic": 1}}, "magic = 1 applies to none of dplloyd, privthr, baseline"),
+        ({"options": {"temperature": "printed"}}, "temperature = printed applies to none of"),
+        ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5 applies to none of"),
         ({"options": {"density": 2}}, "density"),
         ({"variant": "other"}, 'variant = "other" is unknown'),
         ({"subjects": (subject(domain=Domain(((0, 1),))),)}, "domain has 1 lo,hi pair"),
@@ -1087,7 +1087,7 @@ def test_summary_sums_up_the_draws_of_each_point():
 
 @pytest.fixture
 def command(tmp_path):
-    """Run the command on small data; returns its report and the table that it wrote."""
+    """Run the command on small data; return its report and the table that it wrote."""
     parser = command_line._parser()
     data = tmp_path / "points.csv"
     pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
@@ -1148,7 +1148,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
     ("line", "sentence"),
     [
         (f"{LINE} --repeats 0", "--repeats 0: ask for 1 to 100,000 draws"),
-        (f"{LINE} --synopsis quadtree", "synopsis = quadtree goes with none of privthr, dplloyd"),
+        (f"{LINE} --synopsis quadtree", "synopsis = quadtree applies to none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),
         (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is not a list of numbers'),

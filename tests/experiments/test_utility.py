@@ -23,7 +23,7 @@ def spread(median: float, width: float = 0.1) -> Spread:
 
 
 def cost(sound: float, published: float, on_range: float | None = None, **given: Any) -> Cost:
-    """A row of EUGkM on S1 with narrow spreads; by default sound equals published on the range."""
+    """A row of EUGkM on S1 with narrow spreads; by default, sound equals published on the range."""
     row: dict[str, Any] = {
         "method": "eugkm", "data": "s1", "title": "S1", "records": 5000, "score": "nicv_ratio",
         "epsilon": 0.5, "draws": 20, "settings": {},
@@ -56,13 +56,13 @@ def test_every_figure_is_possible() -> None:
     for row in costs():
         for one in (row.sound, row.sound_on_range, row.published):
             assert one.low <= one.median <= one.high, row
-            # No clustering is better than the noise-free optimum, and an F-measure is at most 1.
+            # No clustering is better than the optimum without noise, and an F-measure is at most 1.
             assert one.low >= (1 if row.score == "nicv_ratio" else 0), row
             assert row.score != "f_measure" or one.high <= 1, row
 
 
 def test_settings_are_those_of_today() -> None:
-    """After a change of a default, the results must be measured again."""
+    """If a default changes, the results must be measured again."""
     for row in costs():
         setup = measured.SETUPS[row.data]
         assert row.draws == measured.DRAWS[CARDS[row.method].family]
@@ -87,7 +87,7 @@ def test_variants_that_are_one_mechanism_differ_by_the_domain_alone(method: str)
 
 
 def test_sound_privgene_does_with_half_the_budget() -> None:
-    """It needs half the noise of the published one, where only the noise depends on epsilon."""
+    """It needs half the noise of the published variant if only the noise depends on epsilon."""
     rows = {(row.data, row.score, row.epsilon): row for row in costs("privgene")}
     for data, score in product(measured.SETUPS, ("nicv_ratio", "f_measure")):
         assert rows[data, score, 0.5].sound_on_range == rows[data, score, 1.0].published
@@ -140,17 +140,17 @@ def test_more_f_measure_is_better() -> None:
 def test_a_verdict_takes_a_fifth_of_difference_beyond_the_usual_draws() -> None:
     assert cost(1.19, 1.0).verdict == "alike"
     assert cost(1.21, 1.0).verdict == "worse"
-    # More than a fifth, but within the published 5% to 95%.
+    # The change is more than a fifth, but within the published quantiles from 5% to 95%.
     assert cost(0.25, 0.2).verdict == "alike"
     assert cost(0.0, 0.0).verdict == "alike"
-    # If the published median is 0, any error beyond its draws is a loss.
+    # If the published median is 0, any error above the published draws is a loss.
     assert cost(0.11, 0.0).verdict == "worse"
 
 
 def test_the_larger_part_of_a_difference_is_the_mechanisms_or_the_boxs() -> None:
     assert cost(3.0, 1.0, on_range=1.9).mostly_box
     assert not cost(3.0, 1.0, on_range=2.1).mostly_box
-    # The loss by the box may also be larger than the gain by the mechanism.
+    # The loss because of the box may be larger than the gain because of the mechanism.
     assert cost(3.0, 1.0, on_range=0.5).mostly_box
     assert not cost(1.0, 1.0).mostly_box
 

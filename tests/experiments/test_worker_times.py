@@ -1,4 +1,4 @@
-"""Times on several workers: content of the file, and predictions of the model."""
+"""Times on several workers: the content of the file, and the predictions of the model."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_workers_help_but_no_more_than_there_are(
 def test_curves_bend_where_the_model_says(model: PassModel, points: int) -> None:
     bend = model.bend(points)
     parts = parts_of(points)
-    # Before the bend, more than half of the ideal remains if workers have equally many parts.
+    # Before the bend, the speedup is more than half the ideal if all workers have as many parts.
     for workers in range(1, min(int(bend.workers), parts) + 1):
         if parts % workers == 0:
             assert model.speedup(points, workers) > workers / 2 * (1 - 1e-9)
@@ -180,7 +180,7 @@ def test_no_figure_is_above_what_it_can_be() -> None:
     times = worker_times()
     for method in times.methods:
         for one in times.over_records(method, 1):
-            # Memory and cores never give more than two, apart from the noise of the clock.
+            # Two workers are never more than twice as fast, except for errors of the clock.
             assert 0.5 < times.speedup(method, one.records) < 2.2
         assert len(times.over_epsilon(method)) == len(mapreduce.EPSILONS)
 
@@ -237,7 +237,7 @@ def test_rows_of_the_paper_are_of_this_measurement() -> None:
 
 
 def test_the_benchmark_measures_what_it_says() -> None:
-    """A tiny run in this process: passes are counted, and each repeat is a run."""
+    """A tiny run in this process: passes are counted, and each repetition is one run."""
     rng = np.random.default_rng(0)
     source = mapreduce.stored([rng.random((50, mapreduce.COLUMNS)) for _ in range(3)])
     found = mapreduce.timing("contour", 1.0, source, 150, mapreduce.Alone(), 1)

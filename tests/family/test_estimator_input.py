@@ -158,5 +158,5 @@ def test_a_grid_of_counts_takes_its_box_in_each_form(counts):
     boxes = ["0,1;0,1", [(0, 1), (0, 1)], np.array([[0, 1], [0, 1]])]
     made = [PrivTHR(random_state=0).fit_counts(counts, domain=box) for box in boxes]
     assert len({one.domain_ for one in made}) == 1
-    with pytest.raises(InputError, match=r"^domain = 5 is no box: .*\.\Z"):
+    with pytest.raises(InputError, match=r"^domain = 5 is not a box: .*\.\Z"):
         PrivTHR().fit_counts(counts, domain=5)

@@ -29,8 +29,8 @@ def story() -> MembershipExperiment:
     return membership_experiment("privthr", 1.0, draws=300)
 
 
-#: Events of a score with few values, with many values, with integers, and on the other side of the
-#: threshold.
+#: Events of scores with few values, with many values and with integers; and an event on the other
+#: side of the threshold.
 AUDITS = (
     ("privqt", "published", "far-point", 400),
     ("privthrem", "published", "largest-cell", 400),

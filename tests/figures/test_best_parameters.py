@@ -47,7 +47,7 @@ def test_marks_tell_the_best_cell_from_the_setting_by_their_shape(found):
     best, now, others = parameter_map(found, "", "light").data[1:]
     assert [(round(x), y) for x, y in zip(best["x"], best["y"], strict=True)] == [(1, 1)]
     assert [(round(x), y) for x, y in zip(now["x"], now["y"], strict=True)] == [(1, 2)]
-    # The best cell at each other budget; undefined scores are never the best.
+    # Find the best cell at each other budget; undefined scores are never the best.
     assert [(round(x), y) for x, y in zip(others["x"], others["y"], strict=True)] == [
         (0, 2),
         (2, 2),

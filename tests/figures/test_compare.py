@@ -21,7 +21,6 @@ TWO = ("privqt", "privthr")
 
 
 def table(methods=TWO, epsilons=EPSILONS, data="blobs", scale=1.0) -> pd.DataFrame:
-    """Summary whose numbers depend on method and epsilon."""
     rows = [
         {
             "data": data,
@@ -306,7 +305,7 @@ def test_browser_and_plotly_can_read_the_figure(mode, score):
 def test_every_score_has_a_name():
     for family in FAMILIES.values():
         for name, score in family.scores.items():
-            # If two families use one score name, its scores have the same meaning.
+            # If two families use one score name, the name has the same meaning in both families.
             shown = SCORES[name]
             assert (score.name, score.axis) == (name, shown.axis)
             assert (score.better, score.log) == (shown.better, shown.log)

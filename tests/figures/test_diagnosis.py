@@ -23,7 +23,6 @@ from tests.support.links import opened as explorer
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
-    """Picture, diagnosis and configuration of one run on a sample."""
     about, dataset = sample(name), load_sample(name)
     config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
     source, fine = (Source.build(dataset, side) for side in (about.grid, 2 * about.grid))
@@ -127,8 +126,8 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
         assert bounds[0] <= first < last <= bounds[1]
     lines = [one for one in shown.data if one.get("mode") == "lines"]
     assert {one["xaxis"] for one in lines} == {"x", *(f"x{n}" for n in range(2, 9))}
-    # The line is the border: one piece of a cell's length for each side between a cell of the
-    # cluster and another cell.
+    # The line is the border. It has one piece of a cell's length for each side between a cell of
+    # the cluster and another cell.
     border = sum(
         np.count_nonzero(np.diff(np.pad(inside, 1).astype(int), axis=axis)) for axis in (0, 1)
     )
@@ -217,7 +216,6 @@ def page() -> None:
 
 @pytest.fixture
 def opened():
-    """Open the panel from a link."""
 
     def start(panel=True, **link) -> AppTest:
         test = AppTest.from_function(page, default_timeout=60)

@@ -139,7 +139,6 @@ def around_leipzig(columns: list[str]) -> pd.DataFrame:
 
 
 def shown(estimator, columns: list[str]) -> Display:
-    """Fit and show; longitude is the horizontal axis, latitude the vertical."""
     domain = {"lat": (51, 52), "lon": (12, 13)}
     table = around_leipzig(columns)
     estimator.set_params(domain=[domain[name] for name in columns], random_state=0).fit(table)

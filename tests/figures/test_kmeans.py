@@ -75,7 +75,6 @@ def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **mor
 
 
 def panel(shown, number):
-    """Traces of one panel, by their kind."""
     axis = "x" if number == 1 else f"x{number}"
     kinds = {
         "heatmap": "ground", "lines+markers": "paths", "markers+text": "centres",
@@ -111,13 +110,12 @@ def headings(shown):
 
 
 def unit(one, points):
-    """Scale points (n, d) from the domain to the unit cube."""
     domain = one.truth.records.domain
     return (points - domain.lows) / (domain.highs - domain.lows)
 
 
 def by_hand(one, points, centers):
-    """Nearest centre of each point, and by how much it is nearer than the second nearest centre."""
+    """Nearest centre of each point, and the extra distance to the second nearest centre."""
     apart = ((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2)
     two = np.sort(np.column_stack([apart, np.full(len(points), np.inf)]), axis=1)[:, :2]
     return apart.argmin(axis=1), two[:, 1] - two[:, 0]
@@ -315,7 +313,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     way = scene("dplloyd", step=2)
     said = panel(panels(way, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [
-        # Two of these centres are so close to each other that only their own numbers are readable.
+        # Two of these centres are so close that their numbers of records are not shown.
         f"{one:,.0f}" if at < 2 else ""
         for at, one in enumerate(way.private.iterations[1].counts)
     ]
@@ -377,7 +375,7 @@ def test_the_path_is_the_runs_and_its_end_the_result(method):
         # The path before post-processing is the run's own path, with its clusters in another order.
         for mine, theirs in zip(one.path, run.path, strict=False):
             assert np.array_equal(mine[np.lexsort(mine.T)], theirs[np.lexsort(theirs.T)])
-    # Without a step, or with a step after the last one, the result is shown.
+    # If no step is given, or a step after the last step, the result is shown.
     shown = [panels(scene(method, step=step), "regions") for step in (None, len(one.path) - 1, 99)]
     for other in shown:
         assert np.array_equal(places(panel(other, 2)["centres"]), run.centers)

@@ -36,7 +36,7 @@ def test_cells_of_invented_clusters_have_a_colour_an_outline_and_a_cross() -> No
     assert headings[:2] == ["1 true, 2 invented", "0 true, 0 invented"]
     assert "invented by noise" in headings[-1]
     assert "2 draws over x<b> and y: 1 true, 2 invented; 0 true, 0 invented." in panels.alt
-    # There are nine frames from the start, so no map moves when more maps are added.
+    # All nine frames exist from the start, so no map moves when more maps are added.
     assert len({one["xaxis"] for one in panels.data}) == 9
 
 

@@ -157,7 +157,7 @@ def test_probabilities_are_those_of_the_printed_law(name, variant):
 
 
 def test_probabilities_are_how_often_the_mechanism_draws():
-    # As published, the intervals are the same in every run.
+    # In the published variant, the intervals are the same in every run.
     source = Source.build(load_sample("tiny8"), 8)
     config = Config(method="privthrem", variant="published", density=0.4, epsilon=2.0)
     draws = [run(source, config, SeededNoise(seed)) for seed in range(3000)]

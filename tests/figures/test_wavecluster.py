@@ -1,4 +1,4 @@
-"""The panels are valid Plotly, use one scale for true and private, and have stable colours."""
+"""The panels are valid Plotly, have one scale for both runs, and have stable colours."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -117,7 +117,6 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
 
 
 def bands_of(shown, panel=""):
-    """Heatmaps of a panel, by the name of their band."""
     return {
         trace["hovertemplate"].partition("<b>")[2].partition(" ")[0]: trace
         for trace in shown.data
@@ -145,7 +144,7 @@ def test_the_mosaic_nests_all_bands_without_gap_or_overlap(grid, level):
         assert (covered == 1).all()
         assert bands[f"LL{level}"]["x0"] < 1 / padded[0]
         assert np.allclose(bands[f"LL{level}"]["z"], stages.average.T, atol=1e-3)
-        # Differences along the second axis are at the top, those along the first axis on the right.
+        # Differences along the second axis are at the top; along the first axis, on the right.
         for at in range(1, level + 1):
             assert bands[f"LH{at}"]["x0"] < 0.5**at < bands[f"LH{at}"]["y0"]
             assert bands[f"HL{at}"]["y0"] < 0.5**at < bands[f"HL{at}"]["x0"]

@@ -26,7 +26,7 @@ SQUARES, MAP = CASES["squares"], CASES["map"]
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock whose time is set by a test."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -63,7 +63,7 @@ def test_sixty_players_at_once_lose_nothing(rooms):
         looks = [pool.submit(play, number) for number in range(MOST_PLAYERS)]
         while not all(one.done() for one in looks):
             score = room.score()
-            # At any moment all numbers are about the same guesses.
+            # At any moment, all numbers count the same guesses.
             count = len(score.without) + len(score.joined)
             assert score.everybody.guesses == score.rule.guesses == count
         right = [one for look in looks for one in look.result()]
@@ -165,7 +165,7 @@ def test_a_room_ends_soon_after_all_have_left(rooms, clock):
     assert set(rooms._open) == {played.code, taught.code}
     assert empty.left < 0
     left.append(True)
-    # Reloading the page, or a phone that goes to sleep, does not end the room.
+    # A room does not end when the page is reloaded or a phone is locked.
     clock.now += EMPTY - 11
     assert rooms.find(played.code) is played
     left.clear()

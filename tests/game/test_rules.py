@@ -1,4 +1,4 @@
-"""The rules of the game: no player exceeds the limit of a sound method, and a leak is won."""
+"""The rules of the game: no player exceeds the limit of a sound method; a leak can be won."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ EPSILONS = (0.5, 1.0, 2.0)
 SOUND = [name for name, case in CASES.items() if case.private]
 LEAKING = [name for name, case in CASES.items() if not case.private]
 
-#: A leak that shows in nearly every draw needs fewer draws.
+#: If nearly every draw shows the leak, fewer draws are enough.
 FEWER = {"groups-published": 300}
 
 #: Two-sided confidence of the tests' bands. A correct program fails one side of one test with
-#: probability 1 in 1,000, and this whole file with 2 in 100. The seeds are fixed.
+#: probability 1/1000, and this whole file with probability 2/100. The seeds are fixed.
 CONFIDENCE = 0.998
 
 
@@ -48,15 +48,15 @@ def limit(epsilon: float) -> float:
 def test_the_best_rule_stays_below_the_limit_of_a_sound_method(name, epsilon):
     found = of_rule(name, epsilon)
     assert found.band(CONFIDENCE)[0] <= limit(epsilon)
-    # The rule is better than a coin.
+    # The rule is better than a random guess.
     assert found.band(CONFIDENCE)[0] > 0.5
-    # The same for every single draw: no draw reveals more than epsilon.
+    # Each single draw also reveals at most epsilon.
     assert max(abs(one.ratio) for one in rounds(name, epsilon)) <= epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_share_on_one_count_is_that_of_laplace_noise(epsilon):
-    # Comparing a count of 0 or 1 with one half is wrong if the noise exceeds one half.
+    # A count of 0 or 1 is compared with one half: the guess is wrong if noise exceeds one half.
     low, high = of_rule("squares", epsilon).band(CONFIDENCE)
     assert low <= 1 - math.exp(-epsilon / 2) / 2 <= high
     assert all((one.seen.cells[0, 0] > 0.5) == one.rule for one in rounds("squares", epsilon))
@@ -70,7 +70,7 @@ def test_the_best_rule_beats_a_leaking_method(name, epsilon):
 
 @pytest.mark.parametrize("name", LEAKING)
 def test_an_eye_beats_a_leaking_method_by_what_the_page_says(name):
-    """By the number in the histogram that a class sees, with the limit between its two sides."""
+    """The guess compares the number in the class's histogram with the middle of its two sides."""
     case, drawn = CASES[name], rounds(name, 1.0)
     numbers = [case.number(one.seen) for one in drawn]
     sides = [

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from dpviz.base.errors import InputError
 from dpviz.data.dataset import Dataset
+from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.grid.domain import Domain
 from dpviz.kmeans import chain as chain_module
@@ -545,7 +546,7 @@ def needs_grid(config: KMeansConfig) -> bool:
         return True
     seeded = config.start in ("records", "kmeans++", "utility_plus")
     from_cells = seeded or config.method == "contour"
-    return config.variant == "sound" and from_cells
+    return CARDS[config.method].taken(config.variant) == "sound" and from_cells
 
 
 @pytest.mark.parametrize("case", EDGES)

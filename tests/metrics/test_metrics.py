@@ -1,4 +1,4 @@
-"""Scores equal their definitions by pairs, matchings, labels of all points, or decision trees."""
+"""Scores are equal to slow definitions: by pairs, matchings, labels of points, decision trees."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TABLE_SCORES = (ocm, two_ce, f_measure, adjusted_rand, adjusted_mutual_informati
 
 @st.composite
 def labelings(draw: st.DrawFn, clusters: int = 4, cells: int = 12) -> tuple[NDArray, NDArray]:
-    """Two labels grids of the same shape; the second is often a disturbed copy of the first."""
+    """Two label grids of the same shape; the second is often a changed copy of the first."""
     n = draw(st.integers(1, cells))
     labels = st.lists(st.integers(0, clusters), min_size=n, max_size=n)
     true = draw(labels)
@@ -56,7 +56,7 @@ def labelings(draw: st.DrawFn, clusters: int = 4, cells: int = 12) -> tuple[NDAr
 
 
 def _numbered(labels: list[int]) -> NDArray[np.int32]:
-    """Labels with clusters numbered without gaps; 0 stays 0."""
+    """Labels in which clusters are numbered without gaps; 0 stays 0."""
     names = {label: number for number, label in enumerate(sorted({0, *labels}))}
     return np.array([names[label] for label in labels], dtype=np.int32)
 
@@ -208,11 +208,11 @@ def test_two_ce_of_one_cluster_against_single_points_is_one() -> None:
     ("table", "expected"),
     [
         # Classes have 4 (noise), 6 and 10 points, clusters 5 (noise), 9 and 6 points. The largest
-        # 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16, with weights 4, 6 and 10.
+        # values of 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16; their weights are 4, 6, 10.
         ([[3, 1, 0], [2, 4, 0], [0, 4, 6]], (4 * 6 / 9 + 6 * 8 / 15 + 10 * 12 / 16) / 20),
-        # All points are found as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
+        # The result labels all points as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
         ([[3], [5]], (3 * 6 / 11 + 5 * 10 / 13) / 8),
-        # Two classes may have the same cluster: 2 * 2 / 6 each.
+        # Two classes may be matched with the same cluster: 2 * 2 / 6 for each.
         ([[0, 2], [0, 2]], 2 / 3),
     ],
 )
@@ -293,8 +293,8 @@ def test_single_points_that_all_agree_have_perfect_adjusted_scores(score: Callab
 
 @pytest.mark.parametrize("records", [10**9, 2**53])
 def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
-    # Labels of this many points would not fit into memory. So the definition is computed with
-    # fractions: (joined pairs - expected pairs) / (largest possible - expected pairs).
+    # Labels of this many points would need too much memory. So compute the definition with
+    # fractions: (joined pairs - expected pairs) / (largest possible number - expected pairs).
     rng = np.random.default_rng(0)
     table = rng.multinomial(records, rng.dirichlet(np.ones(12))).reshape(4, 3)
 
@@ -305,7 +305,7 @@ def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
     expected = Fraction(true * private, comb(int(table.sum()), 2))
     index = (both - expected) / (Fraction(true + private, 2) - expected)
     assert adjusted_rand(table) == pytest.approx(float(index), rel=1e-15)
-    # For this many points, the expected shared information by chance is tiny: 6 / (2 n).
+    # For this many points, the information that is shared by chance is tiny: 6 / (2 n).
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     entropies = [-(part * np.log(part)).sum() for part in (rows, columns)]
@@ -315,7 +315,7 @@ def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
 
 
 def test_chance_information_is_summed_to_the_last_digits() -> None:
-    # Hypergeometric overlaps with means from 10^-3 to 10^5, summed over all values.
+    # Overlaps are hypergeometric, with means from 10^-3 to 10^5; sum over all their values.
     n = 400_000
     sizes = np.array([[3.0, 400, 7_000, 392_597], [20.0, 900, 99_080, 300_000]])
     expected = 0.0
@@ -334,7 +334,7 @@ SHAPE = (17, 12)
 
 
 def clear_of_borders(points: NDArray) -> NDArray:
-    """Points that are not too near a cell's border for the tree's single precision."""
+    """Points that are far enough from cell borders for the tree's single precision."""
     keep = np.ones(len(points), dtype=bool)
     for axis, (side, (lo, hi)) in enumerate(zip(SHAPE, DOMAIN.bounds, strict=True)):
         gaps = np.abs(points[:, axis, None] - axis_edges(lo, hi, side))
@@ -437,16 +437,16 @@ def test_noise_points_and_records_are_those_of_the_labelled_points(source: Sourc
 def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most_cells_with():
     true = np.array([1, 1, 1, 2, 2, 0, 0], dtype=np.int32)
     private = np.array([2, 2, 1, 3, 0, 4, 0], dtype=np.int32)
-    # Clusters 1 and 2 share cells with true cluster 1, cluster 2 shares more; 4 shares no cell.
+    # Clusters 1 and 2 share cells with true cluster 1, cluster 2 the most; cluster 4 shares none.
     assert matched_numbers(true, private).tolist() == [0, 3, 1, 2, 4]
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]
     assert matched_numbers(true, true).tolist() == [0, 1, 2]
-    # Without a shared cell there is no match, even if both are the only cluster.
+    # Clusters that share no cell are not matched, even if each is the only cluster.
     assert matched_numbers(np.array([1, 0]), np.array([0, 1])).tolist() == [0, 2]
 
 
-# -- where private centres are -------------------------------------------------------------
+# -- positions of private centres -------------------------------------------------------------
 
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 

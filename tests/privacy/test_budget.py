@@ -39,7 +39,6 @@ def budget(tmp_path: Path) -> Budget:
 
 
 def sentence(error: pytest.ExceptionInfo[Exception]) -> str:
-    """Return the message; check that it is one sentence on one line."""
     text = str(error.value)
     assert text.endswith(".")
     assert text.isprintable()
@@ -86,8 +85,8 @@ def test_a_crash_before_the_mark_keeps_the_debit(budget: Budget) -> None:
 
 
 def test_debits_are_forced_to_the_disk(budget: Budget) -> None:
-    # A killed process can't show that, because the system keeps what was written. A write-ahead log
-    # would hold the newest debits in a second file, which a copy may lack.
+    # A test that kills a process can't show this, because the system keeps the written data. A
+    # write-ahead log would hold the newest debits in a second file, which a copy may lack.
     budget.open("visits", 1.0)
     with budget._transaction() as log:
         assert log.connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
@@ -242,8 +241,8 @@ def test_equal_shares_use_up_a_budget_and_no_more(
     share = floor(total / shares)
     for _ in range(shares):
         assert Fraction(repr(budget.debit("visits", total / shares, WHAT).epsilon)) == share
-    # Rounding left less than a micro-epsilon per share. This rest can be spent, but nothing beyond
-    # it.
+    # Rounding left less than a micro-epsilon per share. This rest can be spent, but no more than
+    # this rest.
     left = Fraction(repr(total)) - shares * share
     assert Fraction(repr(budget.find("visits").remaining)) == left <= Fraction(shares, 10**6)
     if left:
@@ -293,7 +292,6 @@ def test_whatever_fits_is_granted_and_nothing_else(total: float, shares: list[fl
 
 
 def run(script: str, *arguments: object) -> str:
-    """Output of a Python program in a separate process."""
     program = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -332,7 +330,7 @@ import os, sys
 from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.lifetime_budget import Budget
 
-# All wait for one byte: none starts before the last one is there.
+# All processes wait for one byte, so no process starts before the last process exists.
 ready, go = os.pipe()
 for _ in range(100):
     if not os.fork():
@@ -922,7 +920,6 @@ def test_a_forged_table_ends_in_a_sentence(budget: Budget, table: str) -> None:
 
 
 def forged(path: Path) -> None:
-    """Halve a debit and recompute all hashes, as an expert would."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE log SET amount = amount / 2 WHERE number = 3")
         log = Log(connection)
@@ -945,7 +942,7 @@ def test_an_older_or_rewritten_copy_is_noticed_by_the_note(
     budget.path.write_bytes(newest)
     forged(budget.path)
     refused(budget.path, "is an older or a changed copy")
-    # Solution for the user: the newest copy, under any name.
+    # The user can solve this with the newest copy, under any name.
     budget.path.unlink()
     moved = tmp_path / "moved.db"
     moved.write_bytes(newest)
@@ -1071,7 +1068,6 @@ def test_only_its_user_may_read_what_the_budget_keeps(
         budget.open("visits", 1.0)
         with budget._transaction() as log:
             log.append("opened", "trips", 1)
-            # The journal exists at this point.
             seen = [rights(one) for one in budget.path.parent.glob("budget.db*")]
     finally:
         os.umask(before)

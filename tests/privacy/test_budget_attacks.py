@@ -1,9 +1,9 @@
 """Random attacks on the budget file, from fixed seeds: no source spends more than its total.
 
 Processes debit one file under several names. At the same time other code kills these processes,
-fills the disk, replaces the file by older copies, links it, damages it or edits it. All grants
-count: the sum over all processes stays within the total, every grant is in the remaining file, and
-every refusal is one sentence.
+fills the disk, replaces the file by older copies, links it, damages it or edits it. The sum of all
+grants of all processes stays within the total, every grant is in the remaining file, and every
+refusal is one sentence.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ def accounts(path: Path) -> list[Account] | None:
 
 
 def said(error: Exception) -> None:
-    """Check that a refusal is one sentence on one line."""
     assert str(error).isprintable()
     assert str(error).endswith(".")
 

@@ -33,7 +33,6 @@ BUDGETS = (0.4, 0.5, 0.65, 0.8, 1.0)
 
 
 def levels(epsilon: float = 1.0) -> list[Level]:
-    """Levels as the method Two-stage uses them."""
     return [Level(f"step {number}", one * epsilon) for number, one in enumerate(BUDGETS)]
 
 
@@ -64,7 +63,7 @@ def test_staying_or_more_noise_gives_the_coarser_law(fine: float, times: float) 
 @quick
 @given(st.floats(0.05, 50))
 def test_geometric_noise_is_the_inverse_of_its_law(scale: float) -> None:
-    """For Laplace noise of quantile u: the least number whose distribution function reaches u."""
+    """Laplace noise of quantile u gives the least number whose distribution function is >= u."""
     share = (np.arange(4000) + 0.5) / 4000
     drawn = geometric(stats.laplace.ppf(share), scale)
     size = int(40 * scale) + 2
@@ -224,7 +223,7 @@ def test_what_is_over_budget_or_not_nested_is_refused_and_spends_nothing(secure:
 
 @pytest.mark.parametrize("secure", [False, True])
 def test_what_was_split_is_told_no_finer(secure: bool) -> None:
-    """Of a step's parallel spends only the largest counts, so each value is split only once."""
+    """Only the largest parallel spend of a step is added, so each value is split only once."""
     accountant = SecureAccountant(1.0) if secure else Accountant(SeededNoise(0), 1.0)
     found = accountant.gradual(np.zeros(4), levels(), sensitivity=1)
     half = np.array([True, True, False, False])
@@ -235,7 +234,7 @@ def test_what_was_split_is_told_no_finer(secure: bool) -> None:
 
 
 def test_nested_counts_are_whole_whatever_the_unit() -> None:
-    """False alarms have a probability below 1e-6: whole noise has variance 0.36, else 0.54."""
+    """The probability of a false alarm is below 1e-6: whole noise has variance 0.36, else 0.54."""
     accountant = SecureAccountant(2.0, unit=LATTICE)
     found = accountant.gradual(np.full(4000, 7), levels(2.0), sensitivity=1)
     finest = found.releases[-1] - 7
@@ -246,7 +245,8 @@ def test_nested_counts_are_whole_whatever_the_unit() -> None:
 
 # -- the worst loss of a transcript, enumerated ------------------------------------------------
 
-#: Enumerated releases are at most this far from 0; beyond, each loss equals the loss at the end.
+#: Enumerated releases are at most this far from 0; farther away, each loss equals the loss at the
+#: end.
 SIZE = 9
 
 #: Summed releases are at most this far from 0; releases outside have a probability below e^-20.
@@ -359,7 +359,7 @@ def bought(relation: Relation) -> Enumerated:
 
 
 def test_zeros_are_counted_among_low_counts_alone() -> None:
-    """A record in any other count changes its finer release, so it must change nothing else."""
+    """A record in another count changes this count's finer release, so nothing else may change."""
     counts, seen = np.tile([0, 0, 30], (20, 10)), 0
     for seed in range(20):
         accountant = Accountant(SeededNoise(seed), EPSILON)

@@ -61,7 +61,7 @@ def test_norm_is_that_of_the_body(values: list[float], ball: int) -> None:
 def test_radius_is_gamma_and_the_rest_uniform_in_the_body(
     law: Callable[..., NDArray[np.float64]], rows: int, entries: int, ball: int
 ) -> None:
-    # If the density is exp(-norm), the norm is Gamma(D) distributed and independent of the
+    # If the density is exp(-norm), the norm has the Gamma(D) distribution and is independent of the
     # direction. For a uniform point of the body, the norm r has the distribution function r^D.
     columns = entries + ball
     noise = law(entries, ball, rows)
@@ -153,7 +153,7 @@ def take(stream: Random, size: int) -> int:
 
 @pytest.mark.parametrize(("entries", "ball"), [(2, 3), (2, 8), (4, 0)])
 def test_more_digits_give_the_same_numbers(entries: int, ball: int) -> None:
-    # At this scale no further digits are requested, so all rows of both must be equal.
+    # At this scale no further digits are requested, so the rows of both calls must be equal.
     for seed in range(30):
         few, many = (
             k_norm_row(

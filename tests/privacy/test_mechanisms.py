@@ -101,7 +101,6 @@ SCORES = [-3.0, -2.0, -1.0, 0.0, 1.0, -1.0, -2.0]
 
 
 def many_draws(relation: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Intervals and values of 4,000 runs of the mechanism."""
     index, value = [], []
     neighbours = Neighbours(relation=relation)
     for seed in range(4000):
@@ -164,7 +163,7 @@ exact_places = st.integers(0, 2**24 - 1).map(lambda number: number / 2**24)
 def test_chosen_interval_has_a_length_and_holds_the_value(
     line: tuple, pick: float, place: float, epsilon: float
 ) -> None:
-    # Scores of any size: their exponentials must not overflow, and not all may become 0.
+    # Scores of any size: their exponentials must not overflow, and at least one must stay above 0.
     edges, scores = line
     accountant = Accountant(FixedUniform(pick, place), epsilon)
     index, value = accountant.interval("t", edges, scores, sensitivity=1, epsilon=epsilon)
@@ -315,7 +314,8 @@ def test_candidates_are_chosen_with_the_exact_probabilities(relation: str, monot
         scores = np.array(CANDIDATES)
         number = accountant.choose("c", scores, sensitivity=0.8, epsilon=1.5, monotone=monotone)
         chosen[number] += 1
-    # exp(epsilon score / (2 sensitivity)); without the 2 if all scores change in one direction.
+    # exp(epsilon score / (2 sensitivity)); without the factor 2 if all scores change in one
+    # direction.
     rate = 1.5 / (0.8 * records * (1 if monotone else 2))
     weights = [math.exp(rate * score) for score in CANDIDATES]
     expected = 4000 * np.array(weights) / sum(weights)
@@ -369,8 +369,8 @@ def test_a_choice_loses_no_more_than_its_budget(
 
 
 def test_no_smaller_noise_would_do_for_a_choice() -> None:
-    # Many candidates: one score rises, all others fall. Then the loss is as near to epsilon as
-    # possible.
+    # Many candidates: one score rises, all others fall. Then the loss is as close as possible to
+    # epsilon.
     for monotone, change in ((False, 1.0), (True, 0.0)):
         accountant = Accountant(SeededNoise(0), 1.0)
         one = np.zeros(100_000)
@@ -429,7 +429,6 @@ def test_a_request_that_is_no_positive_number_is_refused(epsilon: float) -> None
 
 
 def spend(step: str, epsilon: float, composition: str = "sequential") -> Spend:
-    """A spend for which only these values matter."""
     return Spend(step=step, epsilon=epsilon, sensitivity=1, scale=1, composition=composition)
 
 
@@ -543,7 +542,7 @@ def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
     # Bayes' rule with a prior of 1/2 and the largest likelihood ratio.
     odds = math.exp(epsilon)
     assert surest(epsilon) == pytest.approx(odds / (1 + odds))
-    said, _, _ = explain_surest(epsilon, Neighbours()).partition(" Of three")
+    said, _, _ = explain_surest(epsilon, Neighbours()).partition(" For three")
     percent = 100.0 if "next to certain" in said else float(said.split(", is ")[1].split("%")[0])
     assert 100 * surest(epsilon) <= percent + 1e-9
     assert percent <= 100 * surest(epsilon) + 0.1 + 1e-9
@@ -553,7 +552,8 @@ def test_certainty_in_words() -> None:
     said = explain_surest(1, Neighbours())
     assert "whether one record of yours is in the data, is 73.2% sure at most" in said
     # The sentence also states the risk of a person with several records: three records give e^3.
-    assert said.endswith("Of three that are in it together, or not at all: 95.3% sure at most.")
+    three = "For three records that are in the data together, or not at all, this observer is"
+    assert said.endswith(f" {three} 95.3% sure at most.")
     said = explain_surest(1, Neighbours(cap=3), persons=True)
     assert said.endswith("whether you are in the data, is 73.2% sure at most after the release.")
 

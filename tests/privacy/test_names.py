@@ -16,7 +16,7 @@ from dpviz.privacy.names import check_new, key, without_packing
 
 
 def refusal(name: str, *known: str) -> str:
-    """Why a name can't be a new name; empty if it can."""
+    """Reason why a new source can't have this name; empty if it can."""
     try:
         check_new(name, known)
     except InputError as error:

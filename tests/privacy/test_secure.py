@@ -148,7 +148,8 @@ def test_each_disjoint_row_has_the_law_of_its_own_budget() -> None:
     for row, share in zip(noisy, shares, strict=True):
         assert fits((row - 7).astype(int), stats.dlaplace(share / 2)) > FALSE_ALARM
     assert [spend.epsilon for spend in accountant.ledger] == [0.25, 1.0, 0.5]
-    # Rows depend on disjoint records, so only the largest budget counts, also for the privacy maps.
+    # Rows depend on disjoint records, so only the largest budget is spent, also by the privacy
+    # maps.
     assert accountant.ledger.epsilon == 1.0
     assert 1 - 1e-15 <= accountant.certified <= 1
     with pytest.raises(PrivacyRefusal):
@@ -171,9 +172,10 @@ def test_a_row_that_can_not_be_paid_for_takes_all_rows_along(wrong: float) -> No
 
 
 def permute_and_flip(scores: list[float], scale: float) -> list[float]:
-    """Exact law: the first in random order whose coin of exp((score - best) / scale) is heads.
+    """Exact law: the first candidate, in random order, whose coin shows heads.
 
-    The coin of the best candidate always shows heads, so the loop ends there at the latest.
+    A coin shows heads with probability exp((score - best) / scale). The coin of the best candidate
+    always shows heads, so the loop ends there at the latest.
     """
     chances = [math.exp((score - max(scores)) / scale) for score in scores]
     law, orders = [0.0] * len(scores), list(permutations(range(len(scores))))
@@ -340,14 +342,14 @@ def test_what_is_certified_is_rounded_up(value: Fraction) -> None:
 
 
 def test_the_last_share_gives_way_to_rounding() -> None:
-    # 0.1 + 0.2 is more than 0.3 in double precision. It is granted, but the certified sum stays
-    # below.
+    # 0.1 + 0.2 is more than 0.3 in double precision. Both are granted, but the certified sum stays
+    # below 0.3.
     accountant = SecureAccountant(0.3)
     accountant.laplace("a", 0, sensitivity=1, epsilon=0.1)
     accountant.laplace("b", 0, sensitivity=1, epsilon=0.2)
     a, b = (spend.certified for spend in accountant.ledger)  # type: ignore[attr-defined]
     assert Fraction(a) + Fraction(b) <= Fraction(0.3) < Fraction(0.1) + Fraction(0.2)
-    # The remaining budget is below a rounding error, and nothing more is granted.
+    # The remaining budget is smaller than a rounding error, so nothing more is granted.
     with pytest.raises(PrivacyRefusal):
         accountant.laplace("c", 0, sensitivity=1, epsilon=1e-10)
 

@@ -123,7 +123,6 @@ def test_both_sides_of_the_180th_meridian_are_on_one_map(tmp_path: Path) -> None
 
 
 def turned(document: Document) -> Document:
-    """The same release with its columns in the other order."""
     domain = {**document["domain"]}
     domain |= {name: domain[name][::-1] for name in ("columns", "bounds")}
     result = {**document["result"]}
@@ -164,7 +163,6 @@ def bounds(draw: st.DrawFn) -> list[list[float]]:
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """A random release of two columns, of either family."""
     names, box = list(draw(NAMES)), draw(bounds())
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     if draw(st.booleans()):
@@ -314,7 +312,7 @@ def test_bounds_that_look_exchanged_are_refused_before_the_debit(
     assert "with the bounds of lat and lon exchanged it contains Leipzig, Sachsen, Germany" in said
     assert 'give "51.2,51.5;12.2,12.6"' in said
     assert not (tmp_path / "b.db").exists()
-    # Users who really mean these columns name them so.
+    # Users who really mean these columns give them these names.
     assert run("north,east", "12.2,12.6;51.2,51.5")[0] == 0
     assert run("lat,lon", "51.2,51.5;12.2,12.6")[0] == 0
     # Exchanged bounds would not match a city, so there is no warning.

@@ -1,4 +1,4 @@
-"""Doubtful clusters: from released numbers only; data without clusters rarely pass as real."""
+"""Doubtful clusters are found from released numbers only; clusters of noise rarely pass as real."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def three_places(seed: int = 0, n: int = 20_000) -> NDArray[np.float64]:
-    """Records at three dense places of unequal size, and no other records."""
     rng = np.random.default_rng(seed)
     places = np.array([[0.2, 0.3], [0.7, 0.25], [0.5, 0.8]])
     which = rng.choice(3, n, p=[0.6, 0.3, 0.1])
@@ -178,8 +177,8 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
     centers = released(three_places(), 0, "kmeans", method="dplloyd", clusters=3, epsilon=1.0)
     doubt(document)
     doubt(centers)
-    # For cells: 2 values among 60 draws each, with a margin for the fit. For centres: one limit for
-    # all releases, which is too low for 1% of settings.
+    # For cells, 2 values are each compared with 60 draws, with a margin for the fit. For centres,
+    # one limit is used for all releases; it is too low for 1% of settings.
     assert asked == [59, 90, 90]
     assert LEVEL > 2 / (59 + 1)
     assert (1 - LEVEL) ** 90 < 0.01
@@ -217,8 +216,8 @@ def test_a_hot_spot_passes_beside_rows_and_columns_that_are_as_full() -> None:
 @pytest.mark.daily("dplloyd")
 @pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine"])
 def test_centres_of_true_clusters_pass_where_none_is_denser_than_the_others(method: str) -> None:
-    # If all places have equal weight, numbers alone show nothing. But the centres are not at the
-    # middles of their areas.
+    # If all places have equal weight, numbers alone show nothing. However, the centres are not at
+    # the middles of their areas.
     rng = np.random.default_rng(5)
     places = np.array([[0.15, 0.2], [0.8, 0.15], [0.55, 0.5], [0.2, 0.85], [0.9, 0.8]])
     points = np.repeat(places, 1000, axis=0) + rng.normal(0, 0.02, (5000, 2))
@@ -318,7 +317,7 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
             if cell["claimed"]:
                 assert cell["releases"] == CLAIMED
                 assert holds(cell["passed"], cell["releases"]), (method, kind)
-                # If few releases don't decide, many other releases do, with 99% confidence.
+                # If a few releases don't decide the test, many others do, with 99% confidence.
                 most = cell.get("again", cell)
                 limits.append(limit(most["passed"], most["releases"]))
     assert max(limits) <= LEVEL

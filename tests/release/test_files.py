@@ -246,7 +246,7 @@ INCOMES = load_sample("incomes")
 METHODS = [name for name, card in CARDS.items() if card.spends]
 
 
-# Daily, the golden files already include a release with every method.
+# In daily tests, the golden files already include a release with every method.
 @pytest.mark.some(8)
 @pytest.mark.parametrize("method", [*METHODS, *SYNOPSES])
 def test_schema_and_report_know_what_every_method_releases(validator, method):
@@ -669,8 +669,8 @@ def test_table_of_clusters_of_cells():
     _, root, text = report(document)
     head, row = rows(root, 0)
     assert head == ["cluster", "dense blocks", "records (noisy)", "error up to", "x", "y"]
-    # The sum of four counts with noise of scale 1/0.9: 2 sqrt(2) times the scale, times 1.96 +
-    # 0.21/4.
+    # The sum of four counts with noise of scale 1/0.9 has the bound 2 sqrt(2) * scale * (1.96 +
+    # 0.21/4).
     assert row == ["1", "1", "40", "± 7", "0.0 to 4.0", "-1.00 to 0.00"]
     assert "within ±\xa04 of" not in text  # "\xa0" was replaced by a blank above
     assert "A single count is within ± 4 of the true one in 95% of cases." in text
@@ -702,7 +702,7 @@ def test_ledger_puts_parallel_parts_together():
     assert second[3:] == ["0.25 to 0.5", "3", "6 to 12", "0.25 to 0.5"]
     assert "2 parts with different records" in second[1]
     assert len(head) == len(first) == 7
-    # The noisiest part is a bound for all parts: 12 ln 20.
+    # The noisiest part gives the bound for all parts: 12 ln 20.
     assert "± 36" in text
 
 

@@ -1,6 +1,6 @@
-"""Whether a release is published, and the message if not, must not depend on any record.
+"""No record may influence whether a release is published, or the message of a refusal.
 
-Otherwise this alone would reveal something. 2,000 random pairs of neighbouring inputs pass all
+Otherwise a refusal alone would reveal something. 2,000 random pairs of neighbouring inputs pass all
 steps from bytes to files; 200 of these pairs run every day. The two inputs differ in one record,
 with any content, or in one person's records.
 """
@@ -54,7 +54,7 @@ from tests.support.tiers import daily
 #: The second batch runs every day and includes all methods.
 PAIRS, BATCH, DAILY = 2000, 50, 50
 
-#: One in this number of pairs is debited and released with release noise.
+#: One pair in this number of pairs is debited and released with release noise.
 WHOLE = 20
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
@@ -75,7 +75,7 @@ ODD = (
 
 
 class Cheap(SecureAccountant):
-    """Makes the spends of a release, but with fast noise that is not secure."""
+    """Accountant with the spends of a release, but with fast noise that is not secure."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -311,7 +311,7 @@ def debited(case: Case, content: Any, folder: Path) -> Any:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lower public limits: the methods run the same steps, but faster."""
+    """Lower public limits make the methods faster; they still run the same steps."""
     monkeypatch.setattr(kmeans_grid, "MAX_CELLS", 2**9)
     monkeypatch.setattr(synopses, "_MOST_LEAVES", 2**9)
     monkeypatch.setattr(gupt, "MOST_BLOCKS", 4)
@@ -513,7 +513,7 @@ def test_counts_that_can_not_be_computed_with_are_cut_one_by_one() -> None:
 def test_no_refusal_tells_the_number_of_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """All refusals, with a number of records that does not occur in a sentence by chance."""
+    """Tests all refusals, with a number of records that does not occur in a sentence by chance."""
     number = 7919
     path = tmp_path / "t.csv"
     usual = ["--method", "privqt", "--grid", "4", "--epsilon", "1", "--total", "1"]

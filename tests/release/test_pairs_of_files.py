@@ -1,4 +1,4 @@
-"""In any file format, one record changes neither whether there is a release, nor its messages.
+"""In any file format, no record influences whether there is a release, or the messages.
 
 For each format the tests make valid records, unusual records or no records, and pairs of files that
 differ in one record. The tests use the readers only through the command, so they also cover future
@@ -57,11 +57,10 @@ def number(rng: random.Random) -> float:
 
 
 def raw(one: str, rng: random.Random) -> bytes:
-    """Bytes of a text, in UTF-8 or in a code page."""
     return one.encode(rng.choice(["utf-8", "utf-8", "latin-1"]), errors="replace")
 
 
-# -- formats: a usual record, an odd one, and a file of records ------------------------------
+# -- formats: a usual record, an odd record, and a file of records ---------------------------
 
 
 def usual_line(rng: random.Random, mark: str) -> bytes:
@@ -275,8 +274,6 @@ class Grid:
 
 
 class NumberGrid(Grid):
-    """Counts as numbers of any type."""
-
     def file(self, records: Sequence[Any]) -> bytes:
         stream = io.BytesIO()
         np.save(stream, np.array(records, dtype=self.mark))
@@ -311,7 +308,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
 
 
 def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
-    """Records of two neighbouring files."""
     if form.grid:
         shape = form.shape(rng)
         counts = [
@@ -327,7 +323,8 @@ def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
         row = rng.randrange(shape[0])
         column = rng.randrange(min(shape[1], len(cells[row])))
         other[row][column] = form.written(counts[row][column] + 1, rng, not row)
-        # A first line that contains only names is refused, but this is about the file.
+        # A first line that contains only names is refused, but this refusal depends only on the
+        # file.
         if shape[1] > 1:
             one = counts[0][at := 0 if row or column else 1]
             cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"

@@ -36,7 +36,6 @@ def colours(svg: str) -> dict[tuple[int, int], str]:
 
 
 def numbers(svg: str) -> list[str]:
-    """Numbers of the legend, which is to the right of the plot."""
     return re.findall(r'dy="0.35em">([^<]*)</text>', svg.split("</svg>\n", 1)[1])
 
 

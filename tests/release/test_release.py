@@ -199,7 +199,7 @@ def test_numbers_too_large_to_compute_with_count_as_missing(method: str, outside
     assert one.n == other.n == (61 if outside == "clip" else 59)
 
 
-# -- what is in it -------------------------------------------------------------------------
+# -- content of the bundle -----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -494,8 +494,8 @@ def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str
 # -- crashes -------------------------------------------------------------------------------
 
 
-@pytest.mark.daily("50")
-@pytest.mark.parametrize("releases", [50, 200])
+@pytest.mark.daily("20")
+@pytest.mark.parametrize("releases", [20, 200])
 def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, releases: int) -> None:
     """Each release runs in a separate process, which is killed at a random time."""
     budget = Budget(tmp_path / "budget.db")
@@ -526,7 +526,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
             os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         killed += os.WIFSIGNALED(status)
-        # Not killed: measure again, because the speed of the machine may have changed.
+        # The process was not killed: measure again, because the machine may have another speed now.
         if number % 5 == 0:
             usual = time.perf_counter() - start
     (account,) = budget.datasets()
@@ -545,7 +545,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
         json.loads((one / "release.json").read_text())
     # The kill times were spread: before the debit, between debit and end, and after the end.
     assert killed > releases / 10
-    assert 10 < len(whole) < releases + 5  # five releases ran before
+    assert 5 < len(whole) < releases + 5  # five releases ran before
     assert len(account.entries) < releases + 5
     released(budget, request, data, folder="last", source="s", total=None)
 
@@ -725,7 +725,7 @@ def test_what_is_released_with_is_what_is_debited(
     assert done.document["privacy"]["certified"] <= 0.333333 + 1e-12
     account = budget.open("household survey")
     assert (account.total, account.spent, account.remaining) == (1.0, 0.333333, 0.666667)
-    # Refused if one micro-epsilon is missing, before any run.
+    # The release is refused before any run if one micro-epsilon is missing.
     for epsilon in (0.666668, 0.66666800001):
         with pytest.raises(
             PrivacyRefusal, match=r"0\.66666\d* is more than what is left: 0\.666667"
@@ -792,7 +792,7 @@ def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
         assert units == {family_of(name).methods[name].unit}
 
 
-# -- what somebody would try who wants to break the promise -------------------------------
+# -- attempts to break the promise --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -894,7 +894,7 @@ def test_links_and_packing_do_not_make_another_source(
         path.write_bytes(gzip.compress(table.read_bytes()))
         status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / f"z{number}")
         assert (status, found["entry"]["source"]) == (0, "households.csv")
-    # Another format of a table with that name: the user must name the source.
+    # The file is a table of the same name in another format, so the user must name the source.
     path = tmp_path / "households.parquet"
     pd.read_csv(table).to_parquet(path)
     status, _, said = run(capsys, "release", path, *given, "--out", tmp_path / "p")
@@ -939,12 +939,12 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
     assert budget.open("household survey").spent == 1.4
 
 
-@pytest.mark.daily("contour")
+@pytest.mark.daily("dplloyd")
 @pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour", "dplloyd"])
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str
 ) -> None:
-    """Whether a method that stops early gets so far is random and depends on the data."""
+    """Whether a method stops before such an iteration is random and depends on the data."""
     case = {"method": method, "schedule": "halving", "clusters": 30, "epsilon": 1.0}
     said = set()
     for seed, n in ((0, 500), (1, 40), (2, 3)):
@@ -953,7 +953,7 @@ def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
         said.add(str(error.value))
     assert len(said) == 1
     assert not budget.path.exists()
-    # Up to the last iteration that is allowed, all runs succeed; the screens offer up to 20.
+    # All runs with at most the allowed number of iterations succeed; the screens offer up to 20.
     most = next(
         t for t in range(60, 0, -1) if not refused_for_noise(request_of(case, iterations=t))
     )

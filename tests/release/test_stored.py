@@ -19,7 +19,7 @@ from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from tests.release.test_release import CASES, Recorder, dataset, name_of, request_of
 
-#: Methods where each record draws its first set separately: same distribution, but other draws.
+#: Methods where each record draws its first set separately: only the distribution is the same.
 DEALT = ("dpkmeans_mapreduce", "contour")
 
 

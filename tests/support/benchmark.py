@@ -1,4 +1,4 @@
-"""Summaries of the benchmark from raw rows, and the file that holds them."""
+"""Summarize raw rows of the benchmark, and write the file of summaries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _short(value: float) -> float:
 
 
 def write(benchmark: Benchmark, path: Path) -> None:
-    """Write the summaries: one line per set, and per score, set, method and variant."""
+    """Write the summaries: one line for each set, and for each score, set, method and variant."""
     lines = [
         {**dict(zip(SERIES, key, strict=True)), **{name: part[name].tolist() for name in NUMBERS}}
         for key, part in benchmark.cells.groupby(list(SERIES), sort=True)

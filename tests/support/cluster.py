@@ -16,14 +16,14 @@ from tests.support import ROOT
 
 @pytest.fixture(scope="session")
 def dask_workers() -> Iterator[str]:
-    """Address of the workers' scheduler. A worker that dies is restarted."""
+    """Address of the workers' scheduler. If a worker dies, another one is started."""
     with started() as (address, _):
         yield address
 
 
 @contextmanager
 def started(workers: int = 2) -> Iterator[tuple[str, int]]:
-    """Address and process of a scheduler with some workers."""
+    """Address of a scheduler with some workers, and its process."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.support.cluster", str(workers)],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

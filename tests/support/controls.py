@@ -1,4 +1,4 @@
-"""Finding a control of a page in AppTest."""
+"""Find a control of a page in AppTest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def control(widgets: Iterable[Any], key: str) -> Any:
-    """Return the widget of a control; if the program sets its value, its key is new ("key@1").
+    """Return the widget of a control; its key changes when the program sets its value ("key@1").
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Country of a place, from the borders and the cities of Natural Earth in dpviz."""
+"""Find the country of a place from the borders and cities of Natural Earth in dpviz."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.data.cities import cities
 
 @cache
 def _areas() -> tuple[shapely.STRtree, dict[int, str]]:
-    """Areas between borders and coasts, and for each area the country of most of its cities."""
+    """Areas between borders and coasts; and, for each area, the country of most of its cities."""
     lines = shapely.node(shapely.multilinestrings(_earth()))
     areas = shapely.STRtree(shapely.get_parts(shapely.polygonize(shapely.get_parts(lines))))
     every = list(cities().values())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def files_no_larger_than(size: int) -> Iterator[None]:
-    """Let the system refuse to write more, as on a full disk."""
+    """Let the system refuse further writing, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

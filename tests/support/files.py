@@ -1,4 +1,4 @@
-"""Files as other programs write them, byte by byte: workbooks and shapefiles."""
+"""Make workbooks and shapefiles byte by byte, in the form in which other programs write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def zipped(parts: Mapping[str, str | bytes]) -> bytes:
 
 
 def cell(place: str, value: object) -> str:
-    """One cell: a number, a text, a truth value, or unchanged XML of a cell."""
+    """XML of one cell, whose value is a number, a text, a truth value, or the XML itself."""
     if value is None:
         return ""
     if isinstance(value, str) and value.startswith("<c"):
@@ -57,7 +57,7 @@ def workbook(
     hidden: Sequence[str] = (),
     parts: Mapping[str, str | bytes] | None = None,
 ) -> bytes:
-    """An .xlsx file of sheets, with shared texts and cell formats (the first format is s="1")."""
+    """An .xlsx file of sheets, shared texts and cell formats (the first format is s="1")."""
     numbers = range(1, len(sheets) + 1)
     entries = "".join(
         f"<sheet name={quoteattr(name)} sheetId='{at}' r:id='r{at}' "
@@ -112,7 +112,7 @@ def shp(shapes: Sequence[Sequence[tuple[float, float]] | None], kind: int = 1) -
 
 
 def dbf(fields: Sequence[tuple[str, str, int]], rows: Sequence[Sequence[bytes]]) -> bytes:
-    """A .dbf file of fields (name, type, width); a row that starts with b"*" is deleted."""
+    """A .dbf file of fields (name, type, width); a row that starts with b"*" counts as deleted."""
     width = 1 + sum(one[2] for one in fields)
     start = 32 + 32 * len(fields) + 1
     head = struct.pack("<4BIHH20x", 3, 126, 1, 1, len(rows), start, width)

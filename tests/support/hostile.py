@@ -1,13 +1,13 @@
-"""Hostile text from outside: it must be shown unchanged, and have no other effect."""
+"""Hostile text from outside must be shown unchanged, and must have no other effect."""
 
 from __future__ import annotations
 
 import random
 
-#: Host that no test may ask. The name is reserved for examples, so no real host has it.
+#: Host to which no test may connect. The name is reserved for examples, so no real host has it.
 HOST = "evil.example"
 
-#: A message quotes forty characters, and most of these texts are shorter.
+#: Largest length: a message quotes forty characters, and most of these texts are shorter.
 TEXTS = (
     f"![b](http://{HOST}/1)",
     f"<img src=//{HOST}/2>",
@@ -35,12 +35,12 @@ TEXTS = (
     "=1+1",
 )
 
-#: Characters with a special meaning in some format, and characters to put between them.
+#: Characters with a special meaning in some format, and ordinary characters between them.
 _ALPHABET = "\\`*_{}[]()<>#+-.!|~$&:;@=%^'\"/ abwhtps12é雪"
 
 
 def random_texts(number: int, seed: int = 0) -> list[str]:
-    """Return random texts of such characters, on one line, with single blanks only inside."""
+    """Return random texts of these characters, on one line; single blanks may be inside."""
     rng = random.Random(seed)
     made = ("".join(rng.choices(_ALPHABET, k=rng.randint(1, 30))) for _ in range(number))
     return [" ".join(text.split()) or "x" for text in made]

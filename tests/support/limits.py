@@ -1,4 +1,4 @@
-"""Limits of reading: ten CPU seconds, four times the file and 1 GB of memory."""
+"""Limits of reading: ten CPU seconds, and four times the file size plus 1 GB of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xml.parsers import expat
 import pyarrow as pa
 import pytest
 
-#: CPU seconds on a processor that reads this many elements in a tenth of a second. A slower or
+#: CPU seconds on a processor that reads this number of elements in a tenth of a second. A slower or
 #: shared processor may take longer.
 SECONDS, ELEMENTS = 10, 2**18
 
@@ -30,7 +30,7 @@ def allowed(size: int) -> int:
 def limits(size: int, most: int | None = None) -> Iterator[None]:
     """Check the time and the memory peak of reading a file of ``size`` bytes.
 
-    ``most`` replaces the allowed number of bytes. The address space also has a limit, far above, so
+    ``most`` replaces the allowed number of bytes. The address space has a much higher limit, so
     that a failing test does not block the machine.
     """
     pa.default_memory_pool().release_unused()
@@ -40,14 +40,14 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
     begun, slowness = time.process_time(), 1.0
 
     def late(signum: int, frame: object) -> None:
-        # The speed of the processor is measured only after the time is over.
+        # The speed of the processor is measured only if the reading took too long.
         nonlocal begun, slowness
         looked = time.process_time()
         slowness = max(slowness, _slowness())
         begun += time.process_time() - looked
         left = SECONDS * slowness - (time.process_time() - begun)
         if left <= 0:
-            # Not a subclass of Exception, so no reader takes it for a damaged file.
+            # Not a subclass of Exception, so no reader interprets it as a damaged file.
             pytest.fail(f"more than {SECONDS * slowness:.0f} s")
         signal.setitimer(signal.ITIMER_PROF, left)
 
@@ -64,7 +64,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
 
 
 def _slowness() -> float:
-    """How many times slower this processor is now than the one above; at least 1."""
+    """Time that this processor takes now, divided by that of the processor above; at least 1."""
     rows: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, given: rows.append(tag.rpartition(":")[2])
@@ -74,7 +74,7 @@ def _slowness() -> float:
 
 
 def _restarted() -> int:
-    """Bytes in memory now; the peak is reset."""
+    """Number of bytes in memory now; this resets the peak."""
     _PEAK.write_text("5")
     return _status("VmRSS")
 

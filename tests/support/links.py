@@ -1,4 +1,4 @@
-"""Links of all pages: their parameters, and pages that are opened by a link without a browser."""
+"""Parameters in the links of all pages; and pages that are opened by a link, without a browser."""
 
 from __future__ import annotations
 

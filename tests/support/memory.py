@@ -9,7 +9,7 @@ import psutil
 
 
 def marks(process: psutil.Process, mark: str) -> int:
-    """How often a text occurs in the memory of a process."""
+    """Number of times that a text occurs in the memory of a process."""
     found, text = 0, mark.encode()
     with suppress(psutil.Error, OSError):
         places = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8").splitlines()

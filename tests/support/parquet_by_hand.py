@@ -1,4 +1,4 @@
-"""Parquet files byte by byte, with footers and pages that no library would write."""
+"""Make Parquet files byte by byte, with footers and pages that no library would write."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 INT32, DOUBLE, BYTE_ARRAY = 1, 5, 6
 PLAIN, RLE_DICTIONARY, DELTA_BYTE_ARRAY = 0, 8, 7
 
-#: A value in Thrift's compact protocol: number of its type, bytes.
+#: A value in Thrift's compact protocol: the number of its type, and its bytes.
 Value = tuple[int, bytes]
 
 
 def varint(number: int) -> bytes:
-    """Non-negative whole number, seven bits per byte."""
+    """Code of a non-negative whole number, with seven bits per byte."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)
@@ -59,7 +59,7 @@ def page(
     dictionary: bool = False,
     says: int | None = None,
 ) -> bytes:
-    """Page with its header, compressed by gzip; ``says`` is a false uncompressed size."""
+    """Page and header, compressed by gzip; ``says`` is a false uncompressed size in the header."""
     packed = gzip.compress(data, mtime=0)
     facts = {1: i32(values), 2: i32(encoding)}
     fields = {
@@ -78,7 +78,7 @@ def same_entry(values: int) -> bytes:
 
 @dataclass
 class Column:
-    """A column of one row group: its pages, and their size by the footer."""
+    """A column of one row group: its pages, and their size according to the footer."""
 
     name: bytes
     kind: int
@@ -120,13 +120,13 @@ def _footed(body: bytes, nodes: list[Value], rows: int, groups: list[Value]) -> 
 
 
 def wide(columns: int) -> bytes:
-    """File of this many columns, without rows."""
+    """File with this number of columns, and no rows."""
     leaf = struct({1: i32(INT32), 3: i32(0), 4: text(b"c")})
     return _footed(b"PAR1", [struct({4: text(b"s"), 5: i32(columns)})] + [leaf] * columns, 0, [])
 
 
 def deep(levels: int) -> bytes:
-    """File of one column, nested this many levels deep, without rows."""
+    """File with one column, nested to this depth, and no rows."""
     level = struct({3: i32(0), 4: text(b"s"), 5: i32(1)})
     leaf = struct({1: i32(INT32), 3: i32(0), 4: text(b"c")})
     return _footed(b"PAR1", [level] * levels + [leaf], 0, [])

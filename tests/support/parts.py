@@ -1,4 +1,4 @@
-"""Parts of records, and work on them, for tests of engines; cluster workers can import them."""
+"""Parts of records for tests of engines, and work on them; cluster workers import this module."""
 
 import os
 import signal
@@ -12,18 +12,18 @@ import numpy as np
 
 from dpviz.base.errors import InputError
 
-#: Number of records that a part reads at once.
+#: Number of records that a part reads together.
 CHUNK = 300
 
-#: np.load parses a Python literal. Python 3.11's parser counts its depth in one variable for all
-#: threads, so if a garbage collection lets another thread parse, it raises "AST constructor
-#: recursion depth mismatch".
+#: np.load parses a Python literal. The parser of Python 3.11 has one depth counter for all threads.
+#: So if a garbage collection lets another thread parse, it raises "AST constructor recursion depth
+#: mismatch".
 _ONE_PARSER = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A .npy file; its reader can be made to wait, so that a test can kill it."""
+    """A part that reads a .npy file; a test can make the reader wait, and kill it."""
 
     path: str
     told: str | None = None
@@ -45,7 +45,7 @@ class Numbers:
 
 
 def hold(place: Path) -> None:
-    """Write the reader's process id and wait for a file "go"; later readers don't wait."""
+    """Write the reader's process id, and wait for a file "go"; later readers do not wait."""
     try:
         (place / "reader").open("x").write(str(os.getpid()))
     except FileExistsError:
@@ -56,7 +56,7 @@ def hold(place: Path) -> None:
 
 
 def reader(place: Path) -> int:
-    """Wait for the process that reads a part; return its id."""
+    """Wait until a process reads a part; return its id."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         if (place / "reader").exists() and (text := (place / "reader").read_text()):
@@ -66,7 +66,7 @@ def reader(place: Path) -> int:
 
 
 def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers whose sum does not depend on the order, and floats whose sum does."""
+    """Whole numbers, whose sum is the same in any order, and floats, whose sum is not."""
     values = np.concatenate([chunk for chunk, _ in part.chunks()])
     return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
 
@@ -103,7 +103,7 @@ def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = Non
 def killing(
     place: Path, process: int | None = None, by: int = signal.SIGKILL
 ) -> Callable[[], bool]:
-    """Never cancels, but kills the waiting reader (or ``process`` meanwhile), and records this."""
+    """Never cancels, but kills the waiting reader (or instead ``process``), and stores this."""
 
     def ask() -> bool:
         if (place / "reader").exists() and not (place / "killed").exists():

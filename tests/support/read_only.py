@@ -1,4 +1,4 @@
-"""A read-only checkout, and processes that can't write to it even as root."""
+"""A read-only checkout, and processes that can't write to it, even as root."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES = 24, 1
 
 
 def obey_modes() -> None:
-    """Called before another program starts: as root, drop the capability to ignore file modes."""
+    """Before another program starts: if this is root, drop the capability to ignore file modes."""
     if os.geteuid() == 0:
         ctypes.CDLL(None).prctl(_DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES, 0, 0, 0)
 
@@ -30,8 +30,8 @@ def obey_modes() -> None:
 def read_only_checkout(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Copy the program into a folder, without compiled code, and make the folder read-only.
 
-    Yields the checkout, and arguments of ``subprocess`` for a process that has no other place to
-    write either, because its home folder is inside.
+    Yields the checkout, and arguments of ``subprocess`` for a process whose home folder is inside,
+    so that it can't write anywhere.
     """
     checkout = folder / "checkout"
     checkout.mkdir()

@@ -1,6 +1,6 @@
-"""Recording the answers of a run's mechanisms, and replaying them in another run.
+"""Record the answers of a run's mechanisms, and replay these answers in another run.
 
-If two data sets get the same answers, their requests contain everything that distinguishes them.
+If runs on two data sets get the same answers, only their requests can distinguish the data.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Request:
 
 
 class Recorder(Accountant):
-    """Accountant that keeps all requests, and may replay the answers of another one."""
+    """Accountant that stores all requests, and may replay the answers of another accountant."""
 
     def __init__(self, *given: Any, answers: Sequence[Any] | None = None, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -80,7 +80,7 @@ class Recorder(Accountant):
         return gradual.noisy
 
     def split(self, gradual: Any, where: Any, numbers: Any) -> Any:
-        # A record may change a value or a number, so the budget covers both together.
+        # A record may change a value or a number, so the budget is for both together.
         values, split = np.append(gradual.values[where], numbers), super().split
         step = gradual.levels[-1].step
         return self._keep("split", step, values, lambda _: split(gradual, where, numbers))
@@ -94,7 +94,7 @@ class Recorder(Accountant):
             fixed = next(self.answers)
             if kind in ("laplace", "choose"):
                 assert np.shape(fixed) == np.shape(answer)
-            # For an interval, only the value is an answer; its number is not released.
+            # For an interval, only the value is an answer; the interval's number is not released.
             answer = (answer[0], fixed[1]) if kind == "interval" else fixed
         self.requests.append(
             Request(
@@ -113,14 +113,14 @@ class Recorder(Accountant):
 
 
 class SecureRecorder(Recorder, SecureAccountant):
-    """The same recorder with the noise of a release."""
+    """A recorder with the noise of a release."""
 
 
 def on_the_line(requests: Sequence[Request]) -> NDArray[np.float64]:
-    """Scores of one step at every point of the line, shape (data sets, points).
+    """Scores of one step at points of the line, shape (data sets, points).
 
-    Interval i reaches from edge i (without it) to edge i + 1 (with it). Scores change only at
-    edges, so all edges of the data sets and one point between each two edges are enough.
+    Interval i is from edge i (excluded) to edge i + 1 (included). Scores change only at edges, so
+    all edges of the data sets and one point between each two edges are enough.
     """
     edges = np.unique(np.concatenate([request.edges for request in requests]))
     points = np.concatenate([edges[1:], (edges[1:] + edges[:-1]) / 2])

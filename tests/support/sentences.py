@@ -1,6 +1,6 @@
-"""Checks every error message of a test: a message may not announce something and then omit it.
+"""Check every error message of a test: a message must contain all that it announces.
 
-Values in quotation marks, after an equals sign or after an option are the user's, and may be
+Values in quotation marks, after an equals sign or after an option come from the user, and may be
 anything.
 """
 
@@ -35,7 +35,7 @@ _read: list[str] = []
 
 
 def watch() -> None:
-    """From now on, check each sentence when it is created."""
+    """From now on, check each error message when it is created."""
     for kind in (InputError, PrivacyRefusal):
         kind.__init__ = _read_as_it_is_made  # type: ignore[method-assign]
 
@@ -46,7 +46,7 @@ def _read_as_it_is_made(self: Exception, *args: Any) -> None:
 
 
 def found() -> list[str]:
-    """Faults of the sentences since the last call, each with its sentence."""
+    """Faults of all sentences since the last call, and these sentences."""
     taken = _read.copy()
     _read.clear()
     return taken

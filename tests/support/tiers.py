@@ -1,4 +1,4 @@
-"""The cases of exhaustive tests that `make test` runs; `make test-all` runs all cases."""
+"""Choose the cases of exhaustive tests that `make test` runs; `make test-all` runs all cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 def daily(cases: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:
     """Cases of a parametrized test; cases that are not chosen are marked exhaustive.
 
-    Every kind of case needs a chosen member: the cheapest one that can still fail.
+    Choose one case of each kind: the cheapest that can fail.
     """
     every = list(cases)
     kept = [chosen(one) for one in every]

@@ -1,4 +1,4 @@
-"""A figure on its way to the browser."""
+"""Checks of a figure in the form that is sent to the browser."""
 
 import json
 

@@ -410,7 +410,7 @@ def test_a_file_without_names_gets_them_from_a_person(page) -> None:
     test.file_uploader(key="own:file").set_value(("visits.csv", b"1 2\n3 4\n", "text/csv"))
     control(test.segmented_control, "own:header").set_value("data")
     checked(test.run())
-    assert "a record must not tell how many columns there are" in test.error[0].value
+    assert "a record must not reveal how many columns there are" in test.error[0].value
     checked(control(test.text_input, "own:line").set_value("east north").run())
     boxes = [one.label for one in test.text_input if one.label.endswith(": from, to")]
     assert boxes == ["east: from, to", "north: from, to"]

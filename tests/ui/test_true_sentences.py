@@ -125,7 +125,7 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
     assert guesses
     assert factors
     for one in guesses:
-        assert re.search(unit_of[0], one) or one.startswith("Of three that are in it together"), one
+        assert re.search(unit_of[0], one) or one.startswith("For three records that are in"), one
     for one in factors:
         assert unit_of[1] in one, one
     # Three records of a person are mentioned if and only if records are protected.

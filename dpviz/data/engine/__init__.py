@@ -1,1 +1,1 @@
-"""Passes over stored records: one task per part, and a task returns only tables."""
+"""Passes over stored records. Each task reads one part and returns only tables, never records."""

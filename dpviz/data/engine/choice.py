@@ -25,7 +25,7 @@ def check_engine(name: str, scheduler: str | None) -> None:
         )
     if name != "dask" and scheduler is not None:
         raise InputError(
-            f"scheduler = {shown(scheduler)} goes with the engine dask, and the engine is {name}: "
+            f"scheduler = {shown(scheduler)} needs the engine dask, but the engine is {name}: "
             "leave it out, or choose dask."
         )
 
@@ -38,7 +38,7 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Engine with a name in ``ENGINES``; the callbacks are described at ``Local``.
+    """Return the engine with a name in ``ENGINES``; the class ``Local`` describes the callbacks.
 
     Raises InputError if name and scheduler address do not match, Dask is not installed, or no
     scheduler with a worker answers.

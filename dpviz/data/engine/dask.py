@@ -1,4 +1,4 @@
-"""The engine for many machines: one Dask task per part, and more tasks that add the tables.
+"""The engine for many machines: one Dask task reads each part, and more tasks add the tables.
 
 Parts and work are sent to the workers, and tables are sent back. No record is sent, and workers do
 not sample noise. If a worker dies, its tables are lost; the scheduler lets other workers read its
@@ -22,10 +22,10 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.engine.tables import PartWork, Tables, Titled, joined, read, read_alone, summed
 
-#: Number of tables that a task adds. A tree of such tasks keeps the memory of each worker small.
+#: Number of tables that one task adds. Tasks form a tree, so that each worker needs little memory.
 JOINED = 16
 
-#: Seconds to wait for an answer of the scheduler, and for a first worker.
+#: Number of seconds to wait for an answer of the scheduler, and for the first worker.
 ANSWER, FIRST_WORKER = 10, 60
 
 #: Code that scheduler and workers must be able to run.
@@ -34,16 +34,16 @@ _NEEDED = "import dpviz.data.engine.tables"
 #: Seconds between two checks of progress and cancelling, and between two checks of the workers.
 LOOK, PULSE = 0.2, 5.0
 
-#: Seconds without a worker or an answer of the scheduler until a run stops with an error. A worker
-#: that was restarted because of its memory returns sooner.
+#: A run stops with an error after this many seconds without a worker or an answer of the scheduler.
+#: A worker that was restarted because it used too much memory returns sooner.
 LOST = 40.0
 
 
 @dataclass(kw_only=True)
 class Cluster(AbstractContextManager["Cluster"]):
-    """Workers of a Dask scheduler; a context manager that closes the connection at the end.
+    """Connection to the workers of a Dask scheduler; as a context manager it is closed at the end.
 
-    ``scheduler`` is its address as ``dask scheduler`` prints it, such as "tcp://10.0.0.1:8786". The
+    ``scheduler`` is the address that ``dask scheduler`` prints, such as "tcp://10.0.0.1:8786". The
     callbacks are described at :class:`~dpviz.data.engine.local.Local`. Raises InputError if Dask is
     not installed, or no scheduler with a worker answers.
     """
@@ -58,7 +58,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def __exit__(self, *error: object) -> None:
         """Close the connection; the scheduler and the workers continue to run."""
-        # With a timeout, because a stopped scheduler does not answer.
+        # A timeout is needed, because a stopped scheduler does not answer.
         self._client.close(timeout=PULSE)
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
@@ -75,7 +75,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     ) -> Any:
         """Run a tree of tasks: one task per part, then levels of tasks that join their results."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Not pure, because an equal task may read a file that has changed since the earlier run.
+        # Not pure: an equal task of an earlier run may have read a file that has changed since.
         leaves = level = self._client.map(task, parts, pure=False)
         every = list(leaves)
         while len(level) > 1 or level is leaves:
@@ -93,7 +93,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                 future.release()
 
     def _waited(self, last: Any, leaves: list[Any], parts: Sequence[Titled], steps: Work) -> Any:
-        """Wait for the result of the last task; check progress and cancelling meanwhile."""
+        """Wait for the result of the last task; meanwhile, report progress and allow cancelling."""
         from distributed import KilledWorker
 
         finished, left = Event(), leaves
@@ -133,7 +133,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return found
 
     def _seen(self, before: float) -> float:
-        """Time at which the scheduler last had a worker; InputError if this is too long ago."""
+        """Time at which the scheduler last had a worker; InputError if that was too long ago."""
         scheduler = shown(self.scheduler)
         try:
             facts = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
@@ -164,13 +164,13 @@ def _connected(scheduler: str) -> Any:
             'engine = "dask" needs a package that is not installed: pip install "dpviz[dask]", '
             "or choose the engine local."
         ) from None
-    # One error message replaces the log messages of all layers.
+    # One error message replaces the log messages of Dask and its libraries.
     for layer in ("client", "core", "comm"):
         logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
     place = shown(scheduler)
     try:
         if parse_address(scheduler)[0] in ("tcp", "tls"):
-            # Check the address first: a client without a scheduler retries, and may never end.
+            # Check the address first, because a client without a scheduler may retry forever.
             socket.create_connection(get_address_host_port(scheduler), ANSWER).close()
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -180,8 +180,7 @@ def _connected(scheduler: str) -> Any:
         ) from None
     try:
         client.wait_for_workers(1, timeout=FIRST_WORKER)
-        # Check the import first, because workers drop a task that they can't read without a
-        # message.
+        # Check the import first: workers that can't unpickle a task drop it without any message.
         client.run_on_scheduler(exec, _NEEDED)
         client.run(exec, _NEEDED)
     except (TimeoutError, ImportError) as error:

@@ -11,8 +11,8 @@ from dpviz.base.threads import processors
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.engine.tables import PartWork, Tables, Titled, read
 
-#: Number of parts per processor that are being read or wait in the queue. Tables of more parts
-#: would only fill memory.
+#: Number of parts per processor that are being read or wait in the queue. More parts would only
+#: fill memory with tables.
 AHEAD = 2
 
 
@@ -21,7 +21,7 @@ class Local:
     """Threads of this process.
 
     Each pass calls ``progress`` with the number of parts read so far and the number of all parts.
-    It calls ``cancelled`` between parts to check whether to stop.
+    Between two parts it calls ``cancelled`` to check whether to stop.
     """
 
     progress: Progress | None = None
@@ -42,7 +42,7 @@ class Local:
 
     def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Reading may use the threads of dpviz.base.threads, for which tasks must not wait.
+        # Reading may use the threads of dpviz.base.threads; tasks must not wait for these.
         threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
         ahead: deque[Future[Tables]] = deque()
         left = iter(parts)

@@ -1,8 +1,8 @@
 """Common types of all engines: a part, the work on a part, and sums of tables.
 
 Sums of whole numbers are the same in any order. Sums of floats are not, so floats are added in the
-order of the parts. Every engine returns the same bits, for any number of workers, even if some
-workers die.
+order of the parts. So every engine returns the same tables bit for bit, whatever the number of
+workers, and even if some workers die.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from dpviz.data.reading.files import out_of_reach, refusing
 
-#: Result of a pass for one part: arrays that can be added, with the same shapes for all parts.
+#: Result of a pass for one part: arrays to add up, which have the same shapes for all parts.
 Tables = tuple[NDArray[Any], ...]
 
-#: Tables that are still to be added, for each position of the tuple.
+#: Tables that are not added yet: a list for each position of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
-#: Function that reads a part. A module's function or a partial of it, because it is sent to
-#: workers.
+#: Function that reads a part. It is sent to workers, so it is a function of a module, or a partial
+#: of such a function.
 PartWork = Callable[[Any], Tables]
 
 
 class Titled(Protocol):
-    """A part of stored records. It can be sent to other processes; messages use its ``title``."""
+    """A part of stored records that can be sent to other processes; messages name its ``title``."""
 
     @property
     def title(self) -> str: ...  # noqa: D102
@@ -39,7 +39,7 @@ class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
+        """Finite records (m, d) chunk by chunk, and the number of records left out of a chunk."""
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
         """All records (m, d) chunk by chunk, including those that :meth:`chunks` leaves out."""
@@ -51,8 +51,8 @@ class Part(Titled, Protocol):
 class Engine(Protocol):
     """Runs the same work on all parts of the records.
 
-    Raises InputError with the name of a part that can't be read or has changed, and Cancelled if
-    the run is to stop.
+    Raises InputError, which names the part, if a part can't be read or has changed. Raises
+    Cancelled if the user stops the run.
     """
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
@@ -63,7 +63,7 @@ class Engine(Protocol):
 
 
 def read(work: PartWork, part: Titled) -> Tables:
-    """Do the work on a part; InputError names a file that is missing or unreadable."""
+    """Do the work on a part; if its file can't be read, raise an InputError that names the file."""
     with refusing(partial(out_of_reach, part.title), OSError):
         return work(part)
 

@@ -1,1 +1,1 @@
-"""Readers for exploring. They may guess, and then report their guesses."""
+"""Readers for exploring. They may guess the form of a file, and they report each guess."""

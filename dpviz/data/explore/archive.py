@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, refusing, too_large
 
-#: Largest number of files in an archive, because their list is kept in memory. The archive may
-#: unpack to a multiple of its size plus a constant. Tables shrink to about a tenth when packed; zip
-#: bombs shrink to a thousandth.
+#: Largest number of files in an archive, because their list is kept in memory. The unpacked size
+#: may be at most a multiple of the archive's size plus a constant. Packing shrinks tables to about
+#: a tenth, and zip bombs to a thousandth.
 _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
 #: Endings of table formats that are zip archives themselves.
@@ -33,7 +33,7 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
-    """All bytes of one file in an archive, up to a limit; the file must not be an archive."""
+    """All bytes of one file in an archive, up to a limit; InputError if it is also an archive."""
     most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:
@@ -56,7 +56,6 @@ def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes
 
 @contextmanager
 def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
-    """Open an archive and list its files by name; errors become InputError."""
     if data.count(b"PK\x01\x02") > _FILES:
         raise InputError(
             f"{shown(name)} is an archive of more than {_FILES:,} files: give the table alone."
@@ -68,7 +67,7 @@ def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str,
     with refusing(said, *_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as archive:
         # Python 3.11 can't determine whether an entry without a name is a folder.
         found = [one for one in archive.infolist() if one.filename and not one.is_dir()]
-        # If two files have the same name, programs do not agree which of them to read.
+        # If two files have the same name, some programs read the first file and some the last.
         if len({one.filename.lower() for one in found}) < len(found):
             raise zipfile.BadZipFile
         yield archive, {one.filename: one for one in found}

@@ -27,7 +27,7 @@ from dpviz.data.reading.cells import (
 )
 from dpviz.data.reading.kinds import holds_numbers, holds_text, whole
 
-#: Marks for a missing value in columns of numbers, for exploring only. A release has its own rule.
+#: Marks for a missing value in columns of numbers. For exploring only; a release has another rule.
 MARKS = (
     "-", "--", "---", "\u2013", "\u2014", "?", "??", ".", "..", "...", "*", "**", "\\N", "NIL",
     "nil", "MM", "na", "Na", "NAN", "Nan", "n.a.", "N.A.", "n/d", "N/D", "nd", "ND", "n.d.", "k.A.",
@@ -36,7 +36,7 @@ MARKS = (
     "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A N/A", "NaT",
 )  # fmt: skip
 
-#: Characters next to numbers: currency signs, percent, and other minus signs than "-".
+#: Patterns for minus signs other than "-", and for currency and percent signs next to numbers.
 _MINUS = "[\u2212\u2013\ufe63\uff0d]"
 _MONEY = r"\s*(?:[€$£¥₹%]|EUR|USD|GBP|CHF)?\s*"
 _CURRENCY = rf"^\s*([+-]?){_MONEY}([+-]?[\d.,'\s" + "\u2019\u00a0\u202f" + rf"]*\d[.,]?){_MONEY}$"
@@ -46,10 +46,10 @@ _LOOKED_AT = 1000
 
 
 class ArrowCells(TableCells):
-    """Named rows as people write them.
+    """Rows of a file that people may have written by hand, with column names.
 
-    Text cells in ``missing`` mean a missing value, in addition to the usual marks. ``tidy`` allows
-    other marks for missing values, and currency signs.
+    Text cells in ``missing`` mean a missing value, in addition to the usual marks. With ``tidy``,
+    currency signs and further marks for missing values are allowed.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all text columns. The number style of a column can decide about others."""
+        """Kinds of all text columns. The style of one column may decide another column."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {
@@ -108,7 +108,7 @@ class ArrowCells(TableCells):
         return kinds
 
     def _alone(self, axis: int) -> Kind:
-        # If a program wrote the numbers, a point is a decimal mark.
+        # In numbers that a program wrote, a point is a decimal mark.
         but = ("either", "points") if self._typed else ("either",)
         styles = [style for style in PATTERNS if style not in but]
         kind = self.fitting(axis, styles)
@@ -138,22 +138,22 @@ class ArrowCells(TableCells):
         return marked
 
     def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
-        """Kind of numbers that may have thousands separators, decided by other information."""
+        """Kind of numbers with ambiguous separators, decided by their range and other columns."""
         most = self._degrees.get(axis)
         if most is not None:  # with thousands separators they would not be degrees
             values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
             return mark if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
-        # With commas between fields, decimals have points, unless other numbers have decimal
-        # commas.
+        # If commas separate fields, the decimal mark is a point, or a comma if other numbers show
+        # it.
         return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
     def reading(self, axis: int) -> tuple[Style, bool]:
-        """Style of the numbers in a column, and whether its cells are tidied first."""
+        """Style of the numbers in a column, and whether :func:`tidied` must first be applied."""
         return self.style_of(axis), axis in self._tidied
 
 
 class NamedCells(Cells):
-    """Cells of any source; the user's marks for a missing value, such as -9999, become null."""
+    """Cells of any source; a cell with a user's mark for a missing value is null."""
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style
@@ -174,7 +174,7 @@ class NamedCells(Cells):
         return self._cells.row_numbers(positions)
 
     def kind(self, axis: int) -> Kind:
-        """Kind of a column. Kinds of text columns in memory depend on each other."""
+        """Kind of a column. For text columns in memory, it may depend on the other columns."""
         known = isinstance(self._cells, ArrowCells)
         return self._cells.kind(axis) if known else super().kind(axis)
 
@@ -185,7 +185,7 @@ class NamedCells(Cells):
             for mark in self._marks:
                 held = [self._holding(whole(one), [mark]) for one in columns]
                 found[mark] += int(np.count_nonzero(np.any(held, axis=0)))
-        # The inner cells count the marks that are null already.
+        # The inner cells count the usual marks, which are null already.
         return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
     def _holding(self, cells: pa.Array, marks: Collection[str]) -> NDArray[np.bool_]:
@@ -200,7 +200,7 @@ class NamedCells(Cells):
 
 
 def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
-    """Text without currency signs around numbers, null where a mark means a missing value."""
+    """Remove currency signs around numbers, and replace marks for a missing value by null."""
     cells = pc.utf8_trim_whitespace(cells)
     for pattern, kept in ((_MINUS, "-"), (r'^="([^"]*)"$', r"\1"), (_CURRENCY, r"\1\2")):
         cells = pc.replace_substring_regex(cells, pattern, kept)
@@ -208,5 +208,5 @@ def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
 
 
 def marks_of(missing: Collection[str] = ()) -> pa.Array:
-    """Texts that mean a missing value, including the user's texts."""
+    """Texts that mean a missing value: the usual texts and the user's own."""
     return pa.array([*MARKS, *missing], pa.large_string())

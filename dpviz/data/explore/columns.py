@@ -23,12 +23,12 @@ from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 from dpviz.data.reading.table import Table, named_table
 
-#: Number of cells that decide whether a column contains places, and number of characters of each.
+#: Number of cells, and of characters per cell, that decide whether a column contains places.
 _LOOKED_AT, _LONG = 100, 200
 
 
 def read_parquet(file: File, options: Options) -> Table:
-    """Read a Parquet file to a table; points in a geometry column become two columns."""
+    """Read a Parquet file to a table; a column of points becomes two columns of numbers."""
     cells = ParquetCells(file.data, file.name)
     may_be = [axis for axis, one in enumerate(cells.schema) if may_be_places(one.type)]
     first = next(cells.stored(may_be), []) if may_be and cells.rows else []
@@ -99,7 +99,7 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
 
 
 def tables_within(file: File) -> tuple[str, ...]:
-    """Names of the arrays with two axes in a .npz file, if there are several to choose from."""
+    """Names of the two-axis arrays in a .npz file, if the user must choose between several."""
     found = []
     for one in _array_names(file):
         with suppress(InputError):  # reading the array later shows its error
@@ -108,7 +108,7 @@ def tables_within(file: File) -> tuple[str, ...]:
 
 
 def read_npz(file: File, options: Options) -> Table:
-    """Read one array of a .npz file to a table, or several arrays (n,) of the same length.
+    """Read a table from one array of a .npz file, or from several arrays (n,) of equal length.
 
     Raises InputError if it is not clear which array to read.
     """

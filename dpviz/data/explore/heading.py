@@ -1,4 +1,4 @@
-"""Find the column names of rows, and rows that are not records: units, totals, repeated names."""
+"""Find the row of column names, and rows that are not records: units, totals, repeated names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import SHORT, UNIT, may_be_number
 from dpviz.data.reading.kinds import MISSING, holds_text
 
-#: Number of rows that decide the kinds of columns, and most rows above the first record.
+#: Number of rows that decide the kinds of columns, and largest number of rows above records.
 _LOOKED_AT, _MOST_ABOVE = 200, 10
 
-#: Share of cells of the same kind that determines the kind of a column.
+#: A column has a kind if at least this share of its cells has it.
 _MOSTLY = 0.7
 
-#: First cell of a row below all records.
+#: First cell of a row of totals below all records.
 _TOTAL = re.compile(
     r"(grand |sub)?totals?\b.{0,20}|sum(s|me|ma)?:?|gesamt(summe)?:?|insgesamt:?|total(e|en|es)?:?|"
     r"(mean|average|mittelwert|moyenne|media|median|min(imum)?|max(imum)?|std(ev)?|count|anzahl|"
@@ -62,7 +62,7 @@ def kind_of(cell: str) -> str:
 
 
 def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
-    """Find the names of rows; remove rows that are not records: units, totals, repeated names."""
+    """Find the column names; remove rows that are not records: units, totals, repeated names."""
     sample = _sample(rows.columns)
     if rows.names is not None or options.header is False or not sample:
         given = rows.names is not None
@@ -99,7 +99,7 @@ def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
 
 
 def _column_kinds(sample: list[list[str]]) -> list[str]:
-    """Kind of most cells in each column, based on rows that are certainly records."""
+    """Kind of most cells in each column, from rows that are certainly records."""
     body = sample[min(len(sample) // 2, 20) :]
     kinds = []
     for column in zip(*body, strict=True):
@@ -110,7 +110,7 @@ def _column_kinds(sample: list[list[str]]) -> list[str]:
 
 
 def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
-    """Number of cells in a row that have the kind of their column, and number of other cells."""
+    """Number of cells in a row whose kind is that of their column, and number of other cells."""
     found = [
         kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
         if kind != "text" and kind_of(cell)
@@ -154,7 +154,7 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
-    """Whether the first row is a record, that is, its cells are like the cells below."""
+    """Whether the first row is a record: its cells have the kinds of the cells below."""
     first = sample[0]
     right, wrong = _fit(first, kinds)
     if wrong or not right:
@@ -164,7 +164,7 @@ def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
     whole = [int(one) for one in numbers if re.fullmatch(r"\d{1,9}", one)]
     if len(whole) < len(numbers) or any(kind in ("date", "place") for _, kind in cells):
         return True
-    # Numbers in order from 0 or 1 are names that a program made, if the cells below have decimals.
+    # Numbers 0, 1, 2 ... or 1, 2, 3 ... are names from a program if cells below have decimals.
     below = [cell for row in sample[1:21] for cell in row]
     in_order = whole in (list(range(len(whole))), list(range(1, len(whole) + 1)))
     decimals = sum(bool(re.fullmatch(r"\s*[-+]?\d*[.,]\d+\s*", cell)) for cell in below)
@@ -201,7 +201,7 @@ def _said_units(rows: list[list[str]]) -> tuple[str, ...]:
 def _no_records(
     columns: list[pa.ChunkedArray], heading: Heading
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Positions of rows with repeated names and of totals at the end, with sentences."""
+    """Positions of rows with repeated names or final totals, and sentences about these rows."""
     gone: list[int] = []
     notes = []
     named = next((at for at, name in enumerate(heading.names) if name), None)

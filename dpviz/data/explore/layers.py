@@ -1,8 +1,7 @@
 """Read points of geographic files (shapefile, GPKG, FlatGeobuf, KML, GPX, GML) with GDAL.
 
-Some formats of GDAL can refer to other files and addresses. So the bytes are checked first. Only
-simple formats are passed to GDAL, in memory, and nothing in them can refer to a file (see
-:func:`_checked`).
+Some formats of GDAL can refer to other files and addresses. So :func:`_checked` checks the bytes
+first: GDAL gets, in memory, only simple formats that can't refer to a file.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from dpviz.data.reading.files import ZIP, File, refusing
 #: Endings of files in an archive that contain places.
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 
-#: Drivers that may read. Another driver means that GDAL interpreted the bytes as another format.
+#: Drivers that may read. With another driver, GDAL interprets the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: Beginnings of XML with places. GDAL follows references that are near the beginning.
+#: Start of XML files with places. GDAL follows references near the start, so these are excluded.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
 )  # fmt: skip
 
-#: Virtual tables that SQLite itself makes are allowed; others may refer to files.
+#: Virtual tables that may refer to files; the excluded modules are part of SQLite and can't.
 _VIRTUAL = re.compile(r"create\s+virtual\s+table.*?using\s+(?!rtree\b|fts[345]\b)\w", re.I | re.S)
 
 #: GDAL options that forbid other files and addresses.
@@ -59,7 +58,7 @@ _ALONE = {
 #: Parts of a shapefile that are read.
 _BESIDE = (".shp", ".dbf", ".prj", ".cpg")
 
-#: Columns that every KML file has, without information.
+#: Columns that every KML file has, and that contain no information.
 _STYLE = {"tessellate", "extrude", "visibility", "drawOrder", "altitudeMode", "icon"}
 
 _DAMAGED = (
@@ -71,7 +70,8 @@ _DAMAGED = (
 def read_layer(file: File, options: Options) -> Rows:
     """Read the points of one layer. The first two columns are lon and lat, or x and y.
 
-    Raises InputError if the layer can't be read, has no points, or is not chosen from several.
+    Raises InputError if the layer can't be read, has no points, or must be chosen from several
+    layers.
     """
     name = file.name
     whole, layers = _opened(file.data, name, options.part)
@@ -113,13 +113,13 @@ def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def layer_names(file: File) -> tuple[str, ...]:
-    """Names of the layers with points, or of the files in an archive, to choose from."""
+    """Names from which the user chooses: layers with points, or files in an archive."""
     mains = _mains(file.data, file.name) if file.data.startswith(ZIP) else []
     return tuple(mains if len(mains) > 1 else _opened(file.data, file.name, None)[1])
 
 
 def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
-    """Bytes for GDAL, and the names of the layers that may contain points."""
+    """Bytes that GDAL may read, and the names of the layers that may contain points."""
     if not data.startswith(ZIP):
         return _layers(_checked(data, name), name, len(data))
     try:
@@ -130,8 +130,8 @@ def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]
 
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
-    """The bytes, and the names of the layers that may contain points; ``size`` is the file size."""
-    # GDAL keeps the whole KML in memory. More than 4 times the file size plus 1 GB is refused here.
+    """The same bytes, and names of layers that may contain points; ``size`` is the file size."""
+    # GDAL keeps a KML in memory. Refuse it if this needs over 4 times the file size plus 1 GB.
     parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # measured bytes per occurrence
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
     needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0
@@ -174,13 +174,13 @@ def _mains(data: bytes, name: str) -> list[str]:
     names = [one for one in members(data, name) if "__MACOSX" not in one]
     mains = [one for one in names if one.lower().endswith(_MAIN)]
     if len(mains) > 1 and all(one.lower().endswith(".kml") for one in mains):
-        # The first KML in a KMZ may only refer to the other ones.
+        # The first KML file in a KMZ archive may contain only references to the other KML files.
         mains = [one for one in mains if b"<Point" in member(data, name, one)] or mains
     return mains
 
 
 def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -> bytes:
-    """The only file of an archive, or a new archive of it and the files that belong to it."""
+    """The chosen file of an archive; for a shapefile, a new archive that contains all its parts."""
     mains = _mains(data, name)
     chosen = [part] if part in mains else mains
     if len(chosen) != 1:
@@ -200,7 +200,7 @@ def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -
 
 
 def _index(shapes: bytes, table: bytes | None, name: str) -> bytes:
-    """Index of the record positions in a shapefile. Its own .shx may be missing or invalid."""
+    """Index of the record positions in a shapefile, whose own .shx may be missing or invalid."""
     found, place = bytearray(shapes[:100]), 100
     while place < len(shapes):
         words = int.from_bytes(shapes[place + 4 : place + 8], "big")
@@ -228,7 +228,7 @@ def _by_gdal(name: str) -> Iterator[None]:
 
 
 def _points(reader: Any, place: str) -> tuple[NDArray[Any], NDArray[Any], list[Any], int]:
-    """Points (n, 2), feature number of each, rows of other columns, number of features left out."""
+    """Points (n, 2), their feature numbers, batches of rows, number of features left out."""
     points, numbers, batches = [np.empty((0, 2))], [np.empty(0, np.int64)], []
     left = start = 0
     for batch in reader:

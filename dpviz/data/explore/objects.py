@@ -1,7 +1,7 @@
-"""JSON to columns: records, columns, one record per line, and GeoJSON.
+"""Read columns from JSON: lists of records, lists of columns, one record per line, GeoJSON.
 
-The standard library decodes value by value. So memory contains only one batch of objects. A number
-that is too large, or nesting that is too deep, affects one record only.
+The standard library decodes one value after another, so memory contains only one batch of objects.
+If a number is too large or nesting too deep, only this record is affected.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from dpviz.data.reading.files import File
 from dpviz.data.reading.unread import FEW, NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Number of records per batch of arrays, and deepest level of nested objects that become columns.
+#: Number of records per batch of arrays, and largest depth of nested objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
 
-#: Number of characters that are decoded together, and smallest number of short lists in one object
-#: that are rows instead of columns.
+#: Number of characters that are decoded together. If an object has at least ``_ROWS`` short lists,
+#: these are rows and not columns.
 _WINDOW, _ROWS = 2**16, 10
 
 #: Integers with more digits become infinite, because parsing time is quadratic in their number.
 _DECODER = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= 400 else float(text), strict=False
 )
-#: White space, including the mark before each record of a sequence (RFC 8142).
+#: White space, including the character before each record of a JSON text sequence (RFC 8142).
 _SPACE = re.compile(r"[ \t\r\n\x1e]*")
 
 #: GeoJSON geometries that are not points.
 _SHAPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection")
 
-#: Geographic reference systems by name and EPSG number. Nearly all from 4000 to 4999 are
-#: geographic.
+#: Geographic reference systems by name and EPSG number. Nearly all EPSG numbers from 4000 to 4999
+#: are geographic.
 _GEOGRAPHIC = re.compile(
     r"(CRS:?(84h?|83|27)|(WGS|NAD|ETRS)[ _]?(19|20)?(83|84|89|27)|(EPSG:+([\d.]*:)?|EPSG/[\d.]+/|"
     r"\A)(4\d{3}|6318|6319|6668|7683|7844|9057|9755|10283))$", re.IGNORECASE,
@@ -88,7 +88,7 @@ def read_objects(file: File, options: Options) -> Rows:
 
 
 def _line_value(line: str) -> Any:
-    """The value of a line, or its text if it is not a record."""
+    """The decoded value of a line, or its text if it is not JSON."""
     try:
         return _DECODER.decode(line)
     except (ValueError, RecursionError):
@@ -96,7 +96,7 @@ def _line_value(line: str) -> Any:
 
 
 class _Text:
-    """JSON that is decoded step by step, and the tables in it, by their paths.
+    """JSON text that is decoded step by step, and the tables in it; the key is a table's path.
 
     A table is a list of objects or lists, or an object with several lists of the same length. An
     object with more members than a table may have columns also counts as a list.
@@ -105,7 +105,7 @@ class _Text:
     def __init__(self, whole: str, name: str) -> None:
         self.all, self._name = whole, name
         self._at = self._slow = self._read = 0
-        #: Values at the top level, or in a list at the top level.
+        #: Records at the top level, or in a list at the top level.
         self.records = _Records(name)
         self._tables: dict[str, _Records] = {}
         self._lists: dict[str, int] = {}
@@ -134,12 +134,12 @@ class _Text:
         return found
 
     def next(self) -> str:
-        """The next character that is not white space; '' at the end."""
+        """The next character that is not white space, or '' at the end of the text."""
         self._at = _SPACE.match(self.all, self._at).end()  # type: ignore[union-attr]
         return self.all[self._at : self._at + 1]
 
     def walk(self, place: str = "", deep: int = 0) -> Any:
-        """Decode the next value. A table or an array replaces a list."""
+        """Decode the next value; return a table or an array instead of a list."""
         sign = self.next()
         if deep > _DEEPEST or sign not in ("[", "{") or place.endswith(("/coordinates", "/bbox")):
             return self._value()
@@ -159,7 +159,7 @@ class _Text:
         return found
 
     def _look_at(self, found: dict[str, Any], place: str) -> None:
-        """Find a table in the members of an object."""
+        """Check whether the members of an object form a table; if so, store the table."""
         columns: dict[str, Any] = {}
         for key, held in found.items():
             if isinstance(held, _Records):
@@ -185,7 +185,7 @@ class _Text:
             self._tables[f"{place}/"] = records
 
     def _listed(self, values: Iterator[Any], place: str) -> Any:
-        """A table of objects or lists. Otherwise a list, or an array if there are many values."""
+        """A table of objects or lists; for other values a list, or an array if it is long."""
         first = next(values, self)
         if first is self:
             return []
@@ -207,7 +207,7 @@ class _Text:
         return _united(chunks)
 
     def _values(self, close: str, place: str = "", deep: int = 0) -> Iterator[Any]:
-        """Values up to the end of a list or object. Only a list's first value may have tables."""
+        """Values up to the end of a list or object; only a list's first value may have tables."""
         more, is_first, between = self.next() != close, close == "]", ""
         while more:
             many = self._together(close, between)
@@ -222,7 +222,7 @@ class _Text:
             end, is_first = self._at, False
             more = self._is_more()
             self.next()
-            # The text between two values, with the last character before it and the first after it.
+            # The text between two values, with one character before it and one after it.
             edge = self.all[end - 1] in '}]"'
             between = self.all[end - edge : self._at + edge]
         self._take(close)
@@ -280,27 +280,27 @@ class _Text:
 
 
 class _Records:
-    """Columns from records. For GeoJSON, the first columns are longitude and latitude."""
+    """Collects records as columns. For GeoJSON, the first columns are longitude and latitude."""
 
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
         self.is_rows = self.geo = self._several = False
-        #: The object that contains the list. It may have names or a reference system.
+        #: The object that contains the list. It may have column names or a reference system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []
         self._columns: dict[Any, None] = {}
         self._numbers = array("q")
-        #: Records left out: their numbers, the first of them, and how many can't be read.
+        #: Records left out: their numbers, the first record, and the number of unreadable records.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Usual length of lists; number of lists of each other length; lengths of named lists of
-        #: numbers.
+        #: Usual length of lists; for each other length, the number of lists; lengths of named
+        #: lists.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()
 
     def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
-        """Use columns of the same length; the columns ``gone`` are left out."""
+        """Use columns of the same length; a note names the columns ``gone`` that are left out."""
         made = {
             key: one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([_array(one)])
             for key, one in columns.items()
@@ -378,7 +378,7 @@ class _Records:
         self._batch = []
 
     def rows(self, notes: tuple[str, ...]) -> Rows:
-        """All columns; InputError if too many records are left out."""
+        """Return all columns; InputError if too many records are left out."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
         notes += self.notes + ((SEVERAL,) if self._several else ())
@@ -443,7 +443,7 @@ def axes(
 
 
 def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
-    """Rows of a feature or geometry with coordinates at keys 0 and 1, and its type."""
+    """Rows of a GeoJSON feature with coordinates at keys 0 and 1; and the feature, or its shape."""
     shape, named = item, None
     if isinstance(item, dict) and item.get("type") == "Feature":
         shape = item.get("geometry") or {"type": "Point", "coordinates": []}
@@ -459,14 +459,14 @@ def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
 
 
 def _pair(place: Any) -> tuple[float, float] | None:
-    """Two finite numbers; NaN for a point without coordinates; None for other values."""
+    """Coordinates of a point, NaN if it has none; None if the value is not a point."""
     two = (place or [math.nan] * 2)[:2] if isinstance(place, list) else []
     fine = [float(one) for one in two if type(one) in (int, float) and not abs(one) > 1e300]
     return (fine[0], fine[1]) if len(fine) == 2 else None
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Values of one type as its Arrow type, of several types as text; NaN is missing."""
+    """Array with the Arrow type of the values, or of text if types differ; NaN is missing."""
     kinds = {*map(type, values)} - {type(None)}
     try:
         if kinds == {int, float}:
@@ -482,7 +482,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Join arrays with a common type: their own type, floats for numbers, or text."""
+    """Join arrays; if types differ, convert integers and floats to floats, and all else to text."""
     chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()

@@ -1,4 +1,4 @@
-"""Convert places in cells to two columns of numbers: WKT, WKB, "(lat, lon)", degrees, minutes."""
+"""Convert cells with places (WKT, WKB, "(lat, lon)", degrees) to two columns of numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dpviz.data.reading.kinds import holds_text
 
 Floats = NDArray[np.float64]
 
-#: Number of cells that decide what a column contains, and share of them that must agree.
+#: Number of cells that decide what a column contains, and smallest share that must agree.
 _LOOKED_AT, _MOSTLY = 500, 0.8
 
-#: Longer cells are not places, except GeoJSON and WKB.
+#: Largest length of a cell with a place in text; GeoJSON and WKB may be longer.
 _LONG = 200
 
 _PLAIN = r"^\s*[-+]?\d{0,20}(\.\d{0,20})?\s*$"
@@ -35,8 +35,8 @@ _POINT = (
 )
 _GEOJSON = rf'"coordinates"\s*:\s*\[\s*(?P<a>{_NUMBER})\s*,\s*(?P<b>{_NUMBER})'
 
-#: Forms of two numbers in one cell: a pattern for the first cells, and a pattern for the two
-#: numbers.
+#: Forms of two numbers in one cell. One pattern recognizes the form in the first cells, the other
+#: pattern extracts the two numbers.
 _FORMS = (
     ("WKT", _WKT, _POINT),
     ("WKB", _HEX, ""),
@@ -65,10 +65,7 @@ _DEGREES = (
 def with_places(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str]
 ) -> tuple[list[pa.ChunkedArray], list[str], tuple[str, ...]]:
-    """Replace each column of places by two columns of numbers; return columns, names, sentences.
-
-    In such a column, a cell that is not a place is missing.
-    """
+    """Replace columns of places by two columns of numbers; return columns, names, sentences."""
     found: list[pa.ChunkedArray] = []
     titles: list[str] = []
     notes: list[str] = []
@@ -100,7 +97,7 @@ def with_places(
 
 
 def _holds_numbers(column: pa.ChunkedArray) -> bool:
-    """Fast check whether too many of the first cells are plain numbers for a column of places."""
+    """Fast check: whether many of the first cells are plain numbers, so they can't be places."""
     if not holds_text(column.type):
         return False
     few = column.slice(0, _LOOKED_AT)
@@ -109,7 +106,6 @@ def _holds_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def _first(column: pa.ChunkedArray) -> list[str]:
-    """First cells of a text column, without empty cells."""
     few = column.slice(0, _LOOKED_AT).chunks if holds_text(column.type) else []
     cells = [one for chunk in few for one in text_cells(chunk).to_pylist()]
     return [cell[:_LONG].replace("\u2212", "-") for cell in cells if cell and cell.strip()]
@@ -123,7 +119,7 @@ def may_be_places(kind: pa.DataType) -> bool:
 
 
 def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
-    """Points (n, 2) of a column with two numbers in each cell, and their form; else None."""
+    """Points (n, 2) of a column with two numbers in each cell, and their form; or None."""
     if not may_be_places(column.type):
         return None
     if pa.types.is_struct(column.type):
@@ -145,7 +141,7 @@ def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
 
 
 def _looks_placed(cells: list[str], name: str) -> bool:
-    """Whether pairs of numbers are places, by brackets and fractions or by the column name."""
+    """Whether pairs of numbers are places: they have fractions, and brackets or a suitable name."""
     words = set(words_of(name))
     named = words & _PLACE_WORDS or (words & LON_WORDS and words & LAT_WORDS)
     brackets = sum(cell.strip()[0] in "([" for cell in cells) >= _MOSTLY * len(cells)
@@ -154,7 +150,7 @@ def _looks_placed(cells: list[str], name: str) -> bool:
 
 
 def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
-    """Points (n, 2) from cells, NaN where a cell is not a point."""
+    """Points (n, 2) from cells; NaN if a cell is not a point."""
     if form == "WKB" or (
         # WKT in a form that the pattern does not match
         form == "WKT" and not pc.all(pc.match_substring_regex(column, _POINT)).as_py()
@@ -192,7 +188,6 @@ def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
 
 
 def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
-    """Names of the two columns, and the positions of x and y in a pair of numbers."""
     known = points[np.isfinite(points).all(axis=1)]
     order = [0, 1]
     if form == "degrees":
@@ -201,7 +196,7 @@ def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
         low = "".join(words_of(name))
         said_lon = any(low.startswith(one) or f"{one}lat" in low for one in ("lon", "lng", "long"))
         beyond = [bool((np.abs(known[:, axis]) > 90).mean() > 0.5) for axis in (0, 1)]
-        # People usually write latitude first, unless the first number can't be a latitude.
+        # Assume latitude first, which is usual; the first number is a longitude only beyond 90.
         order = [0, 1] if said_lon or (beyond[0] and not beyond[1]) else [1, 0]
     if not is_degrees(known[:, order]):
         return ["x", "y"], [0, 1]
@@ -226,7 +221,7 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
     right = 0
     for found in filter(None, (re.match(_DEGREES, cell) for cell in cells)):
         letter = found["before"] or found["after"]
-        # "S 1" may be a name, and "12 05" may mean many things.
+        # Not degrees: "S 1" may be a name, and "12 05" is ambiguous.
         clear = placed or bool(re.search(r"[.,]\d\d", found["d"])) or found["m"]
         is_sign = found["mark"] in ("°", "º", "˚", "deg")
         right += bool(is_sign or (letter and clear) or (placed and found["m"]))

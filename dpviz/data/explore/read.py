@@ -35,7 +35,7 @@ def _read_npy(file: File, options: Options) -> Table:
     return read_array(read_npy(file), file.name, file.memory)
 
 
-#: Readers of all formats except archives, and functions for the names of their parts.
+#: Readers of all formats except archives, and functions that list the parts of a file.
 _READERS: dict[Format, Callable[[File, Options], Rows | Table]] = {
     "text": read_text, "json": read_objects, "sheet": read_sheet, "layer": _read_layer,
     "parquet": read_parquet, "feather": read_feather, "npy": _read_npy, "npz": read_npz,
@@ -60,13 +60,13 @@ def read_file(file: File, options: Options, *, exact: bool = False) -> Table:
 
 
 def parts_of(file: File) -> tuple[str, ...]:
-    """Names of the sheets, layers, arrays or archive members to choose from; () for one table."""
+    """Names of sheets, layers, arrays or archive members to choose from; () for a single table."""
     file, tables = _seen(file)
     return _PARTS[file.format](file) if file.format in _PARTS else tables
 
 
 def _opened(file: File, options: Options) -> tuple[File, Options]:
-    """The chosen file inside an archive, with its options; other files are unchanged."""
+    """The chosen file of an archive, and options for it; any other file is returned unchanged."""
     file, tables = _seen(file)
     if file.format != "zip":
         return file, options
@@ -84,7 +84,7 @@ def _opened(file: File, options: Options) -> tuple[File, Options]:
 
 
 def _seen(file: File) -> tuple[File, tuple[str, ...]]:
-    """An archive with its real format if a program uses zip; otherwise the tables inside."""
+    """The file with its real format, because some formats use zip; and the tables in an archive."""
     if file.format != "zip":
         return file, ()
     names = members(file.data, file.name)

@@ -15,7 +15,7 @@ from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The user's options for a file. For None, the reader guesses and reports its guess.
+    """The user's options for a file. If one is None, the reader guesses and reports its guess.
 
     See :func:`~dpviz.data.reading.read.read_table`.
     """
@@ -34,7 +34,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Fields in columns: Arrow arrays of text, or with their own types."""
+    """Fields in columns, which are Arrow arrays of text or of other types."""
 
     columns: list[pa.ChunkedArray]
     names: list[str] | None = None  # None if the first rows may contain them

@@ -1,8 +1,8 @@
 """Read sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as rows, with calamine.
 
 For formulas, the stored result is read. The library allocates memory for all cells up to the last
-cell, may wait endlessly for damaged parts, and may end its process. So it runs in a separate
-process with limits.
+cell. For damaged files it may wait endlessly or crash its process. So it runs in a separate process
+with limits.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Limit of cells in an .xlsx sheet from A1 to its last cell; one cell per byte of the file is
-#: added.
+#: Largest number of cells in an .xlsx sheet from A1 to the last cell; one more for each byte of the
+#: file.
 _CELLS = 2**25
 
-#: Columns, and sentences or names.
+#: Columns of a sheet, and sentences or the names of sheets.
 Answer: TypeAlias = tuple[list[pa.ChunkedArray], list[str]]
 
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -61,7 +61,7 @@ def read_sheet(file: File, options: Options) -> Rows:
 
 
 def _asked(file: File, **asked: Any) -> Answer:
-    """Answer from a process with limits; from this process if it has limits."""
+    """Answer from a process with limits; this is the current process if it has limits."""
     if apart.limited:
         return sheet_answer(file.data, file.name, **asked)
     with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
@@ -71,7 +71,7 @@ def _asked(file: File, **asked: Any) -> Answer:
 def sheet_answer(
     data: bytes, name: str, part: str | None = None, skip: int = 0, *, only_names: bool = False
 ) -> Answer:
-    """Columns of a sheet as text, its row numbers, and sentences; or only names of sheets."""
+    """Columns of a sheet as text, then row numbers; and sentences, or only the names of sheets."""
     notes = _looked_at(data, name)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -95,7 +95,7 @@ def sheet_answer(
         check_width(sheet.width, name)
         columns, left = _columns(sheet, skip)
     except BaseException as error:
-        # A panic of the library is a BaseException.
+        # A panic of the library (written in Rust) is a BaseException.
         if not isinstance(error, calamine.CalamineError) and "Panic" not in type(error).__name__:
             raise
         what, then = "is not a workbook that can be read", ""
@@ -134,7 +134,7 @@ def _looked_at(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
-    """Columns of the largest table in a sheet, its row numbers, and sentences."""
+    """Columns of the largest table in a sheet, then its row numbers; and sentences for the user."""
     rows, step = sheet.iter_rows(), max(1, min(BLOCK_ROWS, 2**22 // sheet.width))
     skip = max(skip, (sheet.start or (0, 0))[0])
     for _ in islice(rows, skip):
@@ -175,7 +175,7 @@ def _texts(cells: Sequence[Any]) -> pa.Array:
 
 
 def _text(cell: Any) -> str | None:
-    """Text of a cell that is not a number: a date in ISO 8601; None for an empty cell."""
+    """Text of a cell that is not a number; dates are in ISO 8601; None for an empty cell."""
     if isinstance(cell, datetime):
         near = cell + timedelta(milliseconds=500) if cell.year < 9999 else cell
         return near.isoformat(" ", "seconds").removesuffix(" 00:00:00")

@@ -1,4 +1,4 @@
-"""Convert rows of fields to a table with named columns, places, and numbers in usual spellings."""
+"""Convert rows of fields to a table: find column names, places, and numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table_of(
 ) -> Table:
     """Convert rows to a table; with ``exact``, all rows and columns stay unchanged.
 
-    Raises InputError if no rows remain, or no column that can be read.
+    Raises InputError if no rows or no readable columns remain.
     """
     check_width(len(rows.columns), name)
     if exact:
@@ -39,7 +39,7 @@ def table_of(
             if heading.given
             else f"{shown(name)} has no row: give a table with one row of numbers per record."
         )
-    # Separators at line ends produce columns without name and values.
+    # A separator at the end of each line makes a column without a name and values.
     kept = [
         (column, title)
         for column, title in zip(rows.columns, heading.names, strict=True)
@@ -67,7 +67,7 @@ def table_of(
 
 
 def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> Iterator[str]:
-    """Convert integers such as latitudeE7, in units of 1e-7 degrees (from phones), to degrees."""
+    """Convert integers of phones in units of 1e-7 degrees, such as latitudeE7, to degrees."""
     found = []
     for axis, name in enumerate(names):
         words = words_of(name)

@@ -1,8 +1,7 @@
-"""Text written by people as rows of fields: find its encoding, separator and first row.
+"""Convert text to rows of fields: find its encoding, separator and first row.
 
 pyarrow parses regular blocks of lines. If quotation marks are not closed, or fields are quoted in
-another way, :func:`_line_by_line` reads the block. It also defines the correct result for regular
-blocks.
+another way, :func:`_line_by_line` reads the block. For regular blocks, both give the same rows.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ MARKS = {
     "^": "caret", " ": "space",
 }  # fmt: skip
 
-#: Number of bytes and number of lines in which the form of a text is found.
+#: Number of bytes and of lines at the start of a text that decide its form.
 _HEAD, _LINES = 2**18, 400
 
-#: Share of lines with the same number of fields that a separator needs.
+#: Smallest share of lines that must have the same number of fields for a separator.
 _MOSTLY = 0.9
 
-#: Most lines of one record in quotation marks, and most lines below a table.
+#: Largest number of lines of one quoted record, and of lines below a table.
 _LONGEST, _MOST_BELOW = 10_000, 10
 
-#: Number of bytes whose lines are parsed together.
+#: Approximate number of bytes per block of lines.
 _BLOCK = 2**23
 
 #: A line that is a comment.
@@ -55,10 +54,10 @@ _COMMENT = re.compile(r"\s*(#|//|%|--|!|[-+=|_:*\s]+$)")
 
 _POINT, _COMMA = re.compile(NUMBER, re.ASCII), re.compile(COMMA_NUMBER, re.ASCII)
 
-#: White space other than blanks and tabs at which str.split also splits.
+#: Further characters, besides blanks and tabs, that str.split treats as white space.
 _OTHER_SPACE = re.compile(rb"[\v\f\x1c-\x1f]")
 
-#: Units as people write them below the names.
+#: Units that people write below the column names.
 UNIT = re.compile(
     r"(decimal )?(deg|degs|degrees?)([_ .]?[a-z]{1,8})?|°.{0,4}|[munkc]?m|ft|mi|in|miles?|feet|"
     r"met(er|re)s?|h|hrs?|hours?|days?|min|s|sec|ms|UTC|GMT|ISO ?8601|datetime|date|time|m/s|km/h|"
@@ -74,7 +73,7 @@ SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")
 #: Line that some spreadsheet programs write to specify the separator.
 _SEP_LINE = re.compile(r'\s*"?sep=([\t -~]|\\t)"?\s*', re.IGNORECASE)
 
-#: A line that opens a quotation mark without closing it, and a later line that closes it.
+#: A line with a quotation mark that is not closed, and a later line that closes it.
 _OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
 _CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
 
@@ -86,7 +85,7 @@ def read_text(file: File, options: Options) -> Rows:
 
 
 def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
-    """Read rows of fields from a decoded text with a known form."""
+    """Read rows of fields from a decoded text whose form is known."""
     found = list(parsed(_blocks(data, form.start), form)) or [_batch(range(form.width))]
     last = next((one.numbers()[-1] for one in reversed(found) if len(one.rows)), 0)
     ragged, said = _ragged([row for one in found for row in one.wrong], form, int(last))
@@ -131,7 +130,7 @@ def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[
         said = damaged if found == "utf-8" else f"Read in the encoding {found}."
         notes = (said,) if encoding in (None, "utf-8") else ()
     data = data.removeprefix(codecs.BOM_UTF8)
-    # The character with which old programs end a text.
+    # Old programs end a text with this character.
     tail = data[-64:]
     if mark := re.search(rb"\x1a\s*\Z", tail):
         data = data[: mark.start() - len(tail)]
@@ -177,8 +176,8 @@ def _guessed(data: bytes) -> str:
     damaged = words.decode("utf-8", "replace").count("\ufffd")
     if damaged * 10 < sum(byte > 127 for byte in words):
         return "utf-8"
-    # In cp1252 some bytes have no character. Words with only accented letters mean another
-    # alphabet.
+    # In cp1252 some bytes have no character. Words that consist only of accented letters come from
+    # another alphabet.
     text = words.decode("cp1252", "replace")
     letters = re.findall(r"[^\W\d_]+", text)
     signs = [one.isalpha() for one in text if not one.isascii()]
@@ -253,13 +252,12 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
 
 
 def _first_text(data: bytes) -> int:
-    """Start of the first line that is not blank."""
     found = re.search(rb"\S", data)
     return data.rfind(b"\n", 0, found.start()) + 1 if found else 0
 
 
 def _below(data: bytes, lines: int) -> int:
-    """Start of the text below a number of lines."""
+    """Start of the text after this number of lines."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1 or len(data)
@@ -267,7 +265,7 @@ def _below(data: bytes, lines: int) -> int:
 
 
 def _unbroken(lines: list[str]) -> list[str]:
-    """Lines, where the lines of one quoted field are joined."""
+    """Join lines that belong to one quoted field."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -302,18 +300,18 @@ def _in_apostrophes(lines: list[str]) -> bool:
 
 
 def _usual(widths: list[int]) -> int:
-    """The most frequent number of fields; above one if enough lines have several fields."""
+    """The most frequent number of fields; more than 1 if at least a third of lines have several."""
     several = [one for one in widths if one > 1]
     some = several if several and 3 * len(several) >= len(widths) else widths
     return Counter(some).most_common(1)[0][0]
 
 
 def _mark(lines: list[str], name: str, quote: str) -> str:
-    """The best separator; a comma that is the decimal mark of numbers is not a separator."""
+    """The best separator; decimal commas are not separators."""
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
 
     def other(fine: Callable[[_Fit], bool]) -> str:
-        """The best mark for which ``fine`` is true, or else the best mark so far."""
+        """The best mark for which ``fine`` is true; ``best`` if there is none."""
         some = [mark for mark, fit in fits.items() if fine(fit)]
         return max(some, key=fits.__getitem__, default=best)
 
@@ -343,7 +341,7 @@ def _mark(lines: list[str], name: str, quote: str) -> str:
 
 
 class _Fit(NamedTuple):
-    """Quality of a separator: equal field counts, numeric fields, line 1 is a row, field count."""
+    """Quality of a separator, the most important value first."""
 
     even: float = 0.0
     numbers: float = 0.0
@@ -367,7 +365,7 @@ def _fit(lines: list[str], mark: str, quote: str) -> _Fit:
 
 
 def may_be_number(field: str, mark: str) -> bool:
-    """Return whether a field is a number or NaN, also with thousands separators."""
+    """Return whether a field is NaN or a number, which may have thousands separators."""
     field = field.strip()
     plain = field.replace("\u2212", "-")
     return (
@@ -379,7 +377,7 @@ def may_be_number(field: str, mark: str) -> bool:
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
-    """Position of the table's first line: its width is usual, and the lines below have it, too."""
+    """Position of the first line that has the usual width, and whose next lines mostly have it."""
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
@@ -398,7 +396,7 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names above rows that end with a separator or start with row numbers; and their line."""
+    """Names in the line above the rows, which may have one field less; or None; and first line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
@@ -415,14 +413,14 @@ def _names_above(
     are_names = (
         width > 1 < len(names) == len({*names} - {""})
         and not any(may_be_number(one, mark) for one in names)
-        # If a line of names is among these lines, the line above is not a line of names.
+        # If the first of these rows contains names, the line above it does not.
         and any(may_be_number(one, mark) for one in below[0])
     )
     whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
     if are_names and width > len(names) + 1 and mark == "," and whole:
         raise InputError(
-            f"line {first + 1} has {width} fields below {len(names)} names: commas are decimal "
-            "marks and separators at once; separate the fields by semicolons."
+            f"line {first + 1} has {width} fields below {len(names)} names: commas are both "
+            "decimal marks and separators; separate the fields by semicolons."
         )
     if not are_names or not width - 1 <= len(names) <= width:
         return None, first
@@ -457,10 +455,10 @@ def parsed(
     axes: Sequence[int] | None = None,
     floats: dict[int, str] | None = None,
 ) -> Iterator[Batch]:
-    """Parse blocks of whole lines in UTF-8, from the first row on; return all columns or ``axes``.
+    """Parse blocks of whole lines in UTF-8; yield all columns, or the columns ``axes``.
 
-    ``floats`` maps columns to their decimal mark, which must be the same for all. If all their
-    cells in a block are numbers, they become floats. Other columns are text.
+    ``floats`` maps columns to their decimal mark, which must be the same for all columns. If all
+    their cells in a block are numbers, they become floats. Other columns are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
@@ -485,12 +483,12 @@ def parsed(
 
 
 def _breaks(block: bytes) -> int:
-    """Number of line breaks; three times as fast as bytes.count."""
+    """Number of line breaks; this is three times as fast as bytes.count."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
 
 
 def _regular(block: bytes, form: Form) -> bytes | None:
-    """The block in a form that pyarrow reads correctly; None if only line by line is correct."""
+    """The block in a form that pyarrow reads correctly; None if it must be read line by line."""
     if form.quote != '"':
         return None
     if form.mark != " ":
@@ -504,7 +502,7 @@ def _regular(block: bytes, form: Form) -> bytes | None:
 
 
 def _is_plain(block: bytes, mark: str) -> bool:
-    """Whether all quotation marks are at the borders of fields and are closed in their lines."""
+    """Whether every quotation mark is at a border of a field and is closed in the same line."""
     if b'"' not in block:
         return True
     signs = np.frombuffer(b"\n%b\n" % block, np.uint8)
@@ -522,7 +520,7 @@ def _is_plain(block: bytes, mark: str) -> bool:
 def _at_once(
     block: bytes, form: Form, line: int, axes: Sequence[int], floats: dict[int, str]
 ) -> Batch:
-    """Rows of text if no record contains a line break."""
+    """Rows of a block in which no record contains a line break; pyarrow parses them together."""
     wrong: list[Wrong] = []
 
     def skip(row: pyarrow.csv.InvalidRow) -> str:
@@ -562,7 +560,6 @@ def _at_once(
 def _batch(
     axes: Sequence[int], rows: Sequence[list[str]] = (), numbers: Sequence[int] = ()
 ) -> Batch:
-    """Make a batch of some columns of rows, with their line numbers."""
     columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
     found = np.array(numbers, dtype=np.int64)
     batch = pa.record_batch(columns, names=[str(axis) for axis in axes])
@@ -570,7 +567,7 @@ def _batch(
 
 
 def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
-    """Line numbers of rows: of all non-empty lines except ``gone``."""
+    """Line numbers of all non-empty lines, except those at positions ``gone``."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
     return np.delete(np.flatnonzero(sizes > 0), gone) + first
@@ -579,7 +576,7 @@ def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
 def _line_by_line(
     block: bytes, form: Form, first: int, axes: Sequence[int], *, last: bool
 ) -> tuple[Batch, bytes]:
-    """Rows of any text, and the lines of a record that continues in the next block."""
+    """Rows of any block, and the last lines if their record continues in the next block."""
     lines = block.decode(errors="replace").split("\n")
     rows: list[list[str]] = []
     numbers: list[int] = []
@@ -626,7 +623,7 @@ def _end(lines: list[str], begin: int, form: Form) -> int:
 
 
 def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple[str, ...]]:
-    """Name rows with an unusual number of fields, without comments and lines below the table."""
+    """Rows with an unusual number of fields; comments and lines below the table do not count."""
     written = [one for one in wrong if one[1].strip()]
     above = [one for one in written if one[0] <= last]
     below = written[len(above) :]
@@ -634,7 +631,7 @@ def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple
     if not last or not words or len(below) > _MOST_BELOW:
         above, below = written, []
     rows = [one for one in above if not _COMMENT.match(one[1])]
-    # A row of units whose columns are aligned, some of them blank.
+    # Ignore a row of units in aligned columns, in which some fields are blank.
     if rows and rows[0][0] == form.line + 1 and form.mark == " " and rows[0][2] < form.width:
         units = [one.strip() for one in split(rows[0][1], form.mark)]
         if all(UNIT.fullmatch(one) or SHORT.fullmatch(one) for one in units):

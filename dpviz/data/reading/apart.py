@@ -1,8 +1,8 @@
 """Read uploads in separate processes, with limits on time and memory.
 
 If a file crashes or blocks its reader, the server continues and shows an error message. A reader
-process handles one file, ends a few seconds after the last question, and is restarted for the next
-question. One more reader waits with loaded libraries, so that small files are read immediately.
+process handles one file, ends a few seconds after the last question, and is restarted for a later
+question. One more reader has loaded its libraries and waits, so small files are read immediately.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ Arrays = list[NDArray[Any]]
 
 _LOG = logging.getLogger(__name__)
 
-#: CPU seconds per answer, and largest wall-clock time of an answer in seconds.
+#: Largest CPU time, and largest wall-clock time, of an answer in seconds.
 SECONDS, PATIENCE = 30.0, 180.0
 
-#: Seconds until an idle reader ends, until the next reader is started (not while the first reader
-#: works), and until a reader is killed after an invalid answer.
+#: Number of seconds until an idle reader ends, until the next waiting reader is started, and until
+#: a reader is killed after an invalid answer.
 IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
-#: The arrays of an answer have at most this multiple of the file's size plus this number of bytes.
+#: The arrays of an answer have at most ``_TIMES`` times the file's size plus ``_MORE`` bytes.
 _TIMES, _MORE = 4, 2**30
 
-#: Longest line of an answer (names of many columns), and longest error message, in characters.
+#: Largest number of characters of an answer's line (it may name many columns), and of an error.
 _LINE, _LONGEST = 2**24, 2_000
 
 #: Types of arrays in an answer, and number of bytes that are sent together.
 TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
-#: On Unix, the reader lowers its priority first, because moving a plot is more urgent. It ignores
-#: Ctrl-C, which the terminal also sends to it, because the program ends the reader.
+#: On Unix, the reader first lowers its priority, because moving a plot is more urgent. The terminal
+#: also sends Ctrl-C to the reader. The reader ignores it, because the program ends the reader.
 _START = (
     f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "
@@ -71,12 +71,12 @@ _START = (
 #: Limits the number of readers that work at the same time.
 _WORKING = Semaphore(max(2, processors()))
 
-#: All processes that were started and are still referenced, and the process that waits for a file.
+#: All started processes that are still referenced, and the process that waits for a file.
 _READERS: WeakSet[_Reader] = WeakSet()
 _WAITING: deque[_Reader] = deque()
 _LOCK = Lock()
 
-#: Whether this process is a reader, so that it may crash without damage.
+#: Whether this process is a reader, which may crash without damage to the server.
 limited = False
 
 
@@ -107,10 +107,10 @@ class _Reader:
             self._to.flush()
 
     def ask(self, question: Sequence[Any]) -> tuple[Any, Arrays]:
-        """Return an answer (plain values and arrays); report progress meanwhile.
+        """Send a question, report progress, and return the answer (plain values and arrays).
 
-        Exceptions other than InputError and Cancelled mean that the process has ended or that its
-        answer is invalid.
+        Any exception other than InputError and Cancelled means that the process has ended or that
+        its answer is invalid.
         """
         clock = _later(PATIENCE, self.kill)
         try:
@@ -143,7 +143,7 @@ class _Reader:
         return array
 
     def end(self, seconds: float = 0) -> int:
-        """End the process; return its status if it ends by itself within ``seconds``, else 0."""
+        """End the process; return its exit status, or 0 if it does not end within ``seconds``."""
         try:
             status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -157,7 +157,7 @@ class _Reader:
 
 
 def pieces(size: int) -> Iterator[tuple[int, int]]:
-    """Start and end of the pieces of an array of ``size`` bytes, in the order of a message."""
+    """Start and end of the pieces of an array of ``size`` bytes, in the order of sending."""
     for start in reversed(range(0, size, _PIECE)):
         yield start, min(start + _PIECE, size)
 
@@ -179,7 +179,7 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
 
 
 def prepare() -> None:
-    """Start the waiting reader, if there is none and the system has enough resources."""
+    """Start a waiting reader if there is none, and if the system has enough resources."""
     with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
         if not _WAITING or not _WAITING[0].alive:
             dismiss()
@@ -200,7 +200,7 @@ def _end_all() -> None:
 
 
 def _take() -> _Reader:
-    """Return the waiting reader, which is replaced later, or a new reader."""
+    """Return the waiting reader, and start another one later; or return a new reader."""
     with suppress(IndexError):
         taken = _WAITING.pop()
         _later(_LATER, prepare)
@@ -233,14 +233,14 @@ def data_set(value: Any, arrays: Arrays) -> Dataset:
 
 
 def stored(data: NDArray[Any]) -> tuple[list[pa.ChunkedArray], list[str]]:
-    """Columns and sentences from bytes of another process, which are checked completely."""
+    """Columns and sentences from bytes of another process; all values are checked."""
     table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
     table.validate(full=True)
     return table.columns, json.loads(table.schema.metadata[b"said"])
 
 
 class Upload:
-    """A file of ``size`` bytes, at most ``most``, that is read only in a separate process."""
+    """A file of ``size`` bytes that is read only in a separate process; ``most`` is the limit."""
 
     def __init__(
         self, name: str, size: int, data: Callable[[], bytes | memoryview], most: int
@@ -303,7 +303,7 @@ class Upload:
         return reader
 
     def stop(self) -> None:
-        """End the reader immediately, even during an answer, which then fails."""
+        """End the reader immediately; if it is answering, this answer fails."""
         if reader := self._reader:
             reader.kill()
 
@@ -329,7 +329,7 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UploadedTable:
-    """A :class:`~dpviz.data.reading.table.Table` that stays in the process that read it."""
+    """A :class:`~dpviz.data.reading.table.Table` that remains in the process that read it."""
 
     name: str
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""NumPy arrays in memory or .npy files, which are never unpickled; and pandas DataFrames."""
+"""Read NumPy arrays and .npy files, which are never unpickled, and pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def read_npy(file: File) -> NDArray[np.generic]:
     stream = io.BytesIO(data[:_HEADER])
     formats = np.lib.format
     damaged = f"{name} has a damaged .npy header: write it again with numpy.save."
-    # NumPy evaluates the header as a Python literal: many errors are possible.
+    # NumPy evaluates the header as a Python literal, which may raise many kinds of errors.
     with refusing(damaged, Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # for headers of old or damaged files
         first_version = formats.read_magic(stream)[0] == 1
-        # Version 3 differs from 2 only in how field names are encoded.
+        # Version 3 differs from version 2 only in the encoding of field names.
         read = formats.read_array_header_1_0 if first_version else formats.read_array_header_2_0
         shape, fortran, dtype = read(stream)
     if dtype.hasobject:
@@ -132,7 +132,7 @@ class _ColumnCells(Cells):
         return ([*map(arrow_cells, parts)] for parts in self._parts(axes))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """The same rows, as numbers of the usual types or as text."""
+        """The same rows as :meth:`batches`, as numbers of the usual types or as text."""
         for parts in self._parts(axes):
             yield [plain(arrow_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
@@ -140,14 +140,14 @@ class _ColumnCells(Cells):
 def _is_column(values: NDArray[Any]) -> bool:
     """Whether a field of a structured array has a type of numbers or text."""
     kind = values.dtype.kind
-    # Without a unit, a number of such a date has no meaning.
+    # A date without a unit is a number without a meaning.
     if values.ndim != 1 or (kind == "M" and np.datetime_data(values.dtype)[0] == "generic"):
         return False
     return kind in "iufbSUMmO"
 
 
 def arrow_cells(values: Any) -> pa.Array:
-    """Cells (m,) of an array; numbers keep their type, because rounding could make them equal."""
+    """Cells (m,) of an array; numbers keep their type: rounding could make two of them equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
         return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object
@@ -159,7 +159,7 @@ def arrow_cells(values: Any) -> pa.Array:
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
     if kind == "U":
-        # A damaged file may contain numbers that are not characters, or halves of a character.
+        # A damaged file may contain code points that are not characters.
         signs = np.ascontiguousarray(values).view(f"{values.dtype.byteorder}u4")
         odd = (signs > sys.maxunicode) | (signs >> 11 == 0xD800 >> 11)
         values = (
@@ -195,6 +195,6 @@ def _of_pandas(column: pd.Series) -> pa.Array:
 
 
 def _texts(column: pd.Series) -> pa.Array:
-    """Text (n,) of each cell, converted separately."""
+    """Text (n,) of the cells; each cell is converted separately."""
     cells = zip(column, column.isna(), strict=True)
     return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

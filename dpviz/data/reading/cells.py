@@ -1,4 +1,4 @@
-"""Cells of a table: columns are decoded in blocks of rows, and read as numbers or text."""
+"""Cells of a table: columns are decoded in blocks of rows and interpreted as numbers or text."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, 
 #: Number of rows that are decoded together.
 BLOCK_ROWS = 2**16
 
-#: Number of cells that usually show whether a column contains text.
+#: Number of first cells that usually show whether a column contains text.
 _FIRST = 100
 
-#: Tables with more columns are refused, because they would take minutes.
+#: Tables with more columns are refused, because reading would take minutes.
 MAX_COLUMNS = 10_000
 
-#: Pattern of a number for both Python and RE2 (inside pyarrow). Only one match is possible, because
-#: otherwise long runs of digits would take quadratic time.
+#: Pattern of a number for both Python and RE2 (inside pyarrow). A text can match in only one way;
+#: otherwise many digits would take quadratic time.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
 #: The same pattern with a decimal comma.
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
-#: Number format: decimal points in all cells; decimal commas in all cells (whole numbers have
-#: neither); either of them in each cell; or a thousands separator in all cells, with the decimal
-#: mark.
+#: Number format of a column: decimal points in all cells; decimal commas in all cells (whole
+#: numbers have neither); a point or a comma in each cell; or a thousands separator in all cells,
+#: followed here by the decimal mark.
 Style: TypeAlias = Literal[
     "point", "comma", "either", "commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"
 ]
 
-#: Content of a column: numbers with one style for all cells; numbers that two styles read
-#: differently, by a factor of a thousand; other values; or no values.
+#: Content of a column: numbers in one style; "unclear" numbers, whose values in two styles differ
+#: by a factor of a thousand; other values; or no values.
 Kind: TypeAlias = Style | Literal["unclear", "text", "nothing"]
 
-#: Thousands separators and decimal marks, as regular expressions.
+#: Thousands separator and decimal mark of each style, as regular expressions.
 GROUPS: dict[Style, tuple[str, str]] = {
     "commas": (",", r"\."),
     "points": (r"\.", ","),
@@ -53,11 +53,11 @@ GROUPS: dict[Style, tuple[str, str]] = {
     "quotes,": ("['\u2019]", ","),
 }
 
-#: Numbers that may have either a thousands separator or three decimals.
+#: Numbers whose mark is either a thousands separator or a decimal mark before three digits.
 UNCLEAR = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"
 
-#: Numbers in each style. Short numbers and digits after the decimal mark have no thousands
-#: separator.
+#: Pattern of numbers in each style. Numbers below 1000, and digits after the decimal mark, have no
+#: thousands separator.
 PATTERNS: dict[Style, str] = {
     "point": NUMBER,
     "comma": rf"{COMMA_NUMBER}|^[+-]?\d+([eE][+-]?\d+)?$",
@@ -77,20 +77,20 @@ class Cells:
     #: Number of rows.
     rows: int
 
-    #: Number format for reading single cells.
+    #: Number format if each cell is read separately.
     style: Style = "point"
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of the columns at some positions: per column an array of its own type."""
+        """Successive rows of the columns at some positions: one array for each column."""
         raise NotImplementedError
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """The same rows as numbers or text (or types with a cast to text), null where missing."""
+        """The same rows as numbers, or as types that can be cast to text; null if missing."""
         for columns in self.batches(axes):
             yield [plain(column) for column in columns]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as in the source. Each cell is read independently."""
+        """Successive cells of a column, unchanged; each cell is read independently."""
         return (exact(cells) for (cells,) in self.batches([axis]))
 
     def row(self, position: int) -> int:
@@ -102,7 +102,7 @@ class Cells:
         return [position + 1 for position in positions]
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
-        """Number of rows with each mark for a missing value in some columns; for exploring only."""
+        """For each mark for a missing value, the number of rows with it; for exploring only."""
         return {}
 
     @cached_property
@@ -111,7 +111,7 @@ class Cells:
         return {}
 
     def kind(self, axis: int) -> Kind:
-        """Kind of the column at position ``axis``; decodes no more than necessary."""
+        """Kind of the column at position ``axis``; only the necessary cells are decoded."""
         if axis not in self.kinds:
             self.kinds[axis] = self.fitting(axis, ["point"])
         return self.kinds[axis]
@@ -139,7 +139,7 @@ class Cells:
         return "text"
 
     def _first_text(self, axis: int) -> str:
-        """The first text that is not NaN in the first cells of a column; '' if there is none."""
+        """The first text except NaN in the first cells of a column; '' if there is no such text."""
         [cells] = next(self.blocks([axis]), [pa.nulls(0, pa.string())])
         texts = text_cells(cells[:_FIRST]).drop_null().to_pylist()
         return next((one for one in texts if one.lower() not in ("nan", "-nan")), "")
@@ -182,7 +182,7 @@ def as_text(cell: object) -> str:
 
 
 def cell_text(cell: object) -> str:
-    """Text of a cell with an identifier, based on its own type; see :func:`float_text`."""
+    """Text of an identifier, based only on the type of its own cell; see :func:`float_text`."""
     if isinstance(cell, float | np.floating):
         return float_text(cell)
     return f"{cell:f}" if isinstance(cell, Decimal) else as_text(cell)
@@ -191,8 +191,8 @@ def cell_text(cell: object) -> str:
 def float_text(value: Any) -> str:
     """Text of a float identifier, with an exponent if it may also represent other numbers.
 
-    These are whole numbers from 2**p on, for p binary digits, and other numbers with more decimal
-    digits than the type can store.
+    Other numbers may be equal to it if it is a whole number of at least 2**p, where the type has p
+    binary digits, or if it has more decimal digits than the type can store.
     """
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
@@ -208,7 +208,7 @@ def float_text(value: Any) -> str:
 def float_identifiers(
     values: NDArray[np.floating[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Float identifiers (n,) as doubles, and the mask of those that may represent several numbers.
+    """Float identifiers (n,) as doubles, and the mask of identifiers that may mean several numbers.
 
     0.1 in 32 bits becomes the same identifier as 0.1 in 64 bits.
     """
@@ -223,7 +223,7 @@ def float_identifiers(
 
 
 def text_cells(cells: pa.Array) -> pa.Array:
-    """Return the trimmed text of each cell (n,), null where the value is missing."""
+    """Return the trimmed text of each cell (n,); null if the value is missing."""
     if pa.types.is_boolean(cells.type):
         cells = pc.if_else(cells, "True", "False")
     cells = cells.cast(pa.large_string())
@@ -247,7 +247,7 @@ def as_numbers(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Read each cell independently of the other cells.
 
-    The values (n,) are NaN where a cell is not a number. The mask (n,) is true for cells that are
+    Returns values (n,), NaN if a cell is not a number, and a mask (n,) of the cells that are
     neither a number nor missing.
     """
     if pa.types.is_dictionary(cells.type):
@@ -281,7 +281,7 @@ def as_numbers(
 
 
 def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
-    """Values (n,) of text; None if a cell may not be a number. Faster than matching a pattern."""
+    """Values (n,) of text, or None if not all cells are surely numbers. Faster than a pattern."""
     if style in GROUPS or (style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py()):
         return None
     if style != "point":
@@ -290,7 +290,7 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
         values = np.asarray(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    # The parser also accepts "nan(1)", and it must not accept "inf" with decimal commas.
+    # The parser also accepts "nan(1)", which is not a number, nor is "inf" with decimal commas.
     odd = np.count_nonzero(np.isnan(values)) > cells.null_count
     return None if odd or (style == "comma" and np.isinf(values).any()) else values
 

@@ -1,7 +1,7 @@
-"""Find points that a plot would show badly; for exploring only.
+"""Find points that would make a plot hard to read; for exploring only.
 
-These are a few rows so far from all other rows that a plot shows nothing else, and places on both
-sides of the 180th meridian, which are near each other but are plotted at opposite ends of the map.
+There are two kinds: a few rows so far from the rest that the rest would shrink to a dot, and places
+on both sides of the 180th meridian, which the map shows at opposite ends.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ Mask = NDArray[np.bool_]
 #: Largest absolute longitude and latitude.
 _DEGREES = (360.0, 90.0)
 
-#: Longitude at which most maps cut the Earth.
+#: Longitude of the left and right border of most maps.
 HALF = 180.0
 
-#: Least factor by which far rows stretch a column; largest share of far rows; limits of their
-#: number.
+#: Smallest factor by which far rows stretch a column; largest share of far rows; if that share is
+#: less than ``_LEAST`` rows, ``_LEAST`` are allowed; largest number of far rows.
 _STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
 
 #: Number of rows that a sentence names.
 _NAMED = 3
 
-#: Smallest number of rows to decide from, and number of sampled rows.
+#: Smallest number of rows for a decision, and number of rows that are sampled for it.
 _ROWS, _LOOKED_AT = 20, 100_000
 
-#: Quantiles that contain most rows of a column. Other rows count as near within this multiple of
-#: the distance between the quantiles.
+#: Most rows of a column are between these quantiles. A row is near if its distance from them is at
+#: most ``_NEAR`` times the distance between the quantiles.
 _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Rounded box around all points (n, d) except a few far ones; None if no points are far.
+    """Rounded box around all points (n, d) except for a few far points; None if none is far.
 
     The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
-    nearby; numbers of nines, such as -9999, far from all other numbers; and at most 20 rows (at
+    nearby; numbers such as -9999, if they are far from all other numbers; and at most 20 rows (at
     most 1% of all rows, or 3) that make the range of a column more than 20 times as wide.
     """
     if len(points) < _ROWS:
@@ -83,7 +83,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 
 
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
-    """Sentences about a number that many rows contain instead of a longitude or latitude."""
+    """Sentences about a number beyond all longitudes or latitudes that many rows contain."""
     said = []
     for axis, most in sorted(degrees_of(columns).items()):
         beyond = np.abs(points[:, axis]) > most
@@ -102,15 +102,15 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
     """Position of the longitude if points (n, d) form one region around 180 degrees; else None.
 
-    This is the case if all longitudes are beyond 90 degrees, on both sides, and more than half of
-    the Earth between them is empty. Adding 360 to the longitudes in the west then joins the two
-    sides.
+    This is the case if there are longitudes above 90 and below -90, but no others, and if more than
+    half of the Earth between them is empty. Adding 360 to the longitudes in the west then joins the
+    two sides.
     """
     degrees = degrees_of(columns)
     if not degrees:
         return None
     lon, lat = degrees
-    # Impossible values and 0, 0 do not count.
+    # Ignore impossible values and points at 0, 0.
     fine = (np.abs(points[:, lon]) <= _DEGREES[0]) & (np.abs(points[:, lat]) <= _DEGREES[1])
     places = points[fine & (points[:, [lon, lat]] != 0).any(axis=1), lon]
     west, east = places[places < 0], places[places >= 0]
@@ -126,12 +126,12 @@ def longitude(columns: Sequence[str]) -> int | None:
 
 
 def turned(values: Floats) -> Floats:
-    """Longitudes (n,), where 360 is added to negative ones, so that -180 continues 180."""
+    """Longitudes (n,); 360 is added to negative longitudes, so that -180 becomes 180."""
     return np.where((values < 0) & (values >= -HALF), values + 2 * HALF, values)
 
 
 def turned_sentence(column: str) -> str:
-    """Return a sentence saying that places in the west are shown further in the east."""
+    """Return a sentence: places west of the 180th meridian are plotted with 360 degrees added."""
     return (
         f'Places lie on both sides of the 180th meridian: 360 is added to each "{shown(column)}" '
         "below 0, so that they are together. A release does not do this: add 360 in the file."
@@ -139,7 +139,7 @@ def turned_sentence(column: str) -> str:
 
 
 def degrees_of(columns: Sequence[str]) -> dict[int, float]:
-    """Positions of longitude and latitude, each with its largest value; empty without them."""
+    """Positions of longitude and latitude, with their largest values; empty for other columns."""
     # Among thousands of columns, only a few names contain such words.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
     for lon, lat in permutations(some, 2):
@@ -157,7 +157,7 @@ def _range(values: Floats) -> tuple[float, float]:
 
 
 def _without_nines(values: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without values such as -9999 that are farther away than the width of all others."""
+    """Remove values such as -9999 from a mask (n,) if they are far from all other values."""
     if not keep.any():
         return keep
     for nines in _range(values[keep]):
@@ -173,7 +173,7 @@ def _without_nines(values: Floats, keep: Mask) -> Mask:
 
 
 def _without_zeros(places: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without points at 0, 0 if no other point is near; these mean a missing place."""
+    """Remove points at 0, 0 from a mask (n,) if no other point is near: they mean no place."""
     others: Mask = keep & (places != 0).any(axis=1)
     if places.size and others.any() and _are_few(keep & ~others):
         for column in places.T:
@@ -199,7 +199,7 @@ def _without_few(values: Floats, keep: Mask) -> Mask:
 
 
 def _round(lo: float, hi: float, most: float) -> tuple[float, float]:
-    """Round bounds outwards to hundredths of a power of ten, but degrees at most to their limit."""
+    """Round bounds outwards to about a hundredth of the width; degrees stay within limits."""
     step = 10.0 ** (math.floor(math.log10(hi - lo)) - 2)
     digits = max(-round(math.log10(step)), 0)
     lo, hi = math.floor(lo / step) * step, math.ceil(hi / step) * step

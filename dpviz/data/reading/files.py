@@ -23,10 +23,11 @@ from dpviz.base.formats import FORMATS, RELEASED, Format
 MAX_BYTES = 2 * 2**30
 
 #: Memory limit for reading a file: a multiple of its size plus a constant. A part of the constant
-#: is for the current block. A small file may unpack to any size, but real tables never need more.
+#: is for the current block. A small file may unpack to any size, but real tables stay within the
+#: limit.
 _TIMES, _MORE, _WORKING = 4, 2**30, 2**27
 
-#: First bytes of the formats, and the byte order mark that programs write before UTF-8.
+#: First bytes of the formats, and the byte order mark at the start of some UTF-8 files.
 NPY, PARQUET, ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 BOM = b"\xef\xbb\xbf"
@@ -43,12 +44,12 @@ _PACKED: tuple[tuple[bytes, str, str, Callable[..., Any]], ...] = (
     (b"\xfd7zXZ\0", ".xz", "xz", lzma.open),
 )
 
-#: Beginnings that distinguish JSON from other text, and elements of XML that contain places.
+#: First characters of JSON and of XML, and XML elements that contain places.
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\x1e\s*)?(\{\s*"|\[\s*\{\s*")')
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!--|gpx|kml|\w+:FeatureCollection)", re.IGNORECASE)
 _PLACES = re.compile(rb"<(gpx|kml|(\w+:)?FeatureCollection)[\s>]")
 
-#: First bytes of files that are not tables, a description, and a recommendation.
+#: First bytes of files that are not tables; a description of the file; and a recommendation.
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", "a web page (HTML)",
      "download the file behind the link, or save its table as CSV"),
@@ -88,9 +89,9 @@ def load(
 ) -> File:
     """Read and unpack a file, but never more than ``limit`` bytes.
 
-    For a release, the first line is public, unless the file has none (``headerless``). If it has
-    none, only the name decides the format and whether the file is packed. Files with an unknown
-    ending are text.
+    For a release, the first bytes may decide the format, because the header line is public. If the
+    file has no header line (``headerless``), only its name decides the format and whether it is
+    packed. Files with an unknown ending are text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -128,7 +129,7 @@ def load(
 
 
 def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
-    """Decide the format by ending and first bytes; raise InputError if it is not a table."""
+    """Decide the format by ending and first bytes; InputError if the file is not a table."""
     head = data[:1024]
     for start, kind in _STARTS:
         if data.startswith(start) and form not in (kind, "layer", "sheet", "npz"):
@@ -163,7 +164,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
     elif hasattr(source, "read"):
         path = getattr(source, "name", None)
         own_name = Path(path).name if isinstance(path, str) else None
-        # An upload may have been read before, so read it from the start.
+        # An upload may have been read before, so go back to its start.
         whole = getattr(source, "getvalue", None)
         with refusing(partial(_unreadable, own_name or "data"), *_FAILED):
             data = whole() if whole else _at_most(source.read, limit)
@@ -182,7 +183,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
 
 
 def _at_most(read: Callable[[int], Any], limit: int) -> Any:
-    """Read to the end, or slightly beyond ``limit`` bytes, without extra memory."""
+    """Read to the end, or one byte beyond ``limit``; use no memory for a second copy."""
     stream = io.BytesIO()
     while stream.tell() <= limit and (piece := read(min(2**24, limit + 1 - stream.tell()))):
         if isinstance(piece, str):
@@ -191,7 +192,7 @@ def _at_most(read: Callable[[int], Any], limit: int) -> Any:
     return stream.getvalue()
 
 
-#: Errors when opening and reading; ValueError if the name contains NUL or the file is closed.
+#: Errors of opening and reading; ValueError if the name contains NUL or the file is closed.
 _FAILED = (OSError, ValueError)
 
 
@@ -207,7 +208,7 @@ def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) ->
 
 
 def out_of_reach(path: str, error: BaseException) -> str:
-    """Return the error message for a stored file that a disk or a store can't read."""
+    """Return the error message for a file that can't be read from a disk or a store."""
     return (
         f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read need it at the "
         "same path."
@@ -215,7 +216,7 @@ def out_of_reach(path: str, error: BaseException) -> str:
 
 
 def _unreadable(name: str, error: Exception) -> str:
-    # The end of a long path is more informative than its start.
+    # Shorten a long path at its start, because its end is more informative.
     place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
     if isinstance(error, FileNotFoundError):
         return f"{place} does not exist: check the path."
@@ -227,8 +228,8 @@ def _unreadable(name: str, error: Exception) -> str:
 def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:
     """Return the error for a file of more than ``limit`` bytes.
 
-    None means that the limit depends on the packed size. Each record changes this size, so the
-    message does not contain the limit.
+    If ``limit`` is None, the limit depends on the packed size. Each record changes this size, so
+    the message does not contain the limit.
     """
     most = "a file of its size may have" if limit is None else megabytes(limit)
     return InputError(

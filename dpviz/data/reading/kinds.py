@@ -1,6 +1,6 @@
 """Arrow types that can be read, and their values.
 
-This is all that a pass over stored numbers needs. Readers of text and tables are in other modules,
+A pass over stored numbers needs only this module. Readers of text and tables are in other modules,
 because they load pandas and large parts of pyarrow.
 """
 
@@ -50,7 +50,7 @@ def whole(cells: pa.Array) -> pa.Array:
 
 
 def plain(cells: pa.Array) -> pa.Array:
-    """Convert readable cells to numbers, booleans, dates or text, perhaps in a dictionary."""
+    """Convert cells to numbers, booleans, dates or text, which may be dictionary-encoded."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return plain(whole(cells))
@@ -60,7 +60,7 @@ def plain(cells: pa.Array) -> pa.Array:
 
 
 def exact(cells: pa.Array) -> pa.Array:
-    """Like :func:`plain`, but decimals become text, because as floats some would become equal."""
+    """Like :func:`plain`, but decimals become text, because some decimals are equal as floats."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return exact(whole(cells))
@@ -68,7 +68,7 @@ def exact(cells: pa.Array) -> pa.Array:
         return plain(cells)
     if kind.bit_width < 128:  # Arrow has no dictionary of smaller decimals
         cells = cells.cast(pa.decimal128(kind.precision, kind.scale))
-    # A cast would write zero with eight decimals as 0E-8.
+    # A cast to text would write a zero with eight decimals as 0E-8.
     coded = cells.dictionary_encode()
     texts = [f"{one:f}" for one in coded.dictionary.to_pylist()]
     texts = [one.rstrip("0").rstrip(".") if "." in one else one for one in texts]

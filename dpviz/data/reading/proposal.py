@@ -14,25 +14,26 @@ from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Words in the names of columns that number or identify the rows and measure nothing.
+#: Words in the names of columns that number or identify the rows, and do not measure anything.
 NUMBERING = frozenset((
     "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
     "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
 ))  # fmt: skip
 
-#: Words for parts of a date. Such columns are also proposed last.
+#: Words for parts of a date. Columns with such names are also proposed last.
 CALENDAR = frozenset((
     "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
     "monat", "tag", "stunde", "date", "time", "timestamp",
 ))  # fmt: skip
 
-#: A column is maximally continuous from this number of different values per row on.
+#: Columns with at least this number of different values per row are equally continuous.
 _ENOUGH = 0.1
 
-#: Words of NUMBERING that may also mean a measurement or an axis of a grid, with repeated values.
+#: Words of NUMBERING that may also mean a measurement or an axis of a grid. The values of such a
+#: column repeat.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
-#: Number of rows that decide how continuous a column is.
+#: Number of first rows that decide how continuous a column is.
 LOOKED_AT = 20_000
 
 #: Smallest number of rows that show whether a column counts the rows.
@@ -44,13 +45,13 @@ def first_columns(
 ) -> tuple[str, str]:
     """Return the columns for the horizontal and the vertical axis.
 
-    They are chosen from two or more columns ``numeric``, which may include nearly numeric columns.
+    They are chosen from the columns ``numeric``: two or more, which may be only nearly numeric.
     Columns in ``but`` are used only if fewer than two other columns vary. The first choice is a
     pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``). Otherwise
-    the two most continuous columns are chosen, in the order of the table: columns with fractions
-    first, then columns with more different values, where a tenth of the rows is the maximum.
-    Columns that number the rows come last. Constant columns and columns with cells that are not
-    numbers are used only if no others remain.
+    the two most continuous columns are chosen, in the order of the table. A column is more
+    continuous if it has fractions, and then if it has more different values, up to a tenth of the
+    number of rows. Columns that number the rows are the last choice. Constant columns, and columns
+    in which some cells are not numbers, are used only if fewer than two other columns remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -84,12 +85,12 @@ def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
 
 
 def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool, float]:
-    """Rank of a column; larger means more continuous."""
+    """Rank of a column; a larger rank means that it is more continuous."""
     different = np.unique(column)
     fractions = bool((column % 1 != 0).any())
     in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
     named = bool((NUMBERING | CALENDAR) & {*words})
-    # Beyond enough different values, only rounding decides which column has more.
+    # If columns have many different values, only rounding decides which column has more.
     levels = min(different.size, column.size * _ENOUGH)
     return not named, fractions or not in_a_row, fractions, levels
 
@@ -99,8 +100,9 @@ def proposed(
 ) -> tuple[str, str]:
     """Return the two columns to show if the user has named none; see :func:`first_columns`.
 
-    They are in ``numeric`` or ``nearly``; columns in ``but`` contain persons or classes and are not
-    used. Raises InputError with the names to choose from if fewer than two suitable columns remain.
+    They are chosen from ``numeric`` and ``nearly``, but not from ``but``, the columns of persons
+    and classes. Raises InputError, which lists all columns, if fewer than two suitable columns
+    remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:
@@ -117,7 +119,7 @@ def proposed(
 
 
 def no_two(table: Table, numbering: Collection[str]) -> InputError:
-    """Return the error if only columns that number the rows could be proposed."""
+    """Return the error for a table in which fewer than two columns measure something."""
     verb = "numbers or names" if len(numbering) == 1 else "number or name"
     return InputError(
         f"{shown(table.name)} has no two columns to propose, since {listed(numbering)} {verb} the "
@@ -126,9 +128,9 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 
 
 def numbers_rows(table: Table, name: str) -> bool:
-    """Return whether a column numbers or identifies the rows and measures nothing.
+    """Return whether a column only numbers or identifies the rows, and does not measure anything.
 
-    This is the case if its name means that, or if its first values count from 0 or 1 without gaps.
+    This is the case if its name says so, or if its first values are 0, 1, 2 ... or 1, 2, 3 ...
     """
     words = words_of(name)
     named = NUMBERING & {*words}

@@ -1,7 +1,7 @@
 """Read tables and grids of counts from files, uploads and objects in memory.
 
-For any bytes, the only possible error is :class:`~dpviz.base.errors.InputError`. Its message names
-the place and a remedy. Pickled content is never loaded.
+Whatever the bytes are, the only possible error is :class:`~dpviz.base.errors.InputError`. Its
+message names the place in the file and a remedy. Pickled content is never loaded.
 """
 
 from __future__ import annotations
@@ -49,36 +49,37 @@ def read_table(
     part: str | None = None,
     sheet: str | None = None,
 ) -> Table:
-    """Read named columns. :meth:`Table.select` converts them to points.
+    """Read a table of named columns, which :meth:`Table.select` converts to points.
 
     Parameters
     ----------
     source
         Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy array (n, d). The
         kinds of files are in :data:`~dpviz.base.formats.KINDS`; files may be packed. If the ending
-        is unknown, the content decides. Points of GeoJSON and other geographic formats become two
-        columns: ``lon`` and ``lat``, or ``x`` and ``y`` if they are not degrees.
+        of a name is unknown, the content decides. Points of GeoJSON and other geographic formats
+        become two columns: ``lon`` and ``lat``, or ``x`` and ``y`` if they are not degrees.
     name
         Name of the data, by default the file name. Its ending also determines the format of bytes.
     header
-        Whether the first row contains names; by default it does unless its fields look like the
-        fields below. For a release, a string is the header line that the file does not have.
+        Whether the first row contains column names. By default, it does if its fields differ from
+        the fields below. For a release, a string is the header line of a file that has no header
+        line.
     max_bytes
         Largest size of a file, before and after unpacking (:data:`MAX_BYTES`). Reading takes at
         most four times the size of the file plus 1 GB of memory.
     unreadable
-        ``"missing"``, for a release: no content of one record affects whether or how other records
-        are read, see :mod:`dpviz.data.strict`. The other values are for exploring, where the notes
-        of the table describe all guesses.
+        ``"missing"``, for a release: no record affects whether or how other records are read, see
+        :mod:`dpviz.data.strict`. The other values are for exploring; then the notes of the table
+        describe all guesses.
     skip
-        Number of lines above the names to skip; by default all lines above the table.
+        Number of lines to skip above the names; by default all lines above the table.
     encoding
-        Encoding of text; by default UTF-8, or a guess.
+        Encoding of text; by default UTF-8, or a guess if the bytes are not UTF-8.
     missing
-        Cells that mean a missing value, in addition to the usual ones, such as ``"-"`` and
+        Further cells that mean a missing value, besides the usual cells such as ``"-"`` and
         ``"NA"``.
     part, sheet
-        Name of the sheet, layer, array or archive member; required if several contain data.
+        Name of the sheet, layer, array or archive member; required if several of them contain data.
 
     Raises
     ------
@@ -136,14 +137,15 @@ def read_counts(
     ----------
     source, name, max_bytes, part, sheet
         As in :func:`read_table`: an array with one or more axes, or a table without header. The
-        rows of a table run along the first axis. A table with one column has only this axis.
+        rows of a table are the first axis of the grid, its columns are the second axis. A table
+        with one column has only the first axis.
     domain
         Box that the grid covers; by default ``(0, side)`` on each axis. For a release, it also
         determines the number of axes of a text file, which is two by default.
     any_total
         For a release, which must not reveal one record: all counts may be 0, and large counts are
-        clipped to 2**53 / cells, so that their total stays exact. Each cell is read separately, and
-        is 0 if it is not a count.
+        clipped to 2**53 / (number of cells), so that their total remains exact. Each cell is read
+        separately, and becomes 0 if it is not a count.
 
     Returns
     -------
@@ -186,7 +188,7 @@ def read_counts(
 def parts(
     source: Source, *, name: str | None = None, max_bytes: int | None = None
 ) -> tuple[str, ...]:
-    """Names of the sheets, layers, arrays or archive members to choose from; () for other sources.
+    """Names of sheets, layers, arrays or archive members to choose from; () for other sources.
 
     The parameters are those of :func:`read_table`. Raises InputError if the file can't be read.
     """
@@ -201,7 +203,6 @@ _IN_MEMORY = (np.ndarray, pd.DataFrame, pa.Table)
 
 
 def _local(source: Source) -> Source:
-    """Convert the address of a local file to its path; return other sources unchanged."""
     return local_path(source) if isinstance(source, str) else source
 
 

@@ -40,12 +40,12 @@ from dpviz.data.reading.watch import watching
 #: Seconds between two progress reports.
 _REPORT = 0.1
 
-#: Memory limit: larger than the limit of the readers, which is four times the file and 1 GB.
+#: Memory limit. It is larger than the limit in the readers: four times the file size plus 1 GB.
 _TIMES, _MORE = 5, 3 * 2**29
 
 
 class Reading:
-    """An upload, and the table that was read from it last."""
+    """An upload, and the last table that was read from it."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.data = name, data
@@ -53,7 +53,7 @@ class Reading:
         self._table: Table | None = None
 
     def table(self, how: dict[str, Any]) -> Table:
-        """Read the table with these options; only the last table is kept."""
+        """Return the table read with these options; only the last table is kept in memory."""
         if self._table is None or self._how != how:
             self._table = None
             self._how, self._table = how, read_table(self.data, name=self.name, **how)
@@ -87,7 +87,7 @@ def _stored(columns: Sequence[pa.Array], said: Sequence[str] = ()) -> NDArray[np
 
 
 def packed(value: Any) -> tuple[Any, Arrays]:
-    """Plain values of an answer, in which positions replace the arrays; and these arrays."""
+    """An answer as plain values and arrays; in the values, an array is replaced by its position."""
     arrays: Arrays = []
 
     def plain(one: Any) -> Any:
@@ -107,8 +107,8 @@ def packed(value: Any) -> tuple[Any, Arrays]:
 
 
 def write(stream: BinaryIO, head: Any, arrays: Arrays | None = None) -> None:
-    """Write one message: a line of JSON, then the bytes of its arrays, each from its end."""
-    # Memory of a written piece is freed, so no array is completely in both processes.
+    """Write one message: a line of JSON, then its arrays; the last piece of an array is first."""
+    # Free the memory of each written piece, so that no array is completely in both processes.
     left = arrays or []
     shapes = [[one.dtype.str, one.shape] for one in left]
     stream.write(json.dumps([head, shapes]).encode() + b"\n")
@@ -152,7 +152,7 @@ def _answer(file: Reading, question: list[Any], output: BinaryIO) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    """Forbid writing files, and limit memory by file size, if the system allows it."""
+    """If the system allows it, forbid writing files, and limit memory by the size of the file."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -167,7 +167,7 @@ def _limit_memory(size: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the system end this process if the next answer takes longer, if the system allows it."""
+    """If possible, let the system end this process when the next answer takes longer."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

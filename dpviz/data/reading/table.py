@@ -41,11 +41,11 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 #: What to do with a cell that is not a number: raise an error that names its place, leave its row
 #: out, or treat it as missing. A release treats it as missing, because an error or an effect on
-#: other cells would reveal one record. "leave out" reads rows as a release does and names the rows
-#: that are left out; it raises an error if they are many.
+#: other cells would reveal one record. With "leave out", rows are read as for a release, but the
+#: rows that are left out are named; if they are many, this is an error.
 Unreadable: TypeAlias = Literal["refuse", "leave out", "missing"]
 
-#: Largest number of known classes. More classes are identifiers or measurements, and slow.
+#: Largest number of known classes. If there are more, they are identifiers or measurements.
 MOST_CLASSES = 1000
 
 #: Class of the records without a value in the class column.
@@ -65,7 +65,8 @@ _STRING = 64
 class Table:
     """Named columns of numbers or text. A column is decoded when it is chosen.
 
-    The :class:`~dpviz.data.dataset.Dataset` takes over name, notes, doubtful and origins.
+    The attributes name, notes, doubtful and origins become those of the
+    :class:`~dpviz.data.dataset.Dataset`.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Table:
 
     @cached_property
     def numeric_columns(self) -> tuple[str, ...]:
-        """Names of the columns that contain only numbers, and at least one number."""
+        """Names of the columns that contain at least one number, and no other values."""
         with enough_memory(self.name):
             return tuple(
                 name
@@ -95,7 +96,7 @@ class Table:
 
     @cached_property
     def nearly_numeric(self) -> tuple[str, ...]:
-        """Names of other columns in whose first rows only a few cells are not numbers."""
+        """Names of the other columns in which only a few of the first cells are not numbers."""
         with enough_memory(self.name):
             return tuple(
                 name
@@ -104,7 +105,7 @@ class Table:
             )
 
     def _is_mixed(self, axis: int) -> bool:
-        """Whether a column contains cells that are not numbers or have two meanings."""
+        """Whether some cells of a column are not numbers, or may mean two numbers."""
         return self.cells.kind(axis) in ("text", "unclear")
 
     def select(
@@ -136,9 +137,9 @@ class Table:
             Smallest number of columns; a plot of points needs two.
         unreadable
             ``"missing"``, for a release: every cell is read separately, and text or a number beyond
-            ±1e300 counts as missing. By default all columns are chosen, because the data would
-            otherwise decide which columns are numeric. ``"leave out"``, for exploring: if only a
-            few rows have such cells, they are left out, and the data set names them.
+            ±1e300 counts as missing. In this case all columns are chosen by default, because data
+            must not decide which columns are numeric. ``"leave out"``, for exploring: if only a few
+            rows have such cells, they are left out, and the data set names them.
         turn
             Whether to add 360 to longitudes below 0 if this joins places on both sides of 180
             degrees; never for a release, and not if a domain ends at 180.
@@ -153,8 +154,8 @@ class Table:
         InputError
             If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
             column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
-            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
-            unreadable cells count as missing; :class:`UnreadableError` if such rows are few.
+            the points don't fit into memory. If unreadable cells do not count as missing: also if a
+            cell is unreadable or no row remains; :class:`UnreadableError` if such rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -227,7 +228,7 @@ class Table:
     def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[Floats]:
         """Successive rows of some columns as floats (m, d), NaN where a value is missing.
 
-        Raises InputError if a cell contains text; ``way_out`` ends the message.
+        Raises InputError if a cell contains text; ``way_out`` is the end of its message.
         """
         for axis in axes:
             if self._is_mixed(axis):
@@ -248,7 +249,7 @@ class Table:
         return self.cells.row(position)
 
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
-        """Rows with a number in each column, where at least one number is outside closed bounds."""
+        """Rows with a number in each column, of which at least one is outside the closed bounds."""
         axes = [position_of(column, self.columns, self.name) for column in columns]
         across = longitude([self.columns[axis] for axis in axes])
         found = _Found(self, axes)
@@ -256,7 +257,7 @@ class Table:
             for values, _, cells in self._decoded(axes):
                 known = np.isfinite(values).all(axis=1)
                 out = [
-                    # The bounds may be for longitudes with 360 added, see `select`.
+                    # The bounds may be bounds of longitudes to which 360 was added, see `select`.
                     ((one < lo) | (one > hi))
                     & ((turned(one) < lo) | (turned(one) > hi) if at == across else True)
                     for at, (one, (lo, hi)) in enumerate(zip(values.T, bounds, strict=True))
@@ -267,7 +268,7 @@ class Table:
     def _decoded(
         self, axes: Sequence[int], styles: Sequence[Style] | None = None
     ) -> Iterator[tuple[Floats, Mask, list[pa.Array]]]:
-        """Successive rows: floats (m, d) with NaN, mask of unreadable cells, and cells."""
+        """Successive rows: floats (m, d) or NaN, mask of unreadable cells, and the cells."""
         styles = styles or [self.cells.style_of(axis) for axis in axes]
         read = 0
         for columns in self.cells.blocks(axes):
@@ -305,7 +306,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Return the error for a cell that is not a number; if few rows have one, name them all."""
+        """Error for a cell that is not a number; it contains all such rows if they are few."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -333,10 +334,10 @@ class Table:
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
-        """Return the error for the first cell of a column that is text or may mean two numbers."""
+        """Error for the first cell of a column that is text, or that may mean two numbers."""
         unclear = self.cells.kind(axis) == "unclear"
-        # Search in the style of most cells, then with decimal points: all may be numbers in the
-        # first.
+        # Search in the style of most cells. All cells may be numbers in this style; then search
+        # with decimal points.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -359,12 +360,12 @@ class Table:
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
-        """The decimal mark with which nearly all first cells of a column are numbers."""
+        """The decimal mark with which nearly all of the first cells of a column are numbers."""
         marks: tuple[Style, ...] = ("point", "comma")
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
     def _mostly(self, axis: int, style: Style) -> bool:
-        """Whether the first cells of a column are numbers in a style, with few exceptions."""
+        """Whether all but a few of the first cells of a column are numbers in a style."""
         numbers = slips = seen = 0
         for (cells,) in self.cells.blocks([axis]):
             values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
@@ -376,7 +377,7 @@ class Table:
         return numbers > 0 and slips <= FEW * numbers
 
     def _first(self, axis: int, what: Style | Literal["unclear"]) -> tuple[int, str] | None:
-        """Row and text of the first cell that is unclear, or that is not a number in a style."""
+        """Row and text of the first cell that is "unclear", or is not a number in the style."""
         start = 0
         for (cells,) in self.cells.blocks([axis]):
             if what == "unclear":
@@ -413,7 +414,7 @@ class Table:
             yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
-        """Identifiers (n,) of persons, mask of known persons, number of rounded identifiers."""
+        """Identifiers (n,) of persons, mask of known persons, and number of rounded identifiers."""
         # Each identifier depends only on its own cell. If the whole column determined its type
         # (numbers, dates or text), one person's unusual identifier would change other identities: 1
         # could become 1.0, a date its midnight, and a blank a person.
@@ -438,7 +439,7 @@ class Table:
         return units, known, many
 
     def _classes(self, axis: int) -> Classes:
-        """Classes of all rows; 1 and 1.0 are the same class, as for persons."""
+        """Classes of all rows; 1 and 1.0 mean the same class, as they mean the same person."""
         column = self.columns[axis]
         codes = np.full(self.rows, -1, dtype=np.intp)
         known: dict[str, int] = {}
@@ -461,7 +462,7 @@ class Table:
     def _needed(self, ndim: int, others: int, *, capped: bool = False, texts: bool = False) -> int:
         """Memory of points, identifiers and masks in bytes; twice as much if records are capped.
 
-        All rows count, independent of their content, including rows with a wrong number of fields.
+        Rows with a wrong number of fields are included, so the content of rows has no effect.
         """
         each = (8 * ndim + 1 + 9 * others) * (1 + capped) + _STRING * texts
         return (self.rows + self.ragged.rows) * each
@@ -470,8 +471,8 @@ class Table:
         """Raise InputError if the points need more memory than the file's size allows.
 
         ``others`` is the number of columns with persons (if ``capped``) and classes. The message
-        may be about a release. So it contains neither the number of rows nor the memory, because
-        each record changes the size of a packed file.
+        may be shown for a release, so it contains neither the number of rows nor the memory: each
+        record changes the size of a packed file.
         """
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
@@ -515,7 +516,7 @@ class Table:
         )
 
     def _single_column(self, fault: str, rows: int) -> InputError:
-        """Return the error for a table with one column, which a wrong separator may have caused."""
+        """Error for a table with one column, perhaps because its separator was not recognized."""
         blocks = self.cells.blocks([0])
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
         text = [self.columns[0], *islice(cells, rows)]
@@ -534,8 +535,6 @@ class Table:
 
 
 class _Found:
-    """Collects rows from successive blocks of some columns."""
-
     def __init__(self, table: Table, axes: Sequence[int]) -> None:
         self._table, self._names = table, [table.columns[axis] for axis in axes]
         self._rows = self._start = 0
@@ -558,7 +557,7 @@ class _Found:
 
 
 def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
-    """Name ``many`` rows; ``first`` has position, column and cell of the first rows."""
+    """Describe ``many`` rows; ``first`` has position, column and cell of the first of them."""
     rows = cells.row_numbers([position for position, _, _ in first])
     named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
     return NamedRows(rows=many, first=tuple(named))
@@ -575,7 +574,7 @@ def _one_cell(cells: pa.Array, position: int) -> str:
 
 
 def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.generic], Mask, Mask]:
-    """Identifiers (m,), mask of known ones, mask of rounded ones; long text may become short."""
+    """Identifiers (m,), mask of known persons, mask of rounded identifiers; see `short_name`."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return np.asarray(cells.fill_null(False)), known, none
@@ -630,8 +629,8 @@ def named_table(
 ) -> Table:
     """Make a table with unique column names; only columns at positions ``flat`` have cells.
 
-    Names at positions ``doubtful`` may be values. Raises InputError if no column has cells, or if
-    one column would not fit into memory.
+    Names at positions ``doubtful`` may be values of a record. Raises InputError if no column has
+    cells, or if one column would not fit into memory.
     """
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat

@@ -1,4 +1,4 @@
-"""Unreadable rows of a table that the screen names: their number, and the first rows."""
+"""Unreadable rows of a table: their number, and the first rows, which the screen shows."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 
-#: Number of rows that are named. For further rows only their number is shown.
+#: Number of rows that are shown. Of further rows, only the number is shown.
 NAMED = 10
 
-#: Largest ratio of unreadable rows to readable rows. If there are more, they are not typing errors.
+#: Largest ratio of unreadable rows to readable rows. More unreadable rows are not typing errors.
 FEW = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRows:
-    """Rows of a source, each with the cell that is the reason for naming it."""
+    """Rows of a source, each with the cell that is the reason for showing it."""
 
     #: Number of rows.
     rows: int = 0
 
-    #: Row number in the source (from 1), column and cell of the first rows, in order. The column is
-    #: empty if the reason is the whole row.
+    #: For each of the first rows: row number in the source (from 1), column and cell. The column is
+    #: empty if the whole row is unreadable.
     first: tuple[tuple[int, str, str], ...] = ()
 
     def __or__(self, other: NamedRows) -> NamedRows:
@@ -49,7 +49,7 @@ class NamedRows:
 
     @property
     def these(self) -> str:
-        """Text for the rows: "this row" or "these 3 rows"."""
+        """Words for the rows: "this row" or "these 3 rows"."""
         return "this row" if self.rows == 1 else f"these {self.rows:,} rows"
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Progress of reading a large file, and how to stop it."""
+"""Report the progress of reading a large file, and stop the reading on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WATCH: ContextVar[Progress | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
-    """Report the progress of all reading in this thread; each pass starts at 0 again.
+    """Report the progress of all reading in this thread; each pass counts from 0 again.
 
     Reading stops with Cancelled between two blocks as soon as ``cancelled()`` is true.
     """
@@ -32,6 +32,6 @@ def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
 
 
 def passed(done: int, total: int) -> None:
-    """Report the progress of a pass, if anything watches this thread."""
+    """Report the progress of a pass if :func:`watching` is active in this thread."""
     if report := _WATCH.get():
         report(done, total)

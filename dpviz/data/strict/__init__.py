@@ -1,4 +1,4 @@
-"""Readers for releases: the reading of one record never depends on another record.
+"""Readers for releases: how a record is read never depends on another record.
 
 Some facts are public, so they may decide how to read a file or whether to refuse it: its name, its
 first line (or a given header), the column types of Parquet and NumPy files, its size before and

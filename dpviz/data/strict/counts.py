@@ -15,15 +15,15 @@ from dpviz.data.strict.lines import fields_of
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
-#: Number with one thousands separator throughout, and with only zeros after a decimal mark. Spaces
-#: in old encodings are not valid UTF-8.
+#: Whole number in which all thousands separators are equal; zeros may follow a decimal mark. U+FFFD
+#: is included, because spaces of old encodings are not valid UTF-8.
 _APART = re.compile(
     r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
     r"(?:[.,]0*)?",
     re.ASCII,
 )
 
-#: A number without thousands separators; with a point or a comma.
+#: A number without thousands separators; its decimal mark is a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 #: Possible cell separators; the first that occurs is used. Possible thousands separators come last.
@@ -31,7 +31,7 @@ _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
 def count_of(text: str) -> float:
-    """Count in a cell of text, read separately: 1.000 is a thousand; 0 if it is not a count.
+    """Count in a cell of text: 1.000 is a thousand. Returns 0 if the cell is not a count.
 
     Counts are whole numbers, so three digits after a separator belong to thousands.
     """
@@ -47,13 +47,14 @@ def count_of(text: str) -> float:
 
 
 def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
-    """Counts (rows,) or (rows, columns) from text; ``axes`` is declared: 1, or any other for two.
+    """Counts (rows,) from text if the declared ``axes`` is 1; otherwise counts (rows, columns).
 
     With one axis, each line is one cell, even a blank line; a blank last line needs a line break.
     With two axes, the first line that is not blank determines the cell separator and the number of
     cells per line. Longer lines are cut, and shorter lines are filled with zeros. Blank lines
-    contain zeros, but blank lines at the end are ignored. Without quotation marks, a count in the
-    first line must not contain a separator: 1,000 would make the comma the separator.
+    contain zeros, but blank lines at the end are ignored. A count in the first line must not
+    contain a separator outside quotation marks, because 1,000 would make the comma the separator of
+    cells.
 
     Raises InputError if the first line has names, or has one cell although there are two axes.
     """
@@ -80,7 +81,7 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
 
 
 def _width(line: str, name: str) -> tuple[int, str]:
-    """Number of cells in the first line, and the separator outside quotation marks."""
+    """Number of cells in the first line, and their separator."""
     plain = re.sub('"[^"]*"', "0", line)
     mark = next((mark for mark in _SEPARATORS if mark in plain), "")
     fields = _fields(line, mark)
@@ -89,7 +90,7 @@ def _width(line: str, name: str) -> tuple[int, str]:
             f"{shown(name)} has one cell in its first line, but a grid of two axes needs several: "
             "separate them by tabs, semicolons, pipes or commas, or declare a domain of one axis."
         )
-    # Marks for a missing count may also be words, but they are not all different.
+    # Marks for missing counts may also be words, but then not all cells of the line are different.
     named = (re.match(r"[^\W\d_]", one) and one not in MISSING for one in map(str.strip, fields))
     if len(set(fields)) == len(fields) and all(named):
         raise InputError(
@@ -100,7 +101,6 @@ def _width(line: str, name: str) -> tuple[int, str]:
 
 
 def _fields(line: str, mark: str) -> list[str]:
-    """Fields of one line; one field if there is no separator."""
     if not mark:
         return [line.strip(' "')]
     return fields_of(re.sub(" +", " ", line) if mark == " " else line, mark)

@@ -1,9 +1,10 @@
 """Text for a release: the first line is public, and every other line is read separately.
 
-Lines are an Arrow array, and every function treats each element separately. A line is missing if it
-has more or fewer fields than the first line, or more than 1 MB. A cell is missing if it is not
-UTF-8. A line break ends a row even inside quotes. A quotation mark without a partner in its line is
-an ordinary character. A byte order mark at the start of a line, as in joined files, is removed.
+Lines are an Arrow array, and every function treats each element separately. A line counts as
+missing if it has more or fewer fields than the first line, or more than 1 MB. A cell counts as
+missing if it is not UTF-8. A line break ends a row even inside quotes. A quotation mark without a
+partner in its line is an ordinary character. A byte order mark at the start of a line, as in joined
+files, is removed.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from dpviz.data.reading.unread import NamedRows
 #: Possible field separators and their names. The first line determines the separator.
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
-#: Number of bytes whose lines are read together.
+#: Approximate number of bytes per block of lines.
 _BLOCK = 2**22
 
-#: Longer lines, in bytes, are not rows, because their fields would take many times as much memory.
+#: Lines with more bytes are not rows, because their fields would need too much memory.
 _LONGEST = 2**20
 
 #: Lines with at least this number of bytes are checked before they are split.
@@ -41,16 +42,16 @@ _COMMAS = (
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
-    """Read a text in which every cell is text; there may be no rows.
+    """Read a table in which all cells are text; it may have no rows.
 
     Raises InputError if the header can't be read. The header is the first line, or ``header`` if
     the file has no header line.
     """
     if header is False:
         raise InputError(
-            f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
-            "how many columns there are, or their separator: put a line of names first, or give it "
-            'as the header, for example "x,y".'
+            f"{shown(file.name)} is to be read without a line of names, but a record must not "
+            "reveal how many columns there are, or their separator: put a line of names first, or "
+            'give it as the header, for example "x,y".'
         )
     data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
@@ -84,7 +85,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
 
 
 def _first_line(data: bytes, name: str) -> tuple[str, int]:
-    """First line that is not blank, and the position where the next line begins."""
+    """First line that is not blank, and the position of the next line."""
     written = re.search(rb"\S[^\n]*", data)
     if not written:
         raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
@@ -101,10 +102,10 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
 
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
-    """Separator, names, and number of empty fields allowed at the end of a row."""
+    """Separator, column names, and number of empty fields that a row may have at its end."""
     found = {}
     for mark in MARKS:
-        # If a mark is not the separator, the whole line is one field, which may be too long.
+        # With a wrong separator, the whole line is one field, which may be too long.
         with suppress(csv.Error):
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
     if not found:
@@ -135,23 +136,23 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
 
 
 def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
-    """Lines of a text from a position on, in blocks; invalid UTF-8 becomes U+FFFD."""
+    """Lines of a text from the position ``start`` on, in blocks; invalid UTF-8 becomes U+FFFD."""
     while start < len(data):
         end = stop = data.find(b"\n", start + _BLOCK) + 1 or len(data)
         if end - start > _BLOCK + _LONGEST:  # the last line is too long for a row
             stop = max(data.rfind(b"\n", start, start + _BLOCK) + 1, start) + _LONGEST + 1
-        # Lines do not affect each other, because invalid UTF-8 never extends past a line break.
+        # Invalid UTF-8 never extends past a line break, so lines do not affect each other.
         text = pa.array([data[start:stop].decode(errors="replace")], pa.large_string())
         yield pc.split_pattern(text, "\n").flatten()
         start = end
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of lines with ``width`` fields (and up to ``more`` empty); number of other lines."""
+    """Columns of lines with ``width`` fields, plus up to ``more`` empty ones; count of others."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # Do not split lines that can't be rows by their separators, because fields take much
+        # Do not split lines whose number of separators is not that of a row: fields need much
         # memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
@@ -172,7 +173,7 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
 
 
 def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:
-    """The chosen cells; without a copy if all cells are chosen."""
+    """The chosen cells; nothing is copied if all cells are chosen."""
     return cells if chosen.true_count == len(chosen) else cells.filter(chosen)
 
 
@@ -184,7 +185,7 @@ def _fields(lines: pa.Array, mark: str) -> pa.Array:
     if not pc.any(pc.match_substring(lines, '"')).as_py():
         return pc.split_pattern(lines, mark)
     # Lines contain no line breaks, so line breaks can separate the fields. Quotation marks around
-    # whole fields are removed here; other lines with quotation marks need :func:`_separated`.
+    # whole fields are removed here; lines with other quotation marks need :func:`_separated`.
     plain = f'[^"{mark}]*'
     is_other = pc.invert(_consist_of(lines, f'"{plain}"|{plain}', mark))
     texts = pc.replace_substring(pc.replace_substring(lines, '"', ""), mark, "\n")

@@ -48,8 +48,8 @@ class ParameterMap(Displayed):
     score, share
         Score, and the share of the draws that must reach the value on the map.
     values
-        Values of each parameter, ascending, shapes (A,) and (B,). They include the values of
-        ``config``.
+        Values of each parameter, ascending, shapes (A,) and (B,). These values include the values
+        of ``config``.
     reached
         Score that at least this share of the draws reaches, shape (A, B).
     seeds
@@ -94,14 +94,14 @@ class ParameterMap(Displayed):
 
     @property
     def best_at(self) -> tuple[int, ...]:
-        """If epsilon is the first parameter: best index of the second one at each epsilon."""
+        """If epsilon is the first parameter: best index of the second parameter at each epsilon."""
         if self.names[0] != "epsilon":
             return ()
         rows, columns = map(range, self.reached.shape)
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; on ties the cheapest, then the one nearest to the current cell."""
+        """Best of some cells; of equal cells the cheapest, then the nearest to the current cell."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 
@@ -130,9 +130,9 @@ def best_parameters(
     """Map a score over two parameters, and find the best pair.
 
     The value of a cell is not the average of the draws, but the score that ``share`` of the draws
-    reach. The reason is that a choice which is only sometimes good is not a good choice. On ties,
-    the coarser grid wins, then fewer iterations, then the smaller distance to ``config``. Raises
-    InputError if score, parameters and data do not fit together.
+    reach. The reason is that a choice which is only sometimes good is not a good choice. If scores
+    are equal, the coarser grid wins, then fewer iterations, then the smaller distance to
+    ``config``. Raises InputError if score, parameters and data can't be used together.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _axes(
 
 
 def _reached(values: Floats, sign: Better, share: float) -> float:
-    """Score that a share of the draws reaches; a draw without a score counts as the worst."""
+    """Score that a share of the draws reaches; a draw without a score is treated as the worst."""
     ordered = np.sort(values) if sign == "<=" else -np.sort(-values)
     return float(ordered[max(0, math.ceil(share * ordered.size - 1e-9) - 1)])
 
@@ -232,7 +232,6 @@ def _reached(values: Floats, sign: Better, share: float) -> float:
 def _against_points(
     dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
 ) -> Callable[[dict[str, Any], int], float]:
-    """Score against known classes, or against the labels of the true run at ``config``."""
     family, of_table = family_of(config.method), SCORES[score].of_table
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
     first = family.build(dataset, config, domain, outside)

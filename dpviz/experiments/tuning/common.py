@@ -22,7 +22,7 @@ TUNING = (
 SEEDS = tuple(range(50))
 SHARE = 0.9
 
-#: Scores that can be tuned, with the better direction. Other scores have no better direction.
+#: Scores that can be tuned; for each, whether larger or smaller is better.
 BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if one.better}
 
 
@@ -34,7 +34,7 @@ def checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_share(share: float) -> None:
-    """Raise InputError unless the share of the draws is in (0, 1]."""
+    """Raise InputError if the share of the draws is not in (0, 1]."""
     if not 0 < check_number("share", share) <= 1:
         raise InputError(f"share = {share:g}: give a share of the draws, for example 0.9.")
 

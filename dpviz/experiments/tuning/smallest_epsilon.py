@@ -41,7 +41,7 @@ GRID = tuple(float(f"{10 ** (step / 10 - 2):.3g}") for step in range(31))
 CONFIDENCE = 0.95
 
 #: Bisection begins with every fifth budget of the grid. At the end it checks that the next three
-#: budgets above the one found meet the target, too.
+#: budgets above the budget found also meet the target.
 _COARSE, _NEIGHBOURS = 5, 3
 
 
@@ -121,7 +121,7 @@ class SmallestEpsilon(Displayed):
 
     @property
     def early(self) -> tuple[float, ...]:
-        """Budgets that meet the target although a larger one does not."""
+        """Budgets that meet the target although a larger budget does not."""
         end = math.inf if self.epsilon is None else self.epsilon
         met = self.shares >= self.share
         return tuple(e for e, one in zip(self.epsilons, met, strict=True) if one and e < end)
@@ -207,9 +207,9 @@ def smallest_epsilon(
         Share of the draws that must meet the target, in (0, 1].
     search
         ``"every"`` tries all budgets. ``"bisect"`` tries every fifth budget, bisects between two of
-        them, and then tries the next three above the one found. The answer is the same with less
-        than half of the draws, unless the share drops for a short range of larger budgets. None
-        chooses by the speed of the method.
+        them, and then tries the next three budgets above the budget found. ``"bisect"`` needs less
+        than half of the draws. The answer can differ only if the share drops for a short range of
+        larger budgets. None chooses one of the two by the speed of the method.
     """
     check_spends(config)
     check_share(share)
@@ -257,7 +257,7 @@ def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """The same index by bisection; may miss a failure between coarse indices above."""
+    """The same index by bisection; may miss a failure at a larger index that is not tried."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:

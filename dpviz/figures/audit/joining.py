@@ -78,7 +78,7 @@ def joining_maps(joining: Joining, mode: Mode) -> Panels:
 
 
 def joining_frame(joining: Joining) -> pd.DataFrame:
-    """Table behind the maps: one row per cell, its cluster without and with the person."""
+    """Table behind the maps: one row per cell, with its cluster without and with the person."""
     shape = joining.stages[0].labels.shape
     table = pd.DataFrame(cell_columns(joining.columns, shape, joining.domain, joining.width))
     for side, stages in zip(SIDES, joining.stages, strict=True):

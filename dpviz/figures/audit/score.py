@@ -71,7 +71,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
         layout=layout,
         alt=(
             f"How often {histogram.score} has each value {sides[0]} and {sides[1]}; the event "
-            f"that tells them apart is shaded. {result.event}."
+            f"that distinguishes these data sets is shaded. {result.event}."
         ),
         height=330,
         share=0.0,

@@ -51,5 +51,5 @@ def panels(picture: KMeansPicture, view: View) -> Panels:
 
 
 def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
-    """Table behind a view: a row per cluster, per iteration and cluster, per cell, or per step."""
+    """Table behind a view; a row is a cluster, an iteration of a cluster, a cell, or a step."""
     return _FRAMES[view](picture)

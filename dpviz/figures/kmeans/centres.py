@@ -36,7 +36,7 @@ def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
 def centres(
     picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None = None
 ) -> Trace:
-    """Centres with their numbers; a square marks a centre that noise stopped."""
+    """Centres with their numbers; a square marks a centre that noise kept in its place."""
     x, y = places_of(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
     symbols = np.where(stayed, "square", "circle").tolist()
@@ -80,7 +80,7 @@ def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]
 
 
 def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
-    """Position of each centre's number: above right, but at a border towards the inside."""
+    """Position of each centre's number: above right of the centre, or inwards at a border."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
     )

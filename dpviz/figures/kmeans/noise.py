@@ -16,7 +16,7 @@ from dpviz.privacy.steps import group_epsilon, grouped
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Bars of the noise: per iteration, or for methods without iterations per spend."""
+    """Bars of the noise: one per iteration; for methods without iterations, one per spend."""
     run = picture.before
     if not run.iterations:
         return _spends(picture)
@@ -59,7 +59,7 @@ def draw(picture: KMeansPicture) -> Panels:
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Table of noisy updates: a row per iteration and cluster, or for other methods per spend."""
+    """Table of noisy updates: a row per iteration and cluster; in other methods, one per spend."""
     run = picture.before
     if not run.iterations:
         return pd.DataFrame(

@@ -35,7 +35,7 @@ class KMeansPicture:
     raster: RecordRaster
     #: Names of all columns.
     columns: Sequence[str]
-    #: Iteration that is shown: 0 is the start; the last iteration and None are the result.
+    #: Iteration that is shown: 0 shows the start; the last iteration or None shows the result.
     step: int | None = None
     mode: Mode = "light"
     #: Parameters of the run, for the figure's title.
@@ -45,7 +45,8 @@ class KMeansPicture:
     private_title: str = "private"
     #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether records and true centres are shown over the private panel; a release has neither.
+    #: Whether records and true centres are shown over the private panel; a release contains
+    #: neither.
     with_points: bool = False
 
     @property
@@ -87,7 +88,7 @@ class KMeansPicture:
 
     def is_result(self, run: KMeansRun, step: int) -> bool:
         """Whether a step shows a run's result."""
-        # The left run may have more iterations; its result is then shown next to the private
+        # The left run may have more iterations; then its result is shown next to the private
         # result.
         return step >= min(max(len(self.path) - 1, 0), len(self.path_of(run)))
 
@@ -112,7 +113,7 @@ class KMeansPicture:
     def layout(self, **more: Any) -> dict[str, Any]:
         """Return a layout without axes."""
         kept = f"{self.raster.axes}{self.shown_domain}{self.title.partition(' · ')[0]}"
-        # Keep the zoom unless the data, the columns or the domain change.
+        # Keep the zoom if the data, the columns and the domain stay the same.
         return base_layout(self.title, (56, 16, 46, 38), uirevision=kept, **more)
 
 

@@ -1,4 +1,4 @@
-"""View of the clusters: regions of the centres with records and paths, true next to private."""
+"""View of the clusters: regions, records and paths of the true and the private run."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from dpviz.kmeans.run import Centers
 #: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
 
-#: Width and height of such a number and the centre's own number, as shares of a small panel.
+#: Width and height of the texts at a centre, as shares of a small panel.
 _TEXT = (0.17, 0.08)
 
-#: Text positions around a centre, and the position on the opposite side.
+#: Text positions around a centre, each with the position on the opposite side.
 _OPPOSITE = {
     f"{height} {side}": f"{other} {side}"
     for height, other in (("top", "bottom"), ("bottom", "top"))
@@ -44,7 +44,7 @@ _OPPOSITE = {
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Plot the regions at a step, true next to private."""
+    """Plot the regions at a step, the true run next to the private run."""
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
     true_map = [_records(picture, picture.centers_at(left, step)), *walk(picture, left, step)]
@@ -147,8 +147,8 @@ def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     """Private numbers of records below the private centres, if the run has such numbers.
 
-    If centres are crowded or at a border, only the centre's own number is readable, so the number
-    of records is not shown.
+    If centres are crowded or at a border, there is space only for the centre's own number, so the
+    number of records is not shown.
     """
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:
@@ -156,7 +156,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     x, y = places_of(picture, centers)
     places = text_places(picture.shown_domain, x, y)
     _, (low, high) = picture.shown_domain.bounds
-    # Above the upper border is the panel's title, below the lower border the axis.
+    # The panel's title is above the upper border, and the axis is below the lower border.
     blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
     return [
         scatter(
@@ -169,7 +169,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
                 "" if empty else f"\u2007\u2007{count:,.0f}\u2007\u2007"
                 for count, empty in zip(counts, blank, strict=True)
             ],
-            # On the opposite side of the centre's own number.
+            # The text is on the opposite side of the centre's own number.
             textposition=[_OPPOSITE[place] for place in places],
             textfont=number_font(picture.mode, 10),
             cliponaxis=False,
@@ -178,7 +178,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
 
 
 def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Whether another centre is where the text of a centre would be."""
+    """Whether the text of a centre would cover another centre."""
     near = np.ones((len(x), len(x)), dtype=bool)
     for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
         near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)

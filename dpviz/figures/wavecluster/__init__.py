@@ -1,4 +1,4 @@
-"""Panels of the WaveCluster explorer: all stages, true next to private; one file per view.
+"""Panels of the WaveCluster explorer: the stages of the true and private run; one file per view.
 
 The first axis of the data is horizontal, the second is vertical.
 """
@@ -61,7 +61,7 @@ def panels(picture: WaveClusterPicture, view: View) -> Panels:
 
 
 def stage_panels(picture: WaveClusterPicture) -> Panels:
-    """Plot the four stages in the units of the data, true above private, on linked axes."""
+    """Plot the four stages on linked axes, in the units of the data; the true run is on top."""
     return _lay_out(picture, [draw(picture) for draw in _STAGES.values()], stacked=True)
 
 

@@ -1,4 +1,4 @@
-"""View of the count grids, true next to private."""
+"""View of the count grids of the true and the private run."""
 
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import StagePair, draw_values

@@ -38,8 +38,8 @@ from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
-#: Detail subbands, by the names that PyWavelets uses. Values: L for low-pass and H for high-pass,
-#: first axis first; the letter of the subband; the edges that it shows.
+#: Detail subbands, by the names that PyWavelets uses. Values: filters of the first and second axis
+#: (low-pass or high-pass); letter of the subband; edges that the subband shows.
 DETAILS = {
     "ad": ("LH", "H", "horizontal"),
     "da": ("HL", "V", "vertical"),
@@ -239,8 +239,8 @@ def _hovered(
     return {"across": across, "up": up}
 
 
-# Cached, because the texts do not depend on the draw, and dragging a slider requests them again and
-# again.
+# The texts are cached, because they do not depend on the draw, and dragging a slider requests them
+# again and again.
 @lru_cache(maxsize=64)
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
     edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()

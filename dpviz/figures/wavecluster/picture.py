@@ -41,8 +41,8 @@ class WaveClusterPicture:
     mode: Mode = "light"
     #: Parameters of the run, for the figure's title.
     title: str = ""
-    #: Heading of the private panels, and the word for them next to "true"; another word if the run
-    #: is not private.
+    #: Heading of the private panels, and their name in contrast to "true"; these texts differ if
+    #: the run is not private.
     private_title: str = "private"
     side: str = "private"
     #: The run to which the private stages belong, needed to show how its threshold was sampled.

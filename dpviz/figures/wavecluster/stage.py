@@ -24,7 +24,7 @@ class StagePair:
     """One stage as a pair of panels."""
 
     title: str
-    #: For the true and the private panel; notes are shown in the headings.
+    #: Traces and notes of the true and of the private panel; notes are shown in the headings.
     traces: tuple[list[Trace], list[Trace]]
     notes: tuple[str, str]
     alt: str
@@ -93,8 +93,8 @@ def scale_end(band: NDArray[Any]) -> float:
 def blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
     """Combine cells into blocks if there are too many for the screen.
 
-    A block of values gets their mean. A block of labels, codes or masks gets the highest of its
-    cells, so that a single cell does not disappear.
+    A block of values gets the mean of its cells. A block of labels, codes or masks gets the highest
+    of its cells, so that a single cell does not disappear.
     """
     step = -(-max(band.shape) // MOST_CELLS)
     if step == 1:

@@ -79,7 +79,7 @@ class _Room:
         )
 
     def at(self, value: float) -> float:
-        """Position of a value in a note or a range; on a logarithmic axis its exponent."""
+        """Position of a value in a note or a range; on a logarithmic axis, this is the exponent."""
         return math.log10(value) if self.log else value
 
 
@@ -93,7 +93,7 @@ class _Cut:
 
 
 def draw(picture: WaveClusterPicture) -> Panels:
-    """Plot the sorted coefficients, true next to private, and the distribution of the threshold."""
+    """Plot the sorted coefficients of both runs, and the distribution of the threshold."""
     law = Law.of(picture.true, picture.run)
     lists = [SortedList.of(stages) for stages in picture.stages]
     room = _Room.of(lists, picture.mode, under=law is not None)
@@ -168,7 +168,7 @@ def _sizes(threshold: Threshold, *, private: bool) -> str:
     text = f"|L′| {threshold.positive:,}, not positive {threshold.nonpositive:,}"
     if threshold.estimate is None:
         return text
-    # A separate line, because half of a phone's screen has no space for both texts in one line.
+    # The text has a separate line, because half of a phone's screen has no space for both texts.
     return f"{text}<br>Z′ {write_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
 
 

@@ -1,4 +1,4 @@
-"""How the density threshold is found: sorted coefficients, its distribution, and an explanation."""
+"""The choice of the density threshold: sorted coefficients, distribution, and an explanation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SortedList:
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """Last significant rank, last rank that is not pruned, last rank."""
+        """Last significant rank, last rank that is not pruned, and last rank of the list."""
         m, threshold = self.values.size, self.stages.threshold
         significant = int(np.count_nonzero(self.values >= threshold.value))
         return significant, max(m - threshold.pruned, significant), m
@@ -79,7 +79,7 @@ class Law:
         )
 
     def joined(self, most: int) -> Law:
-        """Join neighbouring intervals, so that at most `most` intervals are left."""
+        """Join neighbouring intervals, so that at most `most` intervals remain."""
         step = -(-self.low.size // most)
         starts = np.arange(0, self.low.size, step)
         ends = np.append(starts[1:], self.low.size) - 1
@@ -92,7 +92,7 @@ class Law:
         )
 
     def holding(self, value: float) -> int:
-        """Position of the interval that contains a value; the last one for values above all."""
+        """Position of the interval that contains a value; the last interval for values above it."""
         return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
 
     @property
@@ -105,7 +105,7 @@ class Law:
 
 
 def explain(picture: WaveClusterPicture) -> str:
-    """How both thresholds are found: one sentence for the true one, several for the other."""
+    """Explain both thresholds: one sentence for the true threshold, several for the other one."""
     p = picture.truth.config.density
     true, private = (stages.threshold for stages in picture.stages)
     first = f"True run: {_positive(true.positive)}. " + _cut(

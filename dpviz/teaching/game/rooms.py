@@ -1,4 +1,4 @@
-"""Rooms in which a class plays. They are in the server's memory, hold no names, and expire.
+"""Rooms in which a class plays. Rooms are in the server's memory, contain no names, and expire.
 
 All functions may be called from any thread.
 """
@@ -23,11 +23,11 @@ MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 #: Largest number of rooms of one client: half of all, so that other clients can open rooms.
 MOST_OF_CLIENT = MOST_ROOMS // 2
 
-#: A room ends this many seconds after it was opened, after its last event, or after its teacher
-#: and all players have left.
+#: A room ends after one of these numbers of seconds: since it was opened, since its last event, or
+#: since its teacher and all players left.
 LONGEST, IDLE, EMPTY = 3 * 3600.0, 1800.0, 120.0
 
-#: A room counts as empty if nobody was seen in it for this number of seconds.
+#: A room is treated as empty if nobody was seen in it for this number of seconds.
 _SEEN = 5.0
 
 #: Letters of a code. Vowels are left out, so that no code is a word or contains I or O.
@@ -65,12 +65,13 @@ class _Seat:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Totals of a room at one moment.
+    """Numbers of players and guesses of a room at one moment.
 
     Parameters
     ----------
     players
-        Number of players who are there now. Guesses of players who left still count.
+        Number of players who are in the room now. Guesses of players who have left are also
+        counted.
     everybody, rule
         Guesses of all players together, and guesses of the rule on the same draws.
     without, joined
@@ -105,7 +106,7 @@ class Room:
         self._numbers: tuple[list[float], list[float]] = ([], [])
 
     def watched(self) -> None:
-        """Note that a teacher's screen shows the room now."""
+        """Record that a teacher's screen shows the room at this moment."""
         with self._lock:
             self._met = self._clock()
 

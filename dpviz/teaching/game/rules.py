@@ -2,8 +2,8 @@
 
 A method of the library computes the result on one of the two neighbouring data sets of an audit's
 scenario. If the mechanism is epsilon-private, no player can guess correctly more often, in the long
-run, than e^epsilon / (1 + e^epsilon). This follows from Bayes' rule with even odds. The best rule
-compares the likelihoods of all noisy answers; it plays the same draws for comparison.
+run, than e^epsilon / (1 + e^epsilon). This bound follows from Bayes' rule with even odds. The best
+rule compares the likelihoods of all noisy answers; this rule plays the same draws, for comparison.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Tally:
 
     @property
     def share(self) -> float:
-        """Share of correct guesses; NaN before the first guess."""
+        """Share of the guesses that are correct; NaN before the first guess."""
         return self.right / self.guesses if self.guesses else float("nan")
 
     def band(self, confidence: float = CONFIDENCE) -> tuple[float, float]:

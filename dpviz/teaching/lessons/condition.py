@@ -26,7 +26,7 @@ _PART = re.compile(r"\s*([\w.]+)\s*(==|!=|<=|>=|<|>)\s*([\w.]+)\s*")
 
 @dataclass(frozen=True)
 class Condition:
-    """Comparisons that all have to hold.
+    """A condition: all of its comparisons must be true.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ class Condition:
         return {side for side in sides if isinstance(side, str)}
 
     def holds(self, facts: Mapping[str, float]) -> bool:
-        """Whether all comparisons hold; a comparison with a missing value does not hold.
+        """Whether all comparisons are true; a comparison with a missing value is false.
 
-        Facts are rounded as in texts before they are compared. For example, a noise scale of 1.996
-        is written as 2, so "noise_scale >= 2" holds.
+        Before facts are compared, they are rounded in the same way as in texts. For example, a
+        noise scale of 1.996 is written as 2, so "noise_scale >= 2" holds.
         """
         return all(
             not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)

@@ -233,7 +233,6 @@ def _check_facts(text: str, known: Known) -> None:
 
 
 def _check_question(step: Mapping[str, Any]) -> None:
-    """Check that a step has a valid question, answers, right and reveal, or none of these keys."""
     parts = ("question", "answers", "right", "reveal")
     missing = [key for key in parts if key not in step]
     if len(missing) == len(parts):

@@ -1,1 +1,1 @@
-"""Adapters: each runs in the environment of its peer, not in that of dpviz."""
+"""Adapters. Each runs in the environment of its peer, not in the environment of dpviz."""

@@ -1,4 +1,4 @@
-"""KMeans of diffprivlib, on the box that is declared for all methods."""
+"""Adapter for KMeans of diffprivlib, with the box that is declared for all methods."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from protocol import serve
 
 
 def fit(points, clusters, epsilon, seed):
-    """Centres of one run with its default settings."""
+    """Centres of one run with default settings."""
     ndim = points.shape[1]
     warnings.simplefilter("ignore")
     model = KMeans(

@@ -1,4 +1,4 @@
-"""FastLloyd with one client and the settings that its authors use for comparisons."""
+"""Adapter for FastLloyd, with one client and the settings of its authors for comparisons."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 from protocol import serve
 
 sys.path.insert(0, sys.argv[2])
-# On import, FastLloyd lists the data sets of its own experiments in the current folder.
+# When FastLloyd is imported, it lists the current folder, as data sets of its experiments.
 os.makedirs("data", exist_ok=True)
 
 from configs import Params  # noqa: E402 - of the checkout
@@ -27,7 +27,7 @@ def fit(points, clusters, epsilon, seed):
         post="fold",
         alpha=0.8,
         seed=seed,
-        # FastLloyd always has fixed-point noise, so the points must be in fixed point, too.
+        # FastLloyd always adds fixed-point noise, so the points must be fixed-point numbers, too.
         fixed=True,
     )
     params.calculate_iters()

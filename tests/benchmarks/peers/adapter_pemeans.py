@@ -1,4 +1,4 @@
-"""PE-means with the settings that its authors choose by n, K, d and epsilon."""
+"""Adapter for PE-means, with the authors' settings for n, K, d and epsilon."""
 
 import sys
 from functools import partial
@@ -14,7 +14,7 @@ from src.helpers import PE_PARAMS  # noqa: E402 - of the checkout
 
 
 class Unscored(pe_means_main.clustering_algorithm.ClusteringResult):
-    """The result without labels and loss, because these take longer than the clustering."""
+    """The result without labels and loss, whose computation takes longer than the clustering."""
 
     def __post_init__(self):
         """Skip the computation of labels and loss."""
@@ -30,7 +30,7 @@ def fit(points, clusters, epsilon, seed):
     # The first centres of PE-means come from a generator without a seed.
     pe_means_main.pack_in_sphere = partial(PACK, seed=seed)
     radius = float(np.sqrt(ndim))
-    # PE-means searches in single precision, and needs rows that are contiguous in memory.
+    # PE-means searches in single precision. Its input rows must be contiguous in memory.
     data = clustering_params.Data(
         datapoints=np.ascontiguousarray(points, dtype=np.float32), radius=radius
     )

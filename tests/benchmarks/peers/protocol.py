@@ -4,9 +4,9 @@ The benchmark starts ``python adapter_NAME.py REQUEST [CHECKOUT ...]``. The requ
 ``points`` (path of an .npy file, shape (n, d), in the box [-1, 1]^d), ``clusters`` and ``runs``, a
 list of ``[epsilon, seed]``. As soon as a run is finished, the adapter prints one line of JSON on
 standard output: ``{"epsilon": ..., "seed": ..., "centers": [[...], ...], "seconds": ...}``. The
-centres are in the same box, the seconds are CPU seconds, and a failed run has ``"error"`` with one
-sentence instead of the centres. All other output of a peer goes to standard error. This file needs
-only NumPy.
+centres are in the same box, the seconds are CPU seconds, and a failed run has the key ``"error"``
+with one sentence, and no centres. All other output of a peer goes to standard error. This file
+needs only NumPy.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def serve(fit):
-    """Answer the request with ``fit(points, clusters, epsilon, seed)``, centres (K, d)."""
+    """Answer the request by calls of ``fit(points, clusters, epsilon, seed)``: centres (K, d)."""
     with open(sys.argv[1], encoding="utf-8") as file:
         request = json.load(file)
     points = np.load(request["points"])

@@ -1,6 +1,6 @@
-"""Median CPU seconds of fast-histogram and of the floor, in the peer's own environment.
+"""Measure median CPU seconds of fast-histogram and of the floor, in the peer's environment.
 
-``python speed_fast_histogram.py RECORDS GRID`` prints both as JSON, for the points of the
+``python speed_fast_histogram.py RECORDS GRID`` prints both times as JSON, for the points of the
 benchmark.
 """
 

@@ -1,4 +1,4 @@
-"""Files from other programs, with their options: each value is read correctly or refused."""
+"""Files that other programs write with many options: each value is read correctly or refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
 
-#: Number of tables per test: daily, and in the exhaustive tier (more than 3,000 with all writers).
+#: Number of tables per test: every day, and in the exhaustive tier (all writers: over 3,000).
 DAILY, ALL = 4, 200
 
 WORDS = ["Köln", "a b", "x, y", 'the "old" mill', "two\nlines", "0x1"]
@@ -30,11 +30,11 @@ Rng = np.random.Generator
 
 
 def table_of(rng: Rng) -> pd.DataFrame:
-    """A frame with places, a count, a word, a day and missing values."""
+    """A data frame with places, a count, a word, a day and missing values."""
     rows = int(rng.integers(3, 60))
     frame = pd.DataFrame(
         {
-            # If all points were around 180 degrees, 360 would be added to some longitudes.
+            # If all points were near 180 degrees, 360 would be added to some longitudes.
             "lon": rng.uniform(-89, 179, rows).round(int(rng.integers(1, 9))),
             "lat": rng.uniform(-89, 89, rows).round(int(rng.integers(1, 9))),
             "n": rng.integers(0, 5000, rows),
@@ -158,7 +158,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Rng], tuple[bytes, str, dict[str, Any
     "numpy": by_numpy,
 }  # fmt: skip
 
-#: Largest share of a writer's tables that may be refused because they can be read in two ways.
+#: Largest share of a writer's tables that may be refused because they are ambiguous.
 REFUSED = {"pandas": 0.1}
 
 

@@ -1,4 +1,4 @@
-"""The list of file kinds, and error messages that name the kind of a file that is not a table."""
+"""The list of file kinds; and error messages for files that are not tables, with their kinds."""
 
 from __future__ import annotations
 

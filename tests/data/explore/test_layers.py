@@ -1,4 +1,4 @@
-"""Geographic files for exploring: files from GDAL are read; no other file is opened or fetched."""
+"""Geographic files for exploring: files from GDAL are read; no other file or address is opened."""
 
 import io
 import random
@@ -189,7 +189,7 @@ def test_kml_that_would_fill_the_memory_is_refused_before():
 
 @contextmanager
 def listening():
-    """An address, and a list of the requests to it."""
+    """A local address, and a list of the requests to it."""
     came = []
 
     class Handler(socketserver.BaseRequestHandler):

@@ -1,4 +1,4 @@
-"""Arrays of a .npz file: columns of any type, and one clear sentence."""
+"""Arrays of a .npz file: columns of any type, and one clear sentence for invalid files."""
 
 from __future__ import annotations
 

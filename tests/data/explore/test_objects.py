@@ -1,4 +1,4 @@
-"""JSON and GeoJSON for exploring: the written values, and error messages for invalid files."""
+"""JSON and GeoJSON for exploring: the values in the file, or an error message."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""pyarrow reads blocks of text with the same result as the plain definition reads lines."""
+"""Rows that pyarrow reads from blocks of text are equal to rows that are read line by line."""
 
 import pytest
 from hypothesis import given

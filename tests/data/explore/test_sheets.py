@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Workbooks from other programs have their values; files that would fill memory are refused."""
+"""Workbooks from other programs are read correctly; files that would fill memory are refused."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ CELL = "<table:table-cell {} office:value-type='float' office:value='1'/>"
 WIDE = CELL.format('table:number-columns-repeated="16384"')
 FAR = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row><row><c r='XFD1048576'><v>2</v></c></row></sheetData></worksheet>"  # fmt: skip
 
-#: These files announce more data than they contain.
+#: The headers of these files announce more data than the files contain.
 READ_WITHIN_LIMITS = {"no places", "xlsb room", "xls sectors"}
 DANGERS = {
     "far": lambda: workbook({"a": FAR}),
@@ -281,7 +281,7 @@ def test_empty_cells_that_only_have_a_format_take_no_room() -> None:
 
 
 def _damaged(rng: random.Random) -> bytes:
-    """A workbook with a few changed bytes; in an archive, a part is changed before packing."""
+    """A workbook with a few changed bytes; in an archive, the bytes of a part before packing."""
     seed = rng.choice([by_openpyxl, by_xlwt, by_odfpy])(ROWS)
     parts = {one: member(seed, "t", one) for one in members(seed, "t")} if seed[:2] == b"PK" else {}
     which = rng.choice([one for one in parts if parts[one]]) if parts else ""
@@ -312,7 +312,7 @@ def test_files_of_an_archive() -> None:
     ):
         with pytest.raises(InputError, match=r"another archive|unpacked"):
             member(data, "t.zip", which)
-    # The archive announces a short file, and another program would unpack all of it.
+    # The archive gives a small size, but another program would unpack all bytes.
     short = bytearray(zipped({"a.csv": b"1\n" * 99}))
     for at in (short.index(b"PK\x03\x04") + 22, short.index(b"PK\x01\x02") + 24):
         short[at : at + 4] = struct.pack("<I", 2)

@@ -1,4 +1,4 @@
-"""Uploads are read in a separate process, with the same tables as here and effective limits."""
+"""Uploads are read in a separate process: the tables are the same, and the limits are effective."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_a_file_that_nobody_wants_any_longer_holds_up_nobody(
         asking.join(10)
         assert not asking.is_alive()
         assert len(failed) == 1
-    # The file may still be on the screen: another question reads it again.
+    # The screen may still show the file: the next question reads the file again.
     apart.dismiss()
     assert file.table().rows == 202
 

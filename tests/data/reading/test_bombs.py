@@ -24,7 +24,7 @@ MOST = 1500  # MB
 
 ROOT = Path(__file__).parents[3]
 
-#: Prints the largest memory of this process and its readers at one time, in MB, and the result.
+#: Prints the largest memory of this process plus its readers, in MB, and the result.
 SCRIPT = """
 import os, sys, threading, time
 import psutil
@@ -68,7 +68,7 @@ os._exit(0)
 
 
 def repeated(rows: int) -> bytes:
-    """Columns with one repeated value each: two of numbers, one of person numbers, one of text."""
+    """Columns that repeat one value: two of numbers, one of numbers of persons, one of text."""
     entries = [(by_hand.DOUBLE, bytes(8))] * 3 + [(by_hand.BYTE_ARRAY, b"\2\0\0\0ab")]
     columns = [
         by_hand.Column(
@@ -85,8 +85,8 @@ def repeated(rows: int) -> bytes:
     return by_hand.parquet(columns, rows)
 
 
-#: Rows (in millions), columns, persons, classes, and whether the file is read. The text of each row
-#: of persons counts, because the memory limit must not reveal whether texts are equal.
+#: Rows (in millions), columns, persons, classes, and whether the file is read. The memory of
+#: persons includes the text of each row, because the limit must not reveal whether texts are equal.
 CASES = {
     "two": (50, "x,y", "", "", True),
     "all": (50, "x,y,who", "", "", False),

@@ -1,4 +1,4 @@
-"""Rows far from all other rows: which rows are named, and which box leaves them out."""
+"""Rows that are far from all other rows are named, and the proposed box leaves them out."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def test_far_places_are_outside_of_the_box_and_all_others_inside(name: str) -> N
     box = box_without_far(points, PLACE)
     assert box is not None
     assert np.flatnonzero(~box.contains(points)).tolist() == rows
-    # The bounds are round numbers, not coordinates of the outermost points, and never beyond a
-    # pole.
+    # The bounds are round numbers and not coordinates of points, and never beyond a pole.
     assert all(len(f"{bound:.15g}") < 8 for pair in box.bounds for bound in pair)
     others = np.delete(points, rows, axis=0)
     widths = np.ptp(others, axis=0)
@@ -141,7 +140,7 @@ def test_a_box_leaves_out_few_rows_and_holds_where_they_lie(rows, odd, names, un
     if box is not None:
         outside = ~box.contains(points)
         assert 0 < outside.sum() <= len(points) / 4
-        # Without these rows nothing is far.
+        # If these rows are removed, no row is far away.
         assert np.ptp(points[~outside], axis=0).max() > 0
 
 
@@ -189,7 +188,7 @@ def test_a_table_is_turned_for_exploring_and_never_for_a_release(tmp_path) -> No
     shown = table.select()
     assert shown.points[:, 0].tolist() == [179.5, 180.5, 178.2, 360 - 179.9]
     assert any("180th meridian" in note for note in shown.notes)
-    # Bounds refer to the values shown.
+    # Bounds apply to the longitudes that are shown.
     assert table.outside(PLACE, [(178, 182), (-19, -15)]).rows == 0
     assert table.outside(PLACE, [(178, 180), (-19, -15)]).rows == 2
     released = read_table(path, unreadable="missing").select(unreadable="missing")

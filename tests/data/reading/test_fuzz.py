@@ -1,4 +1,4 @@
-"""Reading any bytes gives data or an InputError: one sentence, no warning, within the limits."""
+"""Reading any bytes gives data or an InputError of one sentence, no warning, and keeps limits."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _seeds() -> list[bytes]:
 
 def _damaged(seed: bytes, rng: random.Random) -> bytes:
     data = bytearray(seed)
-    # Most errors are in headers and footers, so much of the damage is there.
+    # Often damage headers and footers, where most errors of readers are.
     edge = rng.choice([len(data), len(data), 24, 130])
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
         place = rng.randrange(min(edge, len(data)) or 1)
@@ -126,7 +126,7 @@ def _damaged(seed: bytes, rng: random.Random) -> bytes:
 
 
 def _runs(rng: random.Random) -> bytes:
-    """A few pieces, each repeated often: for backtracking, block borders and accumulation."""
+    """A few pieces that are repeated often, to find slow patterns and errors at block borders."""
     parts = [rng.choice(["x,y\n1,2\n", "1 2\n3 4\n", "x;y\n1,5;2\n", "x\ty\n", "x\n1\n", ""])]
     for _ in range(rng.randrange(1, 4)):
         piece = "".join(rng.choices(ALPHABET, k=rng.choice([1, 1, 1, 2, 4])))
@@ -174,7 +174,7 @@ def _parquet(rng: random.Random) -> bytes:
 
 
 def _bombs() -> list[bytes]:
-    """A few files that unpack to a hundred or a thousand times their size."""
+    """Files that unpack to a hundred or a thousand times their size."""
     zeros = gzip.compress(b"0,0\n" * 2**20, mtime=0)
     blank = gzip.compress(b"\n" * 2**22, mtime=0)
     stream = io.BytesIO()
@@ -208,7 +208,7 @@ def _bombs() -> list[bytes]:
 
 
 def _inputs(part: int) -> list[bytes]:
-    """Return one part of the inputs; the same part at each call."""
+    """Return one part of the inputs, which is the same in each call."""
     rng = random.Random(part)
     seeds = _seeds()
     inputs = [_bombs()[part]]
@@ -236,10 +236,10 @@ def _inputs(part: int) -> list[bytes]:
 
 
 def _complaint(message: str, data: bytes = b"") -> str:
-    """Return what is invalid about the form of a message, or ''."""
+    """Return the fault in the form of a message, or ''."""
     if not message.endswith(".") or not message.isprintable():
         return "is not one sentence on one line"
-    # Parquet may announce false sizes. Its decoder asks for this memory, and the limit refuses it.
+    # Parquet may announce false sizes. The decoder requests this memory, which is beyond the limit.
     if "memory that is free" in message and not data.startswith(b"PAR1"):
         return "tells that memory was asked for without bounds"
     return "is too long" if len(message) > 300 else ""
@@ -306,7 +306,7 @@ def _outcome(way, data: bytes, name: str | None) -> str:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("block", [2, 7, 30])
 def test_blocks_of_any_size_give_the_same(block, monkeypatch):
-    """A record may be longer than a block, and only the last cell may show the kind of a column."""
+    """A record may be longer than a block, and the last cell may decide the kind of a column."""
     rng = random.Random(block)
     outcomes: Counter[str] = Counter()
     cells = [

@@ -73,7 +73,7 @@ def test_names_of_rows_and_constants_come_last() -> None:
     )  # fmt: skip
     assert first_columns(one, one.numeric_columns) == ("Köy", "Köx")
     assert first_columns(one, ("fee", "Köx", "naïve_y")) == ("Köx", "naïve_y")
-    # Constant columns are used neither because of their names nor in place of columns in ``but``.
+    # Constant columns are not used, even if their names match, or only columns in ``but`` remain.
     flat = table(x=np.ones(50), y=np.ones(50), a=rng.normal(size=50), b=rng.normal(size=50))
     assert first_columns(flat, flat.numeric_columns) == ("a", "b")
     assert first_columns(flat, ("x", "a", "b"), but=("b",)) == ("a", "b")

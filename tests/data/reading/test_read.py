@@ -1,4 +1,4 @@
-"""Tables and grids of counts are read exactly; every invalid input has its error message."""
+"""Tables and grids of counts are read exactly; for every invalid input there is a message."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_semicolons_win_over_commas_inside_numbers():
     table = read_table(b"x;y\n3,14;1\n-,5;2\n2;1\n")
     assert table.select().points.tolist() == [[3.14, 1], [-0.5, 2], [2, 1]]
     assert table.select().notes == ('Decimal commas are read as points (3,14 as 3.14) in "x".',)
-    # Also without a header, although commas split both lines as evenly as semicolons.
+    # Semicolons also separate a file without a header, although commas would split both lines, too.
     assert read_table(b"1,5;2,5\n3,5;4,5\n").select().points.tolist() == [[1.5, 2.5], [3.5, 4.5]]
 
 
@@ -242,7 +242,7 @@ def test_a_column_of_numbers_with_a_slip_is_left_out_with_a_word():
     table = read_table(b"x;y;z\n1,5;2;3,5\n2,5;3;oops\n3,5;4;5,5\n4,5;5;6,5\n5,5;6;7,5\n")
     assert table.select().notes[-1] == note
     table = read_table(data)
-    # There is no note if the user chose columns, and a release does not describe cells.
+    # If the user chose columns there is no note; a release does not describe cells.
     assert table.select(["x", "y"]).notes == ()
     assert table.select(["x", "y", "z"], unreadable="missing").notes[0].startswith("1 row")
     assert table.select(unit="z").notes == ()
@@ -312,7 +312,7 @@ def test_ragged_rows():
     refused(b"x,y\n1,2\n1,2,3\n", "row 3 has 3 fields where most have 2")
     refused(b"x;y\n1;2\n\n1;2;3;4\n", "row 4 has 4 fields")
     refused(b"1,2\n1,2\n1\n", "row 3 has 1 field where most have 2")
-    # A separator that the names do not have, and quotation marks that are never closed.
+    # A separator that is not in the line of names, and quotation marks that are never closed.
     for data in (b"x,y\n" + b"1;2\n" * 9, b'x,y\n"1,2\n3,4\n', b'"x,y\n1,2\n'):
         assert read_table(data).select().columns == ("x", "y")
         assert read_table(data).select().points[0].tolist() == [1, 2]
@@ -467,7 +467,7 @@ def test_only_a_byte_order_mark():
 
 def test_binary_named_csv():
     refused(b"x,y\n1,\0\n", "line 2 has a NUL byte")
-    # The bytes decide if they can't be text, whatever the file name is.
+    # If the bytes can't be text, they decide the format, whatever the file name is.
     assert read_table(npy_bytes(POINTS), name="a.csv").select().n == 3
     assert read_table(parquet_bytes(ARROW), name="a.csv").select().n == 3
     assert read_table(gzip.compress(csv_bytes(POINTS), mtime=0), name="a.csv").select().n == 3
@@ -673,7 +673,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
 
 
 def repeated(name, rows, kind=DOUBLE, entry=bytes(8)):
-    """Column with one repeated value, in a few bytes."""
+    """Column that repeats one value; it takes only a few bytes."""
     pages = [page(entry, 1, dictionary=True), page(same_entry(rows), rows, RLE_DICTIONARY)]
     return Column(name, kind, pages, dictionary=True)
 
@@ -794,7 +794,7 @@ def test_thirty_million_points_are_read(tmp_path):
 
 
 class Unpickled:
-    """Creates a file when it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     trace: Path
 
@@ -1191,7 +1191,7 @@ def test_the_line_of_names_tells_the_separator():
         assert each(b"", f"x{mark}y").points.shape == (0, 2)
     assert each(b" 1  2\n\n3 4 5\n6 7", "x y").points.tolist() == [[1, 2], [6, 7]]
     assert each(b"x;y\n1,5;2\n1.5;,5\n").points.tolist() == [[1.5, 2], [1.5, 0.5]]
-    # The first bytes of a record do not decide the format.
+    # The format does not depend on the first bytes of a record.
     for first in (b"PAR1", b"\x93NUMPY", b"\x1f\x8b", b"PK\x03\x04", b"\xff\xfe"):
         assert each(first + b"\n1,2\n", "x,y").points.tolist() == [[1, 2]]
 
@@ -1222,7 +1222,7 @@ def test_a_byte_order_mark_reads_alike_in_front_of_any_line(before, line):
         return table.select(unreadable="missing").points.tolist()
 
     assert points(b"\xef\xbb\xbf") == points(b"")
-    # A second byte order mark is an ordinary character in any line.
+    # A second byte order mark in a line is an ordinary character.
     assert len(points(b"\xef\xbb\xbf" * 2)) == len(points(b"u"))
 
 
@@ -1351,7 +1351,7 @@ def test_the_first_line_and_the_declared_axes_tell_how_a_release_reads_a_grid():
 @pytest.mark.parametrize("separator", [b";", b"\t", b"|", b","])
 @pytest.mark.parametrize("group", [".", ",", " ", "'", "\u2019", "\u00a0", "\u202f"])
 def test_one_record_does_not_change_how_a_release_reads_a_grid(separator, group):
-    """One record changes 999 to 1.000, so it may change one count by one only."""
+    """One record changes 999 to 1.000, so this must change one count by only one."""
     sign = group.encode("cp1252" if group == "\u00a0" else "utf-8")
     rows = [[b"1#500", b"7"], [b"999", b"2#250#000"]]
     before = b"\n".join(separator.join(b'"' + one + b'"' for one in row) for row in rows)

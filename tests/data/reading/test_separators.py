@@ -1,4 +1,4 @@
-"""Tables of many countries: separators, decimal marks, commas in names; correct or refused."""
+"""Tables from many countries, with their separators and decimal marks, are correct or refused."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def released(data: bytes, name: str, columns: list[str | int]) -> np.ndarray:
 
 
 def table_of(rng: np.random.Generator) -> tuple[bytes, str, list[str], np.ndarray, bool]:
-    """A table as programs of some country write it; also its numeric columns and values."""
+    """A table as programs of some country write it; its numeric columns; and their values."""
     mark, decimal = FORMS[rng.integers(len(FORMS))]
     kinds = [*["number"] * rng.integers(2, 4), *["text"] * rng.integers(0, 3)]
     rng.shuffle(kinds)

@@ -1,4 +1,4 @@
-"""Numbers as people write them: thousands separators, decimal commas, and unclear numbers."""
+"""Numbers in the usual spellings: thousands separators, decimal commas, and unclear numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_table_of_any_locale_is_read_as_it_was_written(rows, locale, header):
     ("cells", "delimiter", "values"),
     [
         (["54,315", "7", "1,234,567"], ",", [54315, 7, 1234567]),
-        # With commas between fields, decimals have points.
+        # If commas separate fields, the decimal mark is a point.
         (["54,315", "7", "12,001"], ",", [54315, 7, 12001]),
         (["54,315", "7.5"], ",", [54315, 7.5]),
         (["1,234,567", "54,315"], ";", [1234567, 54315]),
@@ -102,7 +102,7 @@ def test_what_nothing_tells_is_refused(text, cell, readings):
     sentence = str(caught.value)
     for part in ("row 3", 'column "income"', f'"{cell}"', readings, "without thousands"):
         assert part in sentence, sentence
-    # Choosing other columns works, with a note about the unclear column.
+    # Other columns can be chosen, and a note describes the unclear column.
     assert table.select(["y"]).points.shape[1] == 1
     assert any("three decimals" in note and "income" in note for note in table.notes)
 

@@ -1,4 +1,4 @@
-"""A few unreadable rows: they are named, and the same rows are left out as in a release."""
+"""A few unreadable rows are named; exploring leaves out the same rows as a release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nothing_left() -> Iterator[None]:
 
 
 def table_of(rows: int = ROWS, **cells: object) -> list[list[object]]:
-    """Rows of ids and places; "r4712lat" is the cell in column lat and CSV line 4712."""
+    """Rows of ids and places; "r4712lat" is the cell in line 4712 of the CSV, column lat."""
     found: list[list[object]] = [[at, 13 + at % 97 / 100, 52 + at % 89 / 100] for at in range(rows)]
     for place, cell in cells.items():
         line, name = int(place[1:-3]), place[-3:]
@@ -86,7 +86,7 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     )
     left = table.select(columns, unreadable="leave out")
     assert (left.n, left.dropped, left.unread) == (ROWS - 1, 1, caught.value.rows)
-    # Only this row changes: the other rows are the same as in a table without the error.
+    # Only this row is missing; all other rows are those of a table without the error.
     whole = read_table(WRITERS[name](table_of()), name=name).select(columns)
     assert np.array_equal(np.delete(whole.points, 4710, axis=0), left.points)
     assert whole.unread is None
@@ -151,7 +151,7 @@ def test_many_words_are_no_slips() -> None:
         with pytest.raises(InputError, match='row 3, column "y" holds "a"') as caught:
             read_table(data).select(["x", "y"], unreadable=unreadable)
         assert not isinstance(caught.value, UnreadableError)
-    # Mistakes begin late, but all rows count.
+    # The first mistake is late, but all rows are checked.
     late = b"x,y\n" + b"1,2\n" * 2000 + b"1,a\n" * 1500
     assert read_table(late).nearly_numeric == ("y",)
     with pytest.raises(InputError) as caught:
@@ -230,7 +230,7 @@ def test_explorers_leave_out_as_many_rows_as_a_release(
     assert len(said[0]) == bool(left.dropped)
     assert left.unread is not None
     assert left.unread.rows <= left.dropped
-    # Each named row contains its cell, also for a program that reads the file line by line.
+    # Each named row contains its cell, even for a program that reads the file line by line.
     lines = data.decode().splitlines()
     for row, column, cell in left.unread.first:
         fields = next(csv.reader([lines[row - 1]], delimiter=mark))

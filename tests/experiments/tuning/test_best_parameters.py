@@ -64,7 +64,7 @@ def test_a_cell_of_epsilon_and_alpha_is_held_against_the_true_run(incomes):
     trial = trial_of(incomes, replace(config, epsilon=2.0, alpha=0.3))
     drawn = sorted(trial.scores(trial.draw(s), s, ("dsg_c",))["dsg_c"] for s in SEEDS)
     assert found.reached[2, 0] == drawn[17]  # 18 of 20 draws are no worse
-    # More budget is better, but the search may not choose the budget.
+    # A larger budget is better, but the search must not choose the budget.
     assert found.reached[2].min() < found.reached[1].min()
     assert found.best == (1, int(np.argmin(found.reached[1])))
     assert found.best_values["epsilon"] == 0.7

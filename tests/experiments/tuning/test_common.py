@@ -1,4 +1,4 @@
-"""All searches: wrong input, progress, cancelling."""
+"""All searches: invalid input, progress and cancelling."""
 
 import math
 from dataclasses import replace

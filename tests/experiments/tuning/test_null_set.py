@@ -1,4 +1,4 @@
-"""Clusters that techniques invent on uniform noise."""
+"""Clusters that methods find on uniform noise."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_the_place_of_the_box_does_not_matter_but_the_budget_does():
     box = Domain(((-8.0, 8.0), (0.0, 4.0)))
     moved = null_clusters(config, 2_000, seeds=(1, 2), domain=box)
     for name, values in first.clusters.items():
-        # Baseline rounds to a lattice, and may move a point across an edge.
+        # Baseline rounds points to a lattice, which may move a point across an edge.
         np.testing.assert_allclose(moved.clusters[name], values, atol=2 * (name == "baseline"))
     other = null_clusters(replace(config, epsilon=0.01), 2_000, seeds=(1, 2))
     np.testing.assert_array_equal(other.clusters["wavecluster"], first.clusters["wavecluster"])

@@ -42,7 +42,7 @@ def gaussians():
 
 
 def plain_answer(met: list[bool]) -> int | None:
-    """First index from which on all targets are met; this is the definition itself."""
+    """First index from which on all targets are met, by the definition."""
     return next((place for place in range(len(met)) if all(met[place:])), None)
 
 
@@ -65,7 +65,7 @@ def test_trying_every_budget_is_the_plain_definition(met):
 def test_halving_agrees_where_the_share_wavers_only_near_its_target(n, first, data):
     first = min(first, n)
     near = data.draw(st.lists(st.booleans(), min_size=3, max_size=3))
-    # Not met, then three random ones, then met for good.
+    # First the targets are not met, then at random three times, then always.
     met = ([False] * first + near + [True] * n)[:n]
     asked = []
 
@@ -85,11 +85,11 @@ def test_halving_never_answers_with_a_budget_that_fails(met):
         assert all(met[found : found + 4])
 
 
-# ---- smallest epsilon against a sweep
+# ---- smallest epsilon compared with a sweep
 
 
 def swept(dataset, config, target, seeds, epsilons):
-    """Shares of draws that meet a target, by a sweep without the search."""
+    """Shares of draws that meet a target, computed by a sweep and not by the search."""
     rows = []
     for epsilon in epsilons:
         trial = trial_of(dataset, replace(config, epsilon=epsilon))
@@ -220,13 +220,13 @@ def test_shares_and_bands_are_those_of_the_draws_that_were_made():
     ("met", "n", "low", "high"), [(45, 50, 78, 97), (50, 50, 92, 100), (180, 200, 84, 94)]
 )
 def test_the_answer_says_how_sure_it_is(met, n, low, high):
-    """Exact bounds: at each bound, this many draws or a more extreme number occur once in 40."""
+    """Exact bounds: at each bound, this number of draws or a more extreme one occurs once in 40."""
     goal = goal_of([[0.1] * met + [1.0] * (n - met)], 0.5, epsilons=(0.5,))
     goal = replace(goal, seeds=tuple(range(n)))
     assert f"met DSG_C ≤ 0.2 in {met} of {n} draws" in goal.summary
     assert f"(with 95% confidence, {low}% to {high}% of all possible draws do)" in goal.summary
     assert "enough" not in goal.summary
-    # The reported bounds are rounded outwards: there it is rarer, one percent further in it is not.
+    # Reported bounds are rounded outwards: at a bound it is rarer, one percent inside it is not.
     for ends, rarer in (((low, high), True), ((low + 1, high - 1), False)):
         assert (stats.binom.sf(met - 1, n, ends[0] / 100) <= 0.025) == rarer
         if met < n:
