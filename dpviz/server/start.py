@@ -1,4 +1,4 @@
-"""``dpviz app``: the explorer in a browser, from a checkout or an installed package."""
+"""``dpviz app``: open the explorer in a browser, from a checkout or an installed package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = {"0.0.0.0", "::"}
 
 def app_command(given: argparse.Namespace) -> NoReturn:
     """Serve the explorer until the user ends it."""
-    # As in Streamlit: a typed option has priority over an environment variable.
+    # As in Streamlit, a typed option has priority over an environment variable.
     address = given.address or os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost"
     port = _asked_port(given.port)
     if port is None:
@@ -62,7 +62,7 @@ def _asked_port(given: int | None) -> int | None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise InputError if the address is not one of this computer, or the port can't be used."""
+    """Raise InputError if the address is not this computer's, or if the port can't be used."""
     if not 1 <= port <= 65_535:
         raise InputError(f"port {port}: give one from 1 to 65535 with --port.")
     try:
@@ -103,7 +103,7 @@ def _next_free(address: str) -> int:
 
 
 def _bind(address: str, port: int) -> None:
-    """Open a port as Streamlit does, and release it."""
+    """Open a port as Streamlit does, and close it again."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

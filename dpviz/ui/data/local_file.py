@@ -26,7 +26,7 @@ class LocalFile(os.PathLike[str]):
 def local_file(text: str, title: str = "") -> LocalFile | None:
     """Return the file at a typed path; None if the text is empty.
 
-    The error message about an invalid path begins with ``title``.
+    If the path is invalid, the error message begins with ``title``.
     """
     if not text.strip():
         return None
