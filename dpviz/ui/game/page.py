@@ -1,4 +1,4 @@
-"""The game's page: a random run, two buttons and the score, for one player or for a class."""
+"""The game's page for one player or for a class: a random run, two buttons and the score."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INTRODUCTION = (
 #: Widths of the controls for mechanism, level and meaning of epsilon in a row.
 _ROW = (5, 7, 3)
 
-#: Number of rounds that the rule plays after a click on its button.
+#: Number of rounds that the rule plays after a click on the button "Let the rule play".
 _MORE = 100
 
 _SOLO, _TYPED = "game:solo", "game:typed"
