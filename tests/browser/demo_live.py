@@ -1,4 +1,4 @@
-"""A small app like the product: live sliders, readouts and two linked noisy heatmaps.
+"""A small app that resembles the product: live sliders, readouts and two linked noisy heatmaps.
 
 Query parameters: ``g`` (cells per side), ``readouts`` (``html``, ``metric`` or ``none``), ``slow``
 (seconds of extra work per run) and ``play`` (last stage of a slider with a player).
@@ -56,7 +56,7 @@ def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, 
 
 
 def readouts(kind: str, values: dict[str, float]) -> None:
-    """Show eight numbers in the requested way."""
+    """Show eight numbers in the form that the query requests."""
     if kind == "metric":
         for column, (name, value) in zip(st.columns(8), values.items(), strict=True):
             column.metric(name, f"{value:.3g}")
@@ -88,7 +88,7 @@ def reset() -> None:
 
 
 def staged() -> None:
-    """Show a slider with a player, and its values so far."""
+    """Show a slider with a player, and the values that the slider had until now."""
     last = int(st.query_params["play"])
     stage, settled = live_slider(
         "stage", key="stage", value=last, low=0, high=last, integer=True, play=True

@@ -77,7 +77,7 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     address = f"{new_server}/kmeans?data=incomes&method=mcmc&epsilon=0.5&k=3"
     watched = explorer(address=address)
     assert "Incomes and one person · MCMC post-processing · ε 0.5 · K 3" in title(watched)
-    # In the app's frame: both pages, the logo, one sidebar, no dialog.
+    # In the app's frame there are both pages, the logo and one sidebar, but no dialog.
     for name in ("WaveCluster", "k-means"):
         watched.page.get_by_role("link", name=name, exact=True).wait_for()
     assert watched.page.get_by_role("img", name="Logo").count() == 1
@@ -274,7 +274,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     assert "y3" in watched.page.evaluate(traces)
     assert watched.page.evaluate(PAPER) == look["paper"]
 
-    # The view is removed together with the method.
+    # Without the method, the view does not exist.
     watched.choose("Method", "Hybrid")
     expect_title(watched, "Hybrid")
     expect_heading(watched, "Hybrid · result")
@@ -309,7 +309,7 @@ def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     main = boxes(watched.page.locator(apart))
     for number, one in enumerate(main):
         assert not any(overlap(one, other) for other in main[number + 1 :])
-    # In a slider: name, help, player and number are side by side.
+    # In a slider, name, help, player and number are side by side.
     for head in watched.page.locator(".live-slider .head").all():
         parts = [box for box in boxes(head.locator("> *")) if box[1] > box[0]]
         for number, one in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Own data in common formats: the panel reads them, and asks for the sheet."""
+"""Own data in common formats: the panel reads the formats, and asks which sheet to read."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(a
     assert said.startswith("A release reads CSV, Parquet and .npy alone, and survey.xlsx is of")
     (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
     assert button is not None
-    # Its values, loaded instead of the file.
+    # The values of the file are loaded instead of the file itself.
     saved = test.session_state["own"].loaded.data.csv(2**20)
     assert saved == b"x,y\n1,2\n3,5\n4,4\n"
     test.file_uploader(key="own:file").set_value(("survey-read.csv", saved, "text/csv"))
