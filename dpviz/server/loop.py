@@ -35,8 +35,7 @@ class Loop(asyncio.SelectorEventLoop):
     def _read_from_self(self) -> None:
         """Read all bytes before a new byte is allowed: a byte written meanwhile would be lost.
 
-        Callbacks that were added meanwhile need no byte, because the loop runs them before it
-        sleeps again.
+        Callbacks that were added meanwhile need no byte: the loop runs them before it sleeps.
         """
         try:
             super()._read_from_self()  # type: ignore[misc]

@@ -91,8 +91,7 @@ _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 _LOG = logging.getLogger(__name__)
 
-#: Largest number of different refused sockets in the log; without a limit, strangers could fill the
-#: log.
+#: Largest number of different refused sockets in the log, because strangers could fill the log.
 _MOST_NOTED = 20
 
 #: Seconds to wait before a browser is opened; by then the server accepts connections.
@@ -189,8 +188,7 @@ class Shield:
             await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
         elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
             size = given.get(b"content-length", "")
-            # If the sender does not give the file's size, reserve space for the largest allowed
-            # file.
+            # If the sender gives no file size, reserve space for the largest allowed file.
             bytes_coming = int(size) if size.isdecimal() else UPLOAD_LIMIT
             with ExitStack() as room:
                 try:
@@ -284,15 +282,13 @@ def serve(
     check_settings(script)
     use_loop()
     own = ["localhost", "127.0.0.1", "::1"]
-    # Streamlit searches the folder of this "program" for its configuration and the script's
-    # modules.
+    # In the folder of this "program", Streamlit searches its configuration and script modules.
     sys.argv = [str(script)]
     st.App(script, lifespan=in_browser, middleware=shield()).run(
         config={
             "server.address": address,
             "server.port": port,
-            # Otherwise Streamlit decides whether to open a browser; without a screen it does not
-            # open one.
+            # Otherwise Streamlit decides: without a screen, it does not open a browser.
             **({"server.headless": True} if headless else {}),
             "server.enableAgentApi": False,
             "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],

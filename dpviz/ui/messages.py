@@ -105,8 +105,7 @@ def show_corrections(notes: Iterable[object]) -> None:
     """Show each error of a link in its own paragraph; without errors, show nothing."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        # By the key, frame.js recognizes that this message is above a picture, not in place of a
-        # picture.
+        # By the key, frame.js recognizes a message that is above a picture, not in its place.
         with st.container(key="dpv-corrected"):
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"

@@ -61,8 +61,7 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page; its controls redraw only this part.
 
-    ``draw`` returns False while the user drags a slider; meanwhile no values are written to the
-    link.
+    ``draw`` returns False while the user drags a slider; then values are not written to the link.
     """
     crowd = sessions() > CROWD
     with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():

@@ -115,7 +115,6 @@ class Watched:
         self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
-        """Choose an option in a select box; the option and the box are given by name."""
         found = self.page.get_by_role("combobox", name=box, exact=True)
         found.scroll_into_view_if_needed()
         # An open list closes when the page scrolls, so wait until scrolling has ended.
@@ -233,7 +232,6 @@ def started_server(
 
 @pytest.fixture(scope="session")
 def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Folder of an app and its log."""
     return cache(lambda script: tmp_path_factory.mktemp("app"))
 
 
@@ -266,7 +264,6 @@ def new_server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def playwright_driver() -> Iterator[Playwright]:
-    """Start playwright's driver once."""
     with sync_playwright() as driver:
         yield driver
 

@@ -56,7 +56,6 @@ def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, 
 
 
 def readouts(kind: str, values: dict[str, float]) -> None:
-    """Show eight numbers in the form that the query requests."""
     if kind == "metric":
         for column, (name, value) in zip(st.columns(8), values.items(), strict=True):
             column.metric(name, f"{value:.3g}")
@@ -72,7 +71,6 @@ def readouts(kind: str, values: dict[str, float]) -> None:
 
 @st.cache_data(max_entries=8)
 def sample(g: int) -> np.ndarray:
-    """Return counts of three blobs on a g x g grid."""
     rng = np.random.default_rng(1)
     points = np.concatenate([rng.normal(c, 0.06, (20 * g * g // 3, 2)) for c in (0.25, 0.5, 0.8)])
     counts, _, _ = np.histogram2d(*points.T, bins=g, range=[[0, 1], [0, 1]])
@@ -80,7 +78,6 @@ def sample(g: int) -> np.ndarray:
 
 
 def reset() -> None:
-    """Reset the sliders and the native number."""
     st.session_state["epsilon"] = 1.0
     if "play" in st.query_params:
         st.session_state["stage"] = int(st.query_params["play"])
@@ -105,7 +102,6 @@ def staged() -> None:
 
 @st.fragment
 def explorer() -> None:
-    """Sliders, readouts, figure."""
     g = int(st.query_params.get("g", 32))
     first, second, third, fourth = st.columns(4)
     with first:
@@ -165,7 +161,6 @@ def explorer() -> None:
 
 
 def main() -> None:
-    """Show the page."""
     st.set_page_config(layout="wide")
     st.button("Reset", on_click=reset)
     if "play" in st.query_params:

@@ -24,8 +24,6 @@ PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
 
 @pytest.fixture
 def auditor(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by the navigation, and show its story; nothing may go wrong."""
-
     def open_(scheme: str = "light"):
         watched = open_page(app_url("app.py"), scheme)
         watched.page.wait_for_selector(".gtitle", state="attached")

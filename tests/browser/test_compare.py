@@ -26,8 +26,6 @@ PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
 
 @pytest.fixture
 def comparer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by a link; nothing may go wrong."""
-
     def open_(link: str = "", scheme: str = "light", height: int = 720):
         url = f"{app_url('app.py')}/compare{'?' if link else ''}{link}"
         watched = faultless(open_page(url, scheme, height=height))
@@ -202,8 +200,7 @@ def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
     box.fill(str(reference_file("ds2.csv")))
     box.press("Enter")
     page.get_by_text("k′ beside the true k, and beside what Chen, Yu and Chirkova print").wait_for()
-    # The cells of a table are drawn on a canvas, but a table for screen readers contains their
-    # text.
+    # The cells of a table are on a canvas, but a table for screen readers has their text.
     for head, value in (("printed mean k′", "141"), ("printed mean", "141")):
         shown = page.locator("[data-testid=stDataFrame] table").filter(
             has=page.get_by_role("columnheader", name=head, exact=True, include_hidden=True)

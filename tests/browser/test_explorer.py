@@ -25,8 +25,6 @@ WATCH = """() => { window.painted = [];
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the explorer by a link, and wait for the picture; nothing may go wrong."""
-
     def open_(link: str = "", scheme: str = "light"):
         watched = open_page(f"{app_url('app.py')}/?{link}", scheme)
         drawn = "input[type=file]" if "data=own" in link else ".gtitle"
@@ -264,8 +262,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
-    # When the slider's answer arrives, the focus has already moved, because both happen in one
-    # call.
+    # The focus has moved before the slider's answer arrives, as both happen in one call.
     slider(watched, "Privacy budget").evaluate(
         "range => { range.stepUp(); range.dispatchEvent(new Event('input'));"
         " const named = (one) => one.textContent.includes('DSG_C');"

@@ -220,8 +220,7 @@ WAITING = """() => { window.waited = new Set();
     if (said?.visibility === 'visible') window.waited.add(said.content);
   }, 50);
 }"""
-#: A run of some seconds. The link of the page is corrected, and the page still has to say that it
-#: waits.
+#: A run of some seconds. The page corrects its link, and still has to say that it waits.
 LONG = "kmeans?method=privgene&k=50&t=99"
 
 

@@ -124,8 +124,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Escape")
     assert keyboard.focused().startswith("Domain")
     expect(refused).not_to_be_attached()
-    # Budget, review, debit, download. If a press of a button removes the button, the heading of its
-    # part gets the focus.
+    # Budget, review, debit, download. If a pressed button disappears, its heading has the focus.
     keyboard.go_to("^Name of the data source$")
     keyboard.type("visits by hand")
     assert keyboard.focused() == "Name of the data source"

@@ -30,8 +30,6 @@ BOXES = """nodes => nodes.map(node => {
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by a link, drawn and idle; nothing may go wrong."""
-
     def open_(link: str = "data=incomes", scheme: str = "light", *, height=900, address=None):
         address = address or f"{app_url('app.py')}/kmeans?{link}"
         watched = open_page(address, scheme, height=height)

@@ -54,7 +54,7 @@ def seen(text: str | None) -> str:
 
 
 def check(watched: Watched) -> None:
-    """Check that the text had no effect, that no host was asked, and that no one complains."""
+    """Check that the text had no effect, no host was asked, and the page has no complaints."""
     assert watched.page.evaluate(POINTING, HOST) == []
     assert watched.hosts == {"127.0.0.1"}
     assert watched.errors == []
@@ -93,8 +93,7 @@ def names() -> dict[str, list[str]]:
 MOST_LINKS = 6
 
 
-#: Pages that are tested every day: a page with many controls, and a page that writes files. All
-#: quote by one function.
+#: Pages of every day: one has many controls, one writes files. All quote by one function.
 OFTEN = ("wavecluster", "release")
 
 
@@ -104,8 +103,7 @@ def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> Non
     path = "" if page == "wavecluster" else page
     # A page without controls does not read the link.
     own = names[page] or ["data"]
-    # All pages quote by one function, so only the explorers, which have many controls, get every
-    # text.
+    # All pages quote by one function, so only the explorers (many controls) get every text.
     every = random.Random(page).sample(TEXTS, len(TEXTS))
     for turn in range(min(-(-len(TEXTS) // len(own)), MOST_LINKS)):
         texts = [every[(turn * len(own) + number) % len(every)] for number in range(len(own))]

@@ -32,7 +32,6 @@ def planned(owner, table: Path, link: str) -> Watched:
 
 @pytest.fixture
 def hot_spots(tmp_path: Path) -> Path:
-    """Three hot spots in 20,000 rows of longitude, latitude and person."""
     rng = np.random.default_rng(7)
     places = np.array([[2.29, 48.86], [2.41, 48.88], [2.38, 48.82]])
     at = places[rng.choice(3, 20_000, p=[0.5, 0.3, 0.2])]
@@ -207,7 +206,6 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
 
 
 def drawing(source: str) -> str:
-    """SVG of a picture's address."""
     kind, _, content = source.partition(",")
     return base64.b64decode(content).decode() if kind.endswith("base64") else unquote(content)
 

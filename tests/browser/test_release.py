@@ -19,8 +19,6 @@ Bundle = dict[str, bytes]
 
 @pytest.fixture
 def owner(app_url, open_page, faultless):
-    """Open the app. At the end, it must have no complaints and must have asked no host."""
-
     def open_(path: str) -> Watched:
         watched = open_page(f"{app_url('app.py')}{path}")
         return faultless(watched)
@@ -46,7 +44,6 @@ def settled(watched: Watched) -> None:
 
 
 def name_source(watched: Watched, name: str) -> None:
-    """Type the name of the data source whose budget is debited."""
     box = watched.page.get_by_role("textbox", name="Name of the data source")
     box.fill(name)
     box.press("Enter")
@@ -64,7 +61,6 @@ def bundle_of(page: Page, folder: Path, press: Callable[[], object] | None = Non
 
 
 def declare(watched: Watched) -> None:
-    """Type bounds that are known without the data."""
     page = watched.page
     page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     page.get_by_text("declared: known without the data").click()

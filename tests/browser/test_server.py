@@ -32,7 +32,6 @@ PAGES = [
 
 @contextmanager
 def other_site(folder: Path) -> Iterator[str]:
-    """Pages of another origin."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
         Thread(target=site.serve_forever, daemon=True).start()

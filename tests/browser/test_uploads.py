@@ -16,8 +16,7 @@ import pytest
 from tests.browser.conftest import ROOT, await_health, end, serve_others
 from tests.support.memory import marks
 
-#: This code runs in the server's process: it reports the living objects, and shortens waiting
-#: times.
+#: This code runs in the server's process: it reports living objects, and shortens waiting times.
 PROBE = """
 import ctypes, json, os, sys, threading, time, weakref
 
@@ -50,8 +49,7 @@ def watch():
         runtime = sys.modules.get("streamlit.runtime")
         if not (hasattr(runtime, "exists") and runtime.exists()):
             continue
-        # This is done before the first session, because the session may ask for ``away`` as soon as
-        # it has imported it.
+        # Before the first session, because a session uses ``away`` as soon as it is imported.
         import dpviz.ui.session.leave as leave
         leave.away, leave.LOOK = lambda: 2.0, 0.2
         if not waiting:
@@ -118,8 +116,7 @@ def test_uploads_go_with_their_session(
             watched.page.close()
             expect(probe, held=False)
         assert json.loads(probe.read_text(encoding="utf-8"))["arenas"] == 1
-        # Freed memory does not contain the bytes of the file, except in pages that are still in
-        # use.
+        # Freed memory does not contain the file's bytes, except in pages that are still in use.
         process, left = psutil.Process(server.pid), rows
         for _ in range(20):
             time.sleep(0.5)

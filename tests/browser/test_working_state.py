@@ -16,7 +16,6 @@ from tests.support.tiers import daily
 
 @pytest.fixture
 def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Watched]]:
-    """Open a page by its path and link; nothing may go wrong."""
     pages = []
 
     def open_(path: str = "") -> Watched:
@@ -43,14 +42,12 @@ def expect(watched: Watched, *fragments: str, path: str = "") -> None:
 
 
 def settle(watched: Watched) -> None:
-    """Wait until no run is active, and no further run starts."""
     for _ in range(3):
         watched.wait_idle()
         watched.page.wait_for_timeout(150)
 
 
 def link(watched: Watched) -> dict[str, str]:
-    """Parameters of the address."""
     return {name: one[0] for name, one in parse_qs(urlsplit(watched.page.url).query).items()}
 
 
@@ -108,8 +105,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         (f"Three spirals · PrivTHR · ε {low} ", "seed 0"),
         (f"Three spirals · PrivTHR · ε {low} ", "seed 1"),
     )
-    # First back to the start and forward to the end, step by step; then some steps in both
-    # directions.
+    # Back to the start and forward to the end, step by step; then steps in both directions.
     for at in (3, 2, 1, 0):
         back(watched)
         expect(watched, *changes[at])

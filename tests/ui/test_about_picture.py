@@ -42,8 +42,7 @@ def test_words_are_sentences_for_newcomers():
         for text in (about.shows, about.read, about.attempt):
             assert text[0].isupper()
             assert text.endswith((".", "?"))
-            # The sentences must be short and without symbols, because they have to explain the
-            # symbols.
+            # Sentences are short and without symbols, because they have to explain the symbols.
             assert max(map(len, text.replace("?", ".").split(". "))) <= 160, text
             assert "ε" not in text
 

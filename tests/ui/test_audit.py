@@ -58,7 +58,6 @@ def no_job_left():
 
 
 def claims_of(test):
-    """Table of all claims and their measurements."""
     return next(one.value for one in test.dataframe if "verdict" in one.value.columns)
 
 
@@ -216,8 +215,6 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
 
 @pytest.fixture
 def app():
-    """Open the page by a link, and check that the app raises no error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in {"draws": 500, **link}.items():
@@ -252,7 +249,6 @@ job = Job(work)
 
 
 def finish(test: AppTest, key: str) -> AppTest:
-    """Wait for a job, and run the page again with the job's result."""
     assert test.session_state[key].wait(PATIENCE)
     return checked(test.run())
 
@@ -279,7 +275,6 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def strip(test: AppTest) -> str:
-    """The strip with the verdict; empty if there is no verdict."""
     return " ".join(one.proto.body for one in test.get("html") if 'role="status"' in one.proto.body)
 
 

@@ -37,7 +37,6 @@ BOUNDS = "12.0,13.5;51.0,52.0"
 
 
 def boxes(test: AppTest) -> dict[str, str]:
-    """Declared bounds, by column."""
     end = ": from, to"
     return {
         one.label.removesuffix(end): one.value for one in test.text_input if one.label.endswith(end)

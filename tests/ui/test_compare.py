@@ -66,8 +66,6 @@ def no_job_left():
 
 @pytest.fixture
 def app():
-    """Open the page by a link, wait until all is run, and check that the app raises no error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -92,7 +90,6 @@ def swept(monkeypatch) -> list[Plan]:
 
 
 def finish(test: AppTest) -> AppTest:
-    """If there is a job, wait for it and run the page again with its result."""
     if JOB in test.session_state:
         assert test.session_state[JOB].wait(PATIENCE)
     return checked(test.run())
@@ -140,7 +137,6 @@ def choose(test: AppTest, **values) -> AppTest:
 
 
 def draws(plans: list[Plan]) -> dict[str, int]:
-    """Runs by method."""
     found: dict[str, int] = {}
     for plan in plans:
         (method,) = plan.methods
@@ -710,7 +706,6 @@ FEW = {"draws": 1, "epsilons": "1", "methods": "privthr"}
 
 
 def path_of(test: AppTest, name: str, path: object) -> AppTest:
-    """Type the path of the file with a paper's set."""
     return finish(checked(control(test.text_input, f"compare:path of {name}").input(path).run()))
 
 
@@ -898,8 +893,7 @@ def test_draws_to_open_are_told_with_their_own_numbers(app):
         for name, value in (("data", data), ("method", method)):
             checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
         box = control(test.selectbox, "compare:open seed")
-        # With new labels the page must make a new widget, because the browser would keep the old
-        # labels.
+        # New labels are in a new widget, because the browser would keep the old labels.
         assert box.key not in seen
         seen.add(box.key)
         rows = test.session_state[FOUND]._table

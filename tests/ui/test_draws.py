@@ -39,8 +39,6 @@ def no_job_left():
 
 @pytest.fixture
 def app():
-    """Open a page by a link, so that the panel is open."""
-
     def open_app(page: str, opened: bool = True, **link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -53,7 +51,6 @@ def app():
 
 
 def finished(test: AppTest, page: str) -> AppTest:
-    """Wait for the draws, and run the page again with their result."""
     job = test.session_state[f"{page}:draws:job"]
     assert job.wait(PATIENCE)
     return checked(test.run())

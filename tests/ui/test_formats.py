@@ -29,7 +29,6 @@ def as_text(rows: list) -> str:
 
 
 def arrays(rows: list) -> bytes:
-    """Two arrays of points, and an array of other numbers."""
     stream = io.BytesIO()
     points = np.array(rows[1:], dtype=float)
     np.savez(stream, north=points, south=points[:8], year=np.arange(300))

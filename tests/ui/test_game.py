@@ -18,7 +18,6 @@ from tests.support.links import opened
 
 @pytest.fixture
 def rooms(monkeypatch) -> Rooms:
-    """Rooms that belong only to this test."""
     mine = Rooms()
     for module in ("game.page", "game.room"):
         monkeypatch.setattr(f"dpviz.ui.{module}.rooms", lambda: mine)

@@ -21,7 +21,6 @@ PLAIN = b"lon,lat\n" + b"".join(b"13.%04d,52.%04d\n" % (at * 37 % 997, at) for a
 
 
 def panel(test: AppTest):
-    """The expander, or None."""
     return next((one for one in test.expander if one.label == PANEL), None)
 
 

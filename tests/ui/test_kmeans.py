@@ -56,8 +56,6 @@ CHOICES = ("t", "start", "schedule", "geometry", "temperature", "cells", "choose
 
 @pytest.fixture
 def app():
-    """Open the page by a link; the app may not raise an error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -112,7 +110,6 @@ def headings(test):
 
 
 def line(test):
-    """The line of text in the picture."""
     return figure_head(test)["figure"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -404,7 +401,6 @@ def test_with_another_number_of_iterations_the_result_is_shown(app):
 
 
 def has_chain(method):
-    """Whether a method runs a Markov chain; only such methods have a temperature."""
     return FAMILY.methods[method].card.parameter("temperature") is not None
 
 
@@ -509,8 +505,7 @@ BAD_LINKS = {
 
 
 @pytest.mark.daily("k-0", "data-nothing", "domain-5,1;0,1")
-# Every day, only the first value of each control is tested, because one function refuses all bad
-# numbers.
+# Every day, the first value of each control is enough: one function refuses all bad numbers.
 @pytest.mark.parametrize(
     ("name", "value"),
     daily(
@@ -925,8 +920,7 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
 def test_the_other_page_works_on_after_a_visit(app):
     test = visit(app(data="incomes", epsilon=0.5, k=4, seed=3), "wavecluster")
     assert not test.error
-    # All pages share data set, budget and seed, but the number of clusters belongs only to this
-    # page.
+    # All pages share data set, budget and seed; the number of clusters is only on this page.
     assert "Incomes and one person · Two-stage · ε 0.5 " in title(test)
     assert test.query_params["seed"] == "3"
     visit(test, "kmeans")
@@ -1047,7 +1041,6 @@ def test_links_carry_the_choice_and_methods_without_it_ignore_it(app):
 
 
 def disabled_sliders(test):
-    """Names of the disabled sliders."""
     return {
         str(one.key).split(":")[1]
         for one in test.get("bidi_component")

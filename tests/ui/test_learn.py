@@ -105,7 +105,6 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
 
 
 def look_of(name: str) -> Look:
-    """The run of the step that shows these bars."""
     (step,) = (one for lesson in LESSONS.values() for one in lesson.steps if one.bars == name)
     return Look(start_of(step), step.explorer)
 

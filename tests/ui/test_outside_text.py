@@ -30,8 +30,7 @@ from tests.ui.test_wavecluster import checked
 #: Only dpviz/ui/messages.py calls these.
 MESSAGES = {"error", "warning", "success", "exception", "toast", "write"}
 
-#: Calls whose text Streamlit reads as Markdown; the text is the first argument, or an argument in
-#: READ.
+#: Calls whose text Streamlit reads as Markdown: the first argument, or an argument in READ.
 MARKDOWN = {
     "info", "caption", "markdown", "title", "header", "subheader", "badge", "metric", "expander",
     "popover", "progress", "spinner", "status", "tabs", "button", "download_button", "link_button",
@@ -338,8 +337,7 @@ def test_a_hostile_release_is_plain_text(
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / f"![h](http:/{HOST}/7)"))
     source = f"![s](http://{HOST}/8)"
     test = typed_release(loaded, source, f"![t](http://{HOST}/9) <img src=//{HOST}/10>")
-    # The texts are data, columns, the column of persons, the source (twice), and text of the
-    # sidebar.
+    # Data, columns, the column of persons, the source (twice), and the text of the sidebar.
     assert sum(text.count(HOST) for _, field, text in told(test) if field == "body") >= 6
     check_plain(test)
     pressed(test, "Debit")

@@ -53,7 +53,6 @@ run_page("extra", page_state, build)
 
 @pytest.fixture
 def opened(tmp_path: Path):
-    """Open a page by a link, after adding the page to the app."""
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
     listed = 'pages = [\n        st.Page("pages/extra.py", title="Extra"),\n'

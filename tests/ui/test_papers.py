@@ -91,7 +91,6 @@ st.session_state["notes"] = notes
 
 
 def notes_of(links: dict[str, Link]) -> dict[str, list[str]]:
-    """For each page, its notes about its links."""
     from tests.support import ROOT
 
     test = AppTest.from_string(READ, default_timeout=120)

@@ -19,7 +19,6 @@ FAILS = Claim(private=False, reason="One look has no noise.")
 
 @pytest.fixture
 def card(monkeypatch):
-    """HTML of the first card."""
     shown: list[str] = []
     monkeypatch.setattr(readouts.st, "html", shown.append)
 

@@ -44,8 +44,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(home: Path):
-    """Open the page by a link; the app may not raise an error."""
-
     def open_page(**link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -69,7 +67,6 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    """Text of the budget bar."""
     body = next(one.proto.body for one in test.get("html") if "dpv-said" in one.proto.body)
     return body.split('role="status">')[1].split("<")[0]
 
@@ -343,8 +340,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert not has_button(test, "Review the release")
-    # The message names the solution. The range of the data would be refused, so it is not an
-    # option.
+    # The message names the solution. The range of the data is not offered, as it is refused.
     assert "press Domain on the left of the screen" in test.error[0].value
     assert not [one for one in test.radio if one.label == "Bounds of the grid"]
     boxes = [one for one in test.text_input if one.label.endswith(": from, to")]

@@ -72,8 +72,7 @@ def test_other_files_are_treated_alike(page: str, name: str) -> None:
     test = opened(page, data="own", columns=columns)
     refused(test, name)
     assert f"Active: {name} · 7,999 records" in notes(test)
-    # A release can't read this format. It says so, and offers to save the values on the screen as
-    # CSV.
+    # A release can't read this format: it says so, and offers to save the shown values as CSV.
     visit(test, "release")
     assert f"CSV, Parquet and .npy alone, and {name} is of another format" in notes(test)
     assert COUNT not in notes(test)

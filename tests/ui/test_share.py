@@ -112,7 +112,6 @@ def test_every_page_shares_its_link(page):
 
 @pytest.fixture
 def framed(monkeypatch):
-    """Open pages as if they were in a frame."""
     for module in (
         "explorer.explorer", "explorer.settings", "widgets.share", "widgets.show",
         "widgets.readouts", "compare.view", "release.view",

@@ -111,7 +111,6 @@ EXPLORE = Explorer.__dict__["explore"]
 
 
 def settle(state: UrlState, *given: object) -> bool:
-    """Replaces the part of an explorer that draws."""
     return True
 
 
@@ -198,7 +197,6 @@ def said(test: AppTest) -> str:
 
 
 def methods_on(test: AppTest, page: str) -> set[str]:
-    """Methods that a page shows."""
     if page == "compare":
         return set(held(test, page, "methods"))
     return {held(test, page, "method")} if page in RUNS else set()
@@ -346,8 +344,7 @@ def test_bounds_belong_to_columns_and_not_to_positions() -> None:
     assert visit(test, "wavecluster")["domain"] == domain_of("d", "b")
     assert visit(test, "release")["domain"] == domain_of(*"abcde")
     assert visit(test, "kmeans")["domain"] == domain_of(*"abcde")
-    # A box that was drawn on a picture is marked as such on each page, even if another value was
-    # typed.
+    # A box drawn on a picture is marked on each page, even if another value was typed.
     test.session_state[DRAWN_KEY] = domain_of("d", "b")
     visit(test, "wavecluster")
     for page in ("kmeans", "release"):

@@ -21,7 +21,7 @@ from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # no
 
 @pytest.fixture
 def uploads_are_read_here() -> None:
-    """Replaces the fixture of all tests, because here the processes that read uploads are tested."""
+    """Replaces the fixture of all tests: here the processes that read uploads are tested."""
 
 
 def uploaded(name: str) -> SimpleNamespace:

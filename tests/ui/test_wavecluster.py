@@ -38,8 +38,6 @@ from tests.wavecluster.test_reference import GRIDS, TRUE
 
 @pytest.fixture
 def app():
-    """Open the app by a link, and check that the app raises no error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -235,8 +233,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
     assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
-    # Methods of papers have two variants. If one of our methods is chosen, the variant changes to
-    # its only one.
+    # Methods of papers have two variants. Our own methods have one; a change sets this one.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
     checked(method("privthr").run())
@@ -356,7 +353,6 @@ whole_numbers = integers(2, 256)
 
 
 def live_sliders(test):
-    """Values of the live sliders, by their labels."""
     drawn = [
         json.loads(one.proto.json)
         for one in test.get("bidi_component")
@@ -723,8 +719,6 @@ def test_two_columns_are_chosen_from_more(app):
 
 
 class Link(dict):
-    """Query parameters of a page."""
-
     def to_dict(self) -> dict[str, str]:
         return dict(self)
 
@@ -904,8 +898,7 @@ def test_g_and_p_are_chosen_privately(app, method):
 
 def test_many_draws_may_choose_different_grids(app):
     test = app(data="incomes", method="privthr", choose="private", epsilon="0.5")
-    # With few records, seeds 0 to 7 choose two different grids, and all panels must work with both
-    # grids.
+    # With few records, seeds 0 to 7 choose two different grids; panels must work with both grids.
     for panel in ("draws", "diagnosis", "goal", "choice"):
         test.session_state[f"wavecluster:{panel}"] = True
     test = checked(test.run())

@@ -29,7 +29,6 @@ TABLE = b"who,a,b,c\n" + b"".join(
 
 
 def opened(page: str, **link: Any) -> AppTest:
-    """Open a page by a link, in a new session."""
     test = AppTest.from_file(APP, default_timeout=120)
     for name, value in link.items():
         test.query_params[name] = str(value)
@@ -143,8 +142,7 @@ def test_own_data_shows_its_name_and_columns_on_every_page() -> None:
         assert found["columns"] == "b,a"
         assert (found["unit"], found["cap"]) == ("who", "2")
         assert "Loaded: visits.csv, 4 columns: who, a, b, c." in notes(test)
-    # k-means has three columns: the explorer of two columns shows the first two and keeps the
-    # third.
+    # k-means has three columns; the explorer of two columns shows two and keeps the third.
     (every,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
     checked(every.set_value("all").run())
     found = visit(test, "kmeans")

@@ -310,7 +310,6 @@ def _correct(state: CompareState) -> None:
 
 
 def _change_preset(state: CompareState) -> None:
-    """Set the controls as in the chosen figure, or restore the user's own choices."""
     if state.has_figure:
         _take_preset(state)
     else:

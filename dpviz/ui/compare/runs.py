@@ -146,7 +146,6 @@ class SweepRequest:
 
 
 def _with_settings(subject: Subject) -> str:
-    """A data set's name, and the parameters that suit the data set."""
     settings = [PARAMETERS[name].text(value) for name, value in subject.settings.items()]
     return f"{shown(subject.title)}: {', '.join(settings)}" if settings else shown(subject.title)
 
@@ -226,8 +225,7 @@ class Found:
         known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # Budgets with the same missing seeds form a group, and so do axis values with the same
-            # groups.
+            # A group: budgets with the same missing seeds, then axis values with the same groups.
             alike: dict[tuple[Any, ...], list[float]] = {}
             for step in plan.steps:
                 left: dict[tuple[int, ...], list[float]] = {}

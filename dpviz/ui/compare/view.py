@@ -105,7 +105,6 @@ def build(state: CompareState) -> None:
 
 
 def _of_figure(request: SweepRequest | None) -> str:
-    """Say which data a figure of a paper uses, and that the user's own choices are kept."""
     subjects = request.subjects.values() if request else ()
     titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
     has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
@@ -203,7 +202,7 @@ def _progress(request: SweepRequest) -> None:
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        # Runs that are impossible on a data set are named in a note below; repeating them would not
+        # A note below names the runs that are impossible on a data set; a repetition would not
         # help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
@@ -338,7 +337,6 @@ def _runs(
 
 
 def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Let the user choose a run of the chart, and show a link to its explorer."""
     plan = request.any
     st.markdown("**One of these runs in its explorer**")
     row = st.container(horizontal=True, vertical_alignment="bottom")

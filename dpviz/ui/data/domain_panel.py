@@ -105,7 +105,6 @@ def _fit(state: DataState, dataset: Dataset) -> None:
 
 
 def _is_drawn(setting: str, dataset: Dataset) -> bool:
-    """Whether some bounds are from a box drawn on a picture, possibly on another page."""
     drawn: set[Any] = st.session_state.setdefault(f"{DRAWN_KEY}:columns", set())
     if not _is_typed(setting):
         return False
@@ -218,8 +217,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
 
     def use() -> None:
-        # Read the values only at the click: a width that is being typed arrives together with the
-        # click.
+        # Read the values only at the click: a width that is being typed arrives with the click.
         title, width = st.session_state[city_key], st.session_state[width_key]
         if title is None:
             return

@@ -87,8 +87,7 @@ def choose_columns(
             request=request,
             current=whole if unit is None else cap_records(whole, cap),
             complete=whole,
-            # The unit is not part of the identity, so that typed bounds are kept when the unit
-            # changes.
+            # This does not contain the unit, so that typed bounds stay when the unit changes.
             identity=f"{loaded.number} {whole.columns}",
             unit=unit,
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
@@ -167,8 +166,7 @@ def _named(
             f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
             "cluster by, such as longitude and latitude."
         )
-    # If there are more than two columns, they and their bounds are in the order of the table on all
-    # pages.
+    # More than two columns and their bounds are in the order of the table, on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]
     return used, (names[0], names[1])
 
@@ -296,8 +294,7 @@ def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None
         keep = state.adapt if len(names) < len(before) else state.set
         keep("columns", columns_option(names))
         return
-    # If there are more than two columns, they are clustered in the order of the table, whichever
-    # two are shown.
+    # If there are more than two columns, they are clustered in the order of the table.
     same = before == list(names) if len(names) < 3 else set(before) == set(names)
     if before and not same:
         state.set("domain", "")

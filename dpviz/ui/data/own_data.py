@@ -195,7 +195,6 @@ def _take_saved(file: LocalFile) -> None:
 
 
 def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: bool) -> OwnData:
-    """Choose columns of the file that was read, or say why the screen shows nothing."""
     show_room()
     loaded = memory.loaded
     if loaded and uploaded is None:
@@ -251,7 +250,6 @@ def loaded() -> bool:
 
 
 def _forget_others(file: Any, named: bool) -> None:
-    """Free the data of the previous file after a new file was read."""
     before = st.session_state.get(_FILE)
     if before is None or before.file_id == file.file_id:
         return

@@ -70,8 +70,7 @@ class ActiveData:
 def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
     """Show the panel; return the data on the screen.
 
-    ``many`` and ``named`` have the same meaning as in :func:`own_data`. InputError if own data
-    can't be read.
+    ``many`` and ``named``: see :func:`own_data`. InputError if own data can't be read.
     """
 
     def changed() -> None:

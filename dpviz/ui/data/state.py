@@ -182,15 +182,12 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Which rows of own data are used: "" means all rows (each must be readable); READABLE means
-        # only the readable rows.
+        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves others out.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data; the two shown columns are first. Empty until columns are proposed or
-        # named.
+        # Columns of own data, the shown columns first. Empty until columns are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
-        # Column of persons; empty if records are protected. The cap; None means one record per
-        # person.
+        # Column of persons; empty if records are protected. Cap; None is one record per person.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Digest of data that their owner has declared public; other data are not public.

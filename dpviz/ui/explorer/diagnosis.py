@@ -85,8 +85,7 @@ def _chosen(diagnostics: Diagnostics) -> int:
     """Let the user choose a true cluster; the default is the first cluster that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
-        # argmin returns the first cluster that is not retained, or the first cluster if all are
-        # retained.
+        # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
         last = int(diagnostics.retained.argmin()) + 1
     sizes = diagnostics.true.cluster_sizes
 

@@ -333,7 +333,6 @@ class Explorer(ABC):
         return settled
 
     def _show_views(self) -> None:
-        """Show the choice of the view and its controls, in one or more rows."""
         row = st.container(horizontal=True, vertical_alignment="center")
         if self.asked != self.view:
             self.state.set("view", self.view)
@@ -449,8 +448,7 @@ class Explorer(ABC):
             data=active.dataset.name,
             columns=None if active.is_sample else active.dataset.columns,
             counts=active.dataset.counts is not None,
-            # If the range of the data does not include distant points, the code needs explicit
-            # bounds.
+            # If the range of the data excludes distant points, the code needs explicit bounds.
             domain=self.domain if active.far is None else Domain(self.domain.bounds),
             outside=active.outside,
             config=self.settings.config,

@@ -509,8 +509,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
 def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
     """The noise-free clustering of a sketch.
 
-    The clustering starts from the true centres if they are known, so that clusters keep their
-    colours.
+    It starts from the true centres if they are known, so that clusters keep their colours.
     """
     latest = st.session_state.get(_LATEST)
     known = latest[1][0] if latest else None

@@ -287,14 +287,12 @@ class WaveClusterExplorer(Explorer):
         return self._keep(_timed_agreement(self.runs.truth, self.closer))
 
     def _drawn_agreement(self) -> dict[str, float]:
-        """OCM and 2CE that a job computed for these settings; empty if it is not ready."""
         job = job_of(_JOB)
         if job is None or job.request != self._wanted or job.result is None:
             return {}
         return self._keep(job.result)
 
     def _keep(self, found: tuple[dict[str, float], float]) -> dict[str, float]:
-        """Store scores and their time for the next run; return the scores."""
         scores, each = found
         st.session_state[_COST] = (self.closer.config.method, each)
         st.session_state[_LAST] = scores

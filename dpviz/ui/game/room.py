@@ -22,8 +22,7 @@ from dpviz.ui.widgets.share import qr_code
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-#: Seconds between two updates of the teacher's screen, and seconds until a closed page counts as
-#: left.
+#: Seconds between two updates of the teacher's screen; seconds until a closed page has left.
 _EVERY, _GONE = 1.0, 5.0
 
 #: Session entries: code and token of the seat, the teacher's choices, the room that this session
@@ -132,8 +131,7 @@ def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], N
     """Show mechanism and level; if the teacher changes them here, change the room."""
     now = (room.code, room.case.name, f"{room.epsilon:g}")
     if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
-        # After a reload, the page shows the current choices of the room instead of the choices in
-        # the link.
+        # After a reload, the page shows the room's current choices, not the choices in its link.
         state.set("case", now[1])
         state.set("level", now[2])
         st.session_state[_CHOSEN] = now

@@ -157,7 +157,6 @@ def _figures(
     value: str,
     everybody: Sequence[tuple[str, str]],
 ) -> None:
-    """Show curves and table of a set or an average over sets; name methods that are missing."""
     known = score_of(score)
     lower = known.better == "<="
     single = cells["data"].nunique() == 1
@@ -355,7 +354,6 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
 
 
 def _sets(found: Benchmark, state: UrlState) -> None:
-    """Show a table of fresh sets, and a table of sets on which constants may be chosen."""
     both = {
         group: found.chosen(
             state.get("family"),

@@ -110,8 +110,7 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             icon=":material/theater_comedy:",
         )
     follow(job, lambda: _result(plan))
-    # This is outside the part that redraws itself, because the button changes controls of the whole
-    # page.
+    # Outside the fragment, because the button changes controls of the whole page.
     _offer(state, plan)
     follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
@@ -264,7 +263,6 @@ def _where(found: Rehearsal) -> str:
 
 
 def _settings(draft: ReleaseDraft) -> None:
-    """Say which parameters the method chooses, or how large a cell of the grid is on a map."""
     request, family = draft.request, draft.request.family
     if family.chosen(request.config):
         signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))

@@ -74,8 +74,7 @@ def build(state: DataState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     show_not_taken(state)
     if not bundle():
-        # If a release is impossible, the reason is above the parts of the page that are useless
-        # without it.
+        # The reason why a release is impossible is above all that is useless until it is removed.
         stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
@@ -252,7 +251,6 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Show the meaning of epsilon, and for how many years the lifetime budget is sufficient."""
     request, account = draft.request, _account(source)
     left = account.remaining if account else granted(total or _FIRST_TOTAL)
     neighbours = request.config.neighbours
@@ -283,8 +281,7 @@ def _entries(account: Account) -> None:
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: the user reviews the debit and the published data, then confirms."""
-    # The fingerprint includes the budget file, because with another key the release is debited
-    # elsewhere.
+    # This includes the budget file, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
     # If another window has opened the source meanwhile, the total from that window is valid.
@@ -301,8 +298,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
-        # Both sentences have one line, so the height of the page stays the same while the user
-        # types.
+        # Both sentences have one line, so the page's height stays the same while the user types.
         show_caption(
             "The review says what will be published; nothing is debited yet."
             if source

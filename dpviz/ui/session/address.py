@@ -141,8 +141,7 @@ def where_files_go() -> str:
 def client() -> str:
     """IP address of the visitor, if it is known; "" for this computer.
 
-    The last entry of the header is from the proxy on this computer; the earlier entries may be
-    forged.
+    The header's last entry is from the proxy on this computer; earlier entries may be forged.
     """
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
@@ -151,8 +150,7 @@ def client() -> str:
 def on_this_machine() -> bool:
     """Whether only users of this computer can see the page.
 
-    Only then may a path be typed. On a shared server, visitors could use paths to read the server's
-    folders.
+    Only then may a path be typed: on a shared server, paths would show the server's folders.
     """
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))

@@ -126,8 +126,7 @@ def _watch() -> None:
         if left:
             del left, held
             _collect()
-    # Threads that have not ended yet may refer to objects of the last sessions, so collect
-    # repeatedly.
+    # Threads that still run may refer to objects of the last sessions, so collect repeatedly.
     for _ in range(_ENDINGS):
         time.sleep(_PAUSE)
         _collect()

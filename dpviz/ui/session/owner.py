@@ -22,8 +22,7 @@ from dpviz.ui.session.address import on_this_machine
 #: Folder of the visitors' files on a shared server.
 FOLDER = "budgets"
 
-#: Session entries: the visitor's key, and a key that was made in this session and may not have a
-#: file yet.
+#: Session entries: the visitor's key; a key that was made in this session, perhaps without a file.
 _KEY, _MADE = "release:key", "release:made key"
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
@@ -56,8 +55,7 @@ def _file(owner: str) -> Path:
 def login() -> str:
     """Name of the login that the proxy in front of the app sends; "" without a login."""
     trusted: dict[str, str] = st.get_option("server.trustedUserHeaders") or {}
-    # Only the first header is used, because one person's name may equal another person's email
-    # address.
+    # Use only the first header: one person's name may equal another person's email address.
     name = str(st.user.to_dict().get(next(iter(trusted.values()), "")) or "").strip().lower()
     return f"proxy {name}" if name else ""
 

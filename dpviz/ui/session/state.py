@@ -92,8 +92,7 @@ class UrlState:
         self.fresh = False
         #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
-        #: Names of the controls that other pages set; names of the controls that change here
-        #: because of this.
+        #: Names of the controls that other pages set, and of the controls that this changes here.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -130,8 +129,7 @@ class UrlState:
                     problem = str(error).removesuffix(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
-                    # The library's error message quotes the whole value; here the message is
-                    # shortened.
+                    # The library's message quotes the whole value, so it is shortened.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
@@ -271,8 +269,7 @@ class UrlState:
     def get(self, name: str) -> Any:
         """Return the value of a control; if it has a widget, this is the widget's value."""
         session, key, known = st.session_state, self.key(name), self._values[name]
-        # Access the session rarely, because each access takes a lock, and a run reads a hundred
-        # values.
+        # Access the session rarely: each access takes a lock, and a run reads a hundred values.
         stored = session.get(key, _NOTHING)
         if stored is _NOTHING:
             session[key] = known

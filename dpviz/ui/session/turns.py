@@ -44,7 +44,6 @@ class Load:
         return self._change(0)
 
     def _change(self, by: int) -> float:
-        """Update the average, then change the number of running blocks."""
         with self._lock:
             at = self._clock()
             kept = math.exp((self._at - at) / _FADES)

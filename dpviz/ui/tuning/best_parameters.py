@@ -121,8 +121,7 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
         if all(card.parameter(name) for name in over)
         # The search leaves out parameters that the method chooses itself.
         and not set(over) & set(family_of(config.method).chosen(config))
-        # Data that are given as counts fix the grid; an axis of the map needs the same g for both
-        # columns.
+        # Counts fix the grid, and an axis of the map needs the same g for both columns.
         and not ("grid" in over and (active.dataset.counts is not None or _per_column(config)))
     ]
 

@@ -13,8 +13,7 @@ from dpviz.ui import FRONTEND
 _PLOTLY = distribution("plotly")
 _VERSION = _PLOTLY.version
 
-# plotly.js is served from plotly's own folder, so no copy is needed. Importing plotly would be
-# slow.
+# plotly.js is served from plotly's folder. Importing plotly would be slow.
 _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
 
 

@@ -19,7 +19,6 @@ def show_first(card: Card) -> None:
 
 @cache
 def _measured(family: str, method: str) -> Lead | None:
-    """How often a method is better than the others, by the stored benchmark of this version."""
     return lead(benchmark(), family, method)
 
 

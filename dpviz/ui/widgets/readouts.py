@@ -105,8 +105,7 @@ def show_readouts(
 ) -> DeltaGenerator:
     """Show key numbers and the promise in a row of cards; help opens on hover and focus.
 
-    Return their place. To replace the cards without flicker, pass the returned place to the next
-    call.
+    Return their place. If the next call gets this place, it replaces the cards without flicker.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)
@@ -117,8 +116,7 @@ def show_readouts(
 def _promise_card(promise: Promise) -> str:
     """HTML of a card that says whether the method is private, and how strong its promise is.
 
-    The card is only about the mechanism. Whether the picture may be published is written on the
-    picture.
+    The card is only about the mechanism; the picture itself says whether it may be published.
     """
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
@@ -152,7 +150,6 @@ _MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms
 
 
 def _card(one: Readout, kind: str = "") -> str:
-    """HTML of one card; the style sheet adds the question mark and the mark of the grade."""
     # A value from earlier settings is grey and marked as "earlier".
     beside = "earlier" if one.stale else one.beside
     beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
@@ -178,8 +175,7 @@ def _card(one: Readout, kind: str = "") -> str:
 def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
     """Show the parts of a budget as one bar; a part is width in percent, colour, tooltip and text.
 
-    ``alt`` is a description of the bar for people who cannot see it; ``below`` is HTML below the
-    bar.
+    ``alt`` describes the bar for people who cannot see it; ``below`` is HTML below the bar.
     """
     bar = "".join(
         f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(tip)}">'

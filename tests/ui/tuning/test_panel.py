@@ -25,7 +25,6 @@ def gaussians():
 
 
 def explorer(page: str, own: bool) -> None:
-    """An explorer that contains only the panel."""
     import streamlit as st
 
     from dpviz.data.samples import load_sample, sample
@@ -55,8 +54,6 @@ def explorer(page: str, own: bool) -> None:
 
 @pytest.fixture
 def panel():
-    """Open the panel of an explorer."""
-
     def open_panel(page="wavecluster", own=False, opened=True, **values):
         test = AppTest.from_function(explorer, default_timeout=PATIENCE, args=(page, own))
         for name, value in values.items():
@@ -77,7 +74,6 @@ def ran(test):
 
 
 def press(test, label):
-    """Press a button, and wait for the job that it starts."""
     (button,) = (one for one in test.button if one.label.startswith(label))
     ran(button.click().run())
     for name in ("epsilon", "map", "null"):
