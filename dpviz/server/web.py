@@ -145,7 +145,7 @@ class Shield:
             self._noted.add((host, origin))
             _LOG.warning(
                 "a socket is refused: Host is %.100r, Origin is %.100r. --hosts has to name the "
-                "host; a proxy has to hand on the visitor's Host with its port.",
+                "host; a proxy has to pass on the visitor's Host with its port.",
                 host,
                 origin,
             )
@@ -273,7 +273,7 @@ def serve(
     for one in hosts:
         if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):
             raise InputError(
-                f"hosts = {shown(one)} is no name of a host: write lab.example.org, without "
+                f"hosts = {shown(one)} is not a host name: write lab.example.org, without "
                 "https:// and without a port."
             )
     if not all(is_local(place_of(one)) for one in (address, *hosts)):

@@ -95,7 +95,7 @@ def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless)
     open_share(watched)
     picture = watched.page.get_by_alt_text("QR code of the link")
     picture.wait_for()
-    watched.page.get_by_text("This address works on this computer alone.").wait_for()
+    watched.page.get_by_text("This address works only on this computer.").wait_for()
     # The browser draws only black, white, and edges between black and white.
     levels = picture.evaluate(
         """node => {

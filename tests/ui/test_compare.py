@@ -289,7 +289,7 @@ def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
 def test_an_axis_that_not_all_methods_have_is_corrected(app):
     test = app(**{**SMALL, **ALPHA, "methods": "privthr,privqt"})
     (said,) = [one.value for one in test.warning]
-    assert "axis = alpha does not go with the methods; epsilon is used" in said.replace("\\", "")
+    assert "axis = alpha does not suit the methods; epsilon is used" in said.replace("\\", "")
     assert title(test).startswith("DSG_C over ε")
     test = app(**{**SMALL, **ALPHA, "values": "0.2,2"})
     (said,) = [one.value for one in test.warning]
@@ -629,7 +629,7 @@ def test_a_wrong_list_of_budgets_is_said_and_mended(app):
     test = app(**SMALL)
     checked(control(test.text_input, "compare:epsilons").set_value("0.1; 2").run())
     (said,) = [one.value for one in test.error]
-    assert 'epsilons has "0.1; 2", which is no number' in said
+    assert 'epsilons has "0.1; 2", which is not a number' in said
     checked(control(test.text_input, "compare:epsilons").set_value("").run())
     assert not finish(test).error
     checked(control(test.number_input, "compare:low").set_value(4.0).run())

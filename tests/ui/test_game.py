@@ -152,8 +152,8 @@ def test_a_session_has_one_room_and_says_so(rooms):
     assert any(f"Your room {first} is open" in one.value for one in teacher.run().caption)
     press(teacher, "Open a room")
     assert list(rooms._open) == [teacher.query_params["room"]] != [first]
-    said = [one.value for one in teacher.caption if "has ended: one room at a time" in one.value]
-    assert said == [f"Room {first}, which you opened before, has ended: one room at a time."]
+    said = [one.value for one in teacher.caption if "has ended: only one can be open" in one.value]
+    assert said == [f"Room {first}, which you opened before, has ended: only one can be open."]
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_large_file_is_read_beside_the_page_and_can_be_stopped(
     monkeypatch.setattr(own_file, "_PATIENCE", 0.01)
     monkeypatch.setattr(own_file, "read_table", slow)
     test = name_path(opened("kmeans", data="own"), places)
-    assert "places.csv is on its way" in told(test)
+    assert "places.csv is being read" in told(test)
     test.button(key="own:stop").click()
     checked(test.run())
     go.set()

@@ -326,7 +326,7 @@ def test_a_hostile_table_is_plain_text_on_the_compare_page(loaded) -> None:
     control(test.multiselect, "compare:data").set_value(["own"]).run()
     assert check_plain(test) >= 1
     control(test.text_input, "compare:epsilons").set_value(f"![f](http://{HOST}/6)").run()
-    assert "is no number" in test.error[0].value
+    assert "is not a number" in test.error[0].value
     assert check_plain(test) >= 1
 
 

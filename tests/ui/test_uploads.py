@@ -168,6 +168,6 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
 
 def test_numbers_of_a_small_file_are_no_larger_than_a_session() -> None:
     many = np.lib.stride_tricks.as_strided(np.zeros(1), (14_000_000, 2), (0, 0))
-    with pytest.raises(InputError, match=r"What is chosen of trips takes 213.6 MB here, and"):
+    with pytest.raises(InputError, match=r"The chosen part of trips takes 213.6 MB here, and"):
         uploads.check_size("trips", (many, None))
     uploads.check_size("trips", (many[:13_000_000], None))

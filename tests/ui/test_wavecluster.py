@@ -225,7 +225,7 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     test = app(data="shapes", method="twostage", variant="published")
     assert not test.error
-    assert "Two-stage has no published variant, as it is in no paper; sound is" in (
+    assert "Two-stage has no published variant, because no paper has it; sound is" in (
         test.warning[0].value
     )
     assert test.query_params["variant"] == "sound"
@@ -705,7 +705,7 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
     assert "g 16 " in title(test)
     test.file_uploader(key="own:file").set_value(("line.csv", b"5\n6\n7\n", "text/csv"))
     checked(test.run())
-    assert "a grid with one axis, and the screen shows two" in test.error[0].value
+    assert "a grid with one axis, but the screen shows two" in test.error[0].value
     assert "g 16 " in title(test)
 
 

@@ -24,7 +24,7 @@ def budget_control(name: str, low: float, high: float, *, shared: bool = False) 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
             raise InputError(
-                f"{name} = {value:g} is no usable privacy budget: give a number from {low:g} "
+                f"{name} = {value:g} is not a usable privacy budget: give a number from {low:g} "
                 f"to {high:g}."
             )
 

@@ -28,7 +28,7 @@ def detected_mistakes() -> None:
         f"{steps.RUNS[HALF]:,} runs in **{_count(halved)} steps**, in {len(by_itself)} of them "
         "only if one run's other answers are fixed and the step is compared with its own share of "
         "the budget. (Some runs of DP-Refine and Two-stage take so long that fewer were made: see "
-        "the table.) The others are out of sight:"
+        "the table.) This audit can't find the others, which are out of sight:"
     )
     not_found = {
         reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS

@@ -207,7 +207,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     if experiment.violated:
         return (
             f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
-            "number of clusters tells more about this person than that allows.",
+            "number of clusters reveals more about this person than this claim allows.",
             f"{measured}.",
         )
     if not verdict.private:

@@ -209,11 +209,11 @@ def _parse_numbers(
             value = float(part)
         except ValueError:
             raise InputError(
-                f'{name} has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
+                f'{name} has "{shown(part)}", which is not a number: write 0.1, 0.5, 1.'
             ) from None
         if not low <= check(value) <= high:
             raise InputError(
-                f"{name} has {value:g}, which is out of reach: give numbers from {low:g} to "
+                f"{name} has {value:g}, which is out of range: give numbers from {low:g} to "
                 f"{high:g}."
             )
         found.add(value)
@@ -226,7 +226,7 @@ def _epsilon_end(name: str) -> Control:
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
             raise InputError(
-                f"{name} = {value:g} is no usable privacy budget: give a number greater than 0."
+                f"{name} = {value:g} is not a usable privacy budget: give a number above 0."
             )
 
     return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
@@ -286,7 +286,7 @@ def _correct(state: CompareState) -> None:
     low, high = state.get("low"), state.get("high")
     axis = state.get("axis")
     if axis not in (one.name for one in axes(state.get("methods"))):
-        wrong = f"axis = {axis} does not go with the methods; {EPSILON.name} is used."
+        wrong = f"axis = {axis} does not suit the methods; {EPSILON.name} is used."
         state.correct("axis", EPSILON.name, wrong)
     else:
         try:
@@ -305,7 +305,7 @@ def _correct(state: CompareState) -> None:
     ):
         value = state.get(name)
         if name in state.given and value not in choices:
-            sentence = f"{name} = {value} does not go with the rest; {choices[0]} is used."
+            sentence = f"{name} = {value} does not suit the rest; {choices[0]} is used."
             state.correct(name, choices[0], sentence)
 
 
@@ -463,7 +463,7 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
 def spread(low: float, high: float, points: int) -> tuple[float, ...]:
     """Budgets from low to high, evenly spaced on a log scale, with three significant digits."""
     if low > high:
-        raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
+        raise InputError(f"ε from {low:g} to {high:g} is empty: give the smaller number first.")
     if points == 1 or low == high:
         return (low,)
     inner = [float(f"{value:.3g}") for value in np.geomspace(low, high, points)[1:-1]]

@@ -162,7 +162,7 @@ def not_released(name: str, how: How) -> str:
     way_out = "save as CSV what exploring shows of it, and load that in its place."
     if (format_of(name) or "text") not in RELEASED:
         return (
-            f"A release reads CSV, Parquet and .npy alone, and {shown(name)} is of another "
+            f"A release reads only CSV, Parquet and .npy, and {shown(name)} is of another "
             f"format: {way_out}"
         )
     said = {

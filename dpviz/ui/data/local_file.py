@@ -48,7 +48,7 @@ def local_file(text: str, title: str = "") -> LocalFile | None:
         ) from None
     if found.size > MAX_BYTES:
         raise InputError(
-            f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too many to hold in "
+            f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too much for "
             "memory: use the command line, which reads the file where it is."
         )
     return found

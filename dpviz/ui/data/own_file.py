@@ -98,7 +98,7 @@ def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Datase
         raise InputError(job.error)
     if job.result is None:
         raise ReadingError(
-            f"{shown(file.name)} is {'not read' if job.cancelled else 'on its way'}."
+            f"{shown(file.name)} is {'not read' if job.cancelled else 'being read'}."
         )
     table: AnyTable | Dataset = job.result
     del st.session_state[_READING]
@@ -177,7 +177,7 @@ def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | 
         )
         if grid.ndim < 2:
             raise InputError(
-                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                f"{shown(name)} is a grid with one axis, but the screen shows two: give another "
                 "one, or use the command line."
             )
         return grid

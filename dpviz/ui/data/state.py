@@ -203,7 +203,7 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
 def _parse_digest(text: str) -> str:
     if text.strip("0123456789abcdef") or len(text) > 32:
         raise InputError(
-            f'unprotected = "{shown(text)}" is no digest: declare the data public again.'
+            f'unprotected = "{shown(text)}" is not a digest: declare the data public again.'
         )
     return text
 
@@ -214,7 +214,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:
-        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
+        raise InputError(f'domain = "{shown(text)}" is not for two columns: write lo,hi;lo,hi.')
     return str(domain)
 
 

@@ -445,7 +445,7 @@ def _correct(state: DataState) -> None:
     # Only methods with a Markov chain have a temperature.
     chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
     if view == "chain" and method not in chains:
-        note = f"view = chain is of {', '.join(chains)} alone, not of {method}."
+        note = f"view = chain exists only for {', '.join(chains)}, not for {method}."
         state.correct("view", "regions", note)
     # Post-processing of the last iteration adds one step.
     last = state.get("t") + CARDS[method].post_processes
@@ -455,7 +455,7 @@ def _correct(state: DataState) -> None:
     if bounds not in ("", "declared", "data") and not state.has_own_data:
         columns = len(sample(state.get("data")).columns)
         if Domain.parse(bounds).ndim != columns:
-            note = f'domain = "{bounds[:40]}" is not of {columns} columns; the default is used.'
+            note = f'domain = "{bounds[:40]}" is not for {columns} columns; the default is used.'
             state.correct("domain", "", note)
 
 

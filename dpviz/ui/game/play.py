@@ -109,7 +109,7 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
         return said
     said = f"In the long run nobody's share can be above the limit for one record: {formula}."
     if above:
-        said += " A share above it is luck: it comes down as you go on."
+        said += " A share above the limit is luck: the share falls as you play on."
     return said
 
 

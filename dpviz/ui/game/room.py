@@ -95,7 +95,7 @@ def teacher(
     with left:
         _invitation(room)
         if ended := st.session_state.get(_ENDED):
-            show_caption(f"Room {ended}, which you opened before, has ended: one room at a time.")
+            show_caption(f"Room {ended}, which you opened before, has ended: only one can be open.")
         _follow_choice(state, room, controls)
         st.button(
             "End the room",
@@ -121,7 +121,7 @@ def _invitation(room: Room) -> None:
     st.html(qr_code(link))
     if is_local(base_address()):
         show_caption(
-            "This address works on this computer alone. For a class start dpviz with python -m "
+            "This address works only on this computer. For a class, start dpviz with python -m "
             "dpviz.server --address 0.0.0.0 --hosts NAME, where NAME is this computer's name in "
             "the network, and open this page with that name."
         )

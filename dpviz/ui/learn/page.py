@@ -58,7 +58,7 @@ def page_state() -> UrlState:
         state.set("step", 1)
     last = len(lessons[state.get("lesson")].steps)
     if (step := state.get("step")) > last:
-        state.correct("step", last, f"step = {step} is beyond the last one; {last} is used.")
+        state.correct("step", last, f"step = {step} is beyond the last step; {last} is used.")
     return state
 
 

@@ -70,7 +70,7 @@ def _private() -> None:
   with its proof on its card. As published, the claim fails for {plain_text(", ".join(failing))}:
   their cards say why.
 * **Your data** stay on the computer that runs dpviz. {where_files_go()} No page asks another host,
-  and no link holds a record."""
+  and no link contains a record."""
     )
 
 

@@ -74,7 +74,7 @@ def build(state: UrlState) -> None:
     st.html(STYLE)
     found = benchmark()
     if found.cells.empty:
-        show_info("There are no figures yet: make bench-utility ARGS=--publish measures them.")
+        show_info("There are no results yet: make bench-utility ARGS=--publish measures them.")
         state.write()
         return
     sets = _controls(state, found)
@@ -320,7 +320,7 @@ def _lost(
         st.html(_rows(pd.DataFrame(told, columns=heads), heads))
 
     if rows.empty:
-        show_caption(f"{title} loses none of {number} cases, a set and an ε each.")
+        show_caption(f"{title} loses none of {number} cases. A case is a set and an ε.")
     else:
         label = f"Where {title} loses: {len(rows)} of {number} cases"
         lazy_expander(plain_text(label), key="benchmark:lost", draw=draw)

@@ -302,7 +302,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         show_caption(
             "The review says what will be published; nothing is debited yet."
             if source
-            else "Name the data source to go on."
+            else "Name the data source to continue."
         )
         return
     _review(state, draft, source, total)
@@ -458,7 +458,7 @@ def bundle() -> bool:
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
         show_caption(
-            "Cells that touch are one cluster: where the picture of the counts shows two crowds in "
+            "Cells that touch are one cluster: where the picture of the counts shows two groups in "
             "one cluster, say so when you publish it."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
@@ -509,7 +509,7 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
     if not left.toggle(
         "Leave out the clusters that may be noise",
         key="release:sure",
-        help="It reads released numbers alone, so it costs no budget. The bundle keeps all "
+        help="It reads only released numbers, so it costs no budget. The bundle keeps all "
         "clusters and says of each whether it is doubtful.",
     ):
         return {}

@@ -70,7 +70,7 @@ sys.setswitchinterval(0.002)
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "
-    "holds the details."
+    "has the details."
 )
 
 

@@ -90,7 +90,7 @@ def owner_panel() -> bool:
         show_error(error)
         return False
     if made := st.session_state.get(_MADE):
-        show_caption("Keep this key with your data: nobody can tell it to you again.")
+        show_caption("Keep this key with your data: nobody can give it to you again.")
         st.code(made, language=None)
     return True
 

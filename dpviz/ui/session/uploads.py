@@ -108,6 +108,6 @@ def check_size(name: str, arrays: Iterable[Any]) -> None:
     size = sum({id(one): one.nbytes for one in arrays if one is not None}.values())
     if size > MOST:
         raise InputError(
-            f"What is chosen of {shown(name)} takes {megabytes(size)} here, and a session holds "
+            f"The chosen part of {shown(name)} takes {megabytes(size)} here, and a session holds "
             f"{megabytes(MOST)}: choose fewer columns, or give fewer rows."
         )

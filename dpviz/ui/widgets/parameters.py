@@ -62,7 +62,7 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
     card, asked = family.methods[state.get("method")].card, state.get("variant")
     variant = card.variant(asked).name
     if variant != asked and "variant" in state.given.intersection(but):
-        note = f"{card.title} has no {asked} variant, as it is in no paper; {variant} is used."
+        note = f"{card.title} has no {asked} variant, because no paper has it; {variant} is used."
         state.correct("variant", variant, note)
     elif variant != asked:
         state.set("variant", variant)

@@ -41,7 +41,7 @@ def _draw(state: UrlState, frame: bool) -> None:
         show_caption("A link never contains your own data: people who open it load the file first.")
     st.html(qr_code(link))
     if is_local(base_address()):
-        show_caption("This address works on this computer alone.")
+        show_caption("This address works only on this computer.")
     if frame:
         what = "only picture, readouts and ε" if state.page in FAMILIES else "only the page"
         show_caption(f"For a slide or a course page: {what}.")
