@@ -49,7 +49,7 @@ def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
 
 
 def use() -> None:
-    """Make this loop the default of servers that start later; they may ask for another loop."""
+    """Make this loop the default of servers that start later; a server may choose another loop."""
     if sys.platform != "win32":  # on Windows uvicorn uses a loop of another kind
         with suppress(ImportError):  # uvicorn before 0.36 keeps its own loop
             from uvicorn.config import LOOP_FACTORIES

@@ -295,8 +295,8 @@ def _or_skip() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run a failed test in a real browser a second time; the summary mentions this.
 
-    On a machine that is busy with other tests, an action between two runs of a page is sometimes
-    too early. A test that fails twice in a row fails.
+    On a busy machine, an action between two runs of a page is sometimes too early. A test that
+    fails twice in a row fails.
     """
     for item in items:
         if item.path.parent == Path(__file__).parent:

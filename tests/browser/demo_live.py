@@ -24,7 +24,7 @@ HOVER = (
 def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, Any]:
     """True and private counts beside each other, with one colour scale and linked axes.
 
-    Plain dictionaries, because ``make_subplots`` takes ten times as long as the rest of a run.
+    It uses plain dictionaries: ``make_subplots`` takes ten times as long as the rest of a run.
     """
     traces = []
     for axis, z, own, other in [("", counts, "true", "private"), ("2", noisy, "private", "true")]:

@@ -109,7 +109,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.evaluate(WATCH)
     box = slider(watched, "Privacy budget").bounding_box()
     middle = box["y"] + box["height"] / 2
-    # The track has the range 0.01 to 10 in decades; begin at the thumb (0.05).
+    # The track has the range 0.01 to 10 in decades; begin at the position of the thumb (0.05).
     watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
     watched.page.mouse.down()
     for step in range(40):
@@ -259,7 +259,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
 
     radio(watched, "Noise").click()
     watched.page.wait_for_selector(".bars .point", state="attached")
-    # Two charts, three iterations, two clusters.
+    # There are two charts, with three iterations and two clusters.
     assert watched.page.locator(".bars .point").count() == 12
     watched.page.get_by_role("img", name="Bars per cluster and iteration").wait_for()
     watched.page.wait_for_url("**view=noise**")

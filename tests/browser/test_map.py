@@ -20,7 +20,7 @@ PANELS = """() => { const plot = document.querySelector('.js-plotly-plot'), l = 
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open an explorer by a link, drawn and idle; nothing may go wrong."""
+    """Open an explorer by a link, and wait for its picture; nothing may go wrong."""
 
     def open_(link: str = "", page: str = ""):
         watched = open_page(f"{app_url('app.py')}/{page}?{link}")

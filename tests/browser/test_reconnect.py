@@ -299,7 +299,7 @@ PRETEND = """async (states) => {
 def test_nobody_uses_a_page_between_two_sessions(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    # A page on which no job starts runs.
+    # On this page, no job starts a run.
     watched = open_page(f"{app_url('app.py')}/learn")
     watched.wait_calm()
     page, hand = watched.page, HANDS["learn"]

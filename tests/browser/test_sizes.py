@@ -10,7 +10,7 @@ from tests.browser.conftest import Watched
 from tests.browser.test_accessibility import PAGES, PATHS
 from tests.support.tiers import daily
 
-#: A small and a usual phone, a small and a usual laptop, a desktop, a projector.
+#: Sizes of a small and a usual phone, a small and a usual laptop, a desktop and a projector.
 SIZES = ((360, 740), (390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
 
 #: The faults that a page has now. Text may be cut off only if a tooltip has the whole text.

@@ -312,7 +312,7 @@ BAD_LINKS = {
 }
 
 
-# Every day the first value of each control, because one function refuses all bad numbers.
+# Every day, the first value of each control is enough: one function refuses all bad numbers.
 @pytest.mark.parametrize(
     ("name", "value"),
     daily(

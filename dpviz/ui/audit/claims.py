@@ -199,7 +199,7 @@ def _result(state: UrlState) -> None:
     most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
     limits = (
         f"{most}; an audit shows little about claims below 0.5. A bound above the claim disproves "
-        "the claim (wrong at most once in 100 audits). A bound below it proves nothing."
+        "the claim (wrong at most once in 100 audits). A bound below the claim proves nothing."
     )
     if result is None:
         st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")

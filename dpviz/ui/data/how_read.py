@@ -159,7 +159,7 @@ def _fields(state: DataState, *, is_text: bool) -> None:
 
 def not_released(name: str, how: How) -> str:
     """Say why a release reads a file differently from exploring; "" if there is no difference."""
-    way_out = "save as CSV what exploring shows of it, and load that in its place."
+    way_out = "save as CSV the table that exploring shows, and load this CSV instead."
     if (format_of(name) or "text") not in RELEASED:
         return (
             f"A release reads only CSV, Parquet and .npy, and {shown(name)} is of another "

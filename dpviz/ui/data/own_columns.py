@@ -116,7 +116,7 @@ def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
 
 
 def no_unit(table: AnyTable, unit: str) -> str:
-    """Say that a table lacks the column of persons."""
+    """Sentence that a table does not have the column of persons."""
     return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
 
 

@@ -138,7 +138,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def trial(self) -> KMeansTrial:
-        """Method, parameters and data, of which many draws can be made."""
+        """Method, parameters and data; many draws can be made of them."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
     @property

@@ -352,8 +352,8 @@ class WaveClusterExplorer(Explorer):
                 f"{scores['f_measure']:.3f}",
                 scores["f_measure"],
                 sign="F",
-                help="Weighted by cells, with noise as a cluster, as in figure 7 of Chen, Yu and "
-                f"Chirkova, it is {scores['f_cells']:.3f}.",
+                help="If each cell counts once and noise is a cluster, as in figure 7 of Chen, Yu "
+                f"and Chirkova, F is {scores['f_cells']:.3f}.",
             ),
             score_readout(
                 SCORES["noise_points"],
@@ -382,9 +382,9 @@ class WaveClusterExplorer(Explorer):
         if self.bounds is not None:
             with right:
                 show_caption(
-                    f"{_promised_words(self.bounds)} Ends as printed by Chen, Yu and Chirkova "
-                    f"(section 5.2), with ω = {self.bounds.omega:g}; their proof gives this share "
-                    "for both ends together. Computed from the true data."
+                    f"{_promised_words(self.bounds)} Chen, Yu and Chirkova print these "
+                    f"ends (section 5.2), here with ω = {self.bounds.omega:g}; their proof gives "
+                    "this share for both ends together. Computed from the true data."
                 )
             right.dataframe(_theorem(self.bounds), height="content", key="wavecluster:theorem")
 

@@ -20,7 +20,7 @@ from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.show import segments
 
-#: Names of the levels, by their values in links.
+#: Names of the levels, by the values that the levels have in links.
 _NAMES = dict(zip(("Hard", "Medium", "Easy", "Very easy"), LEVELS, strict=True))
 LEVEL_TITLES = {f"{level:g}": f"{name}: ε = {level:g}" for name, level in _NAMES.items()}
 CASE_TITLES = {name: case.title for name, case in CASES.items()}

@@ -181,8 +181,8 @@ def _figures(
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
             f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
-            f"same mean of both ends ({_ends(cells)}), and on how many of all sets a method is the "
-            "best."
+            f"same mean of both ends of the band ({_ends(cells)}), and the number of sets on which "
+            "a method is the best."
         )
         best = wins(cells, value, lower=lower)
         small = {key: f"best on {count}" for key, count in best.items()}

@@ -25,7 +25,7 @@ from dpviz.ui.widgets.docs_link import docs_link
 _FOLDER = Path(tempfile.mkdtemp(prefix="dpviz-docs-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
-#: Streamlit serves the files of a component's folder, so this component serves the site.
+#: Streamlit serves the files in the folder of a component, so a component serves the site.
 _served = declare_component("docs", path=str(_FOLDER))
 
 _leave_for = st.components.v2.component(

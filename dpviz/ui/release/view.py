@@ -340,7 +340,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
-        else "a single record (a person with three records by e^(3ε))"
+        else "a single record (for a person with three records: e^(3ε))"
     )
     opening = []
     if total is not None:

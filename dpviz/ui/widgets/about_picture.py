@@ -25,7 +25,8 @@ class AboutPicture:
 
 #: Sentence on the two sides; on a phone, one side is above the other.
 _SIDES = (
-    "Left (on a phone above) is the truth, right (below) the chosen method. Both zoom together."
+    "The truth is on the left (on a phone, above), and the chosen method on the right (below). "
+    "Both zoom together."
 )
 
 
