@@ -55,7 +55,8 @@ PRINTED: dict[str, dict[str, Any]] = {
 }
 
 #: Defaults of the sound variant that differ from DEFAULTS. The noisy grid of a start leaves less
-#: budget to iterate: one step is best on S1 and Unbalance, two or three with many records (DS1-3).
+#: budget to iterate: one step is best on S1 and Unbalance; two or three steps are best with many
+#: records (DS1-3).
 SOUND: dict[str, dict[str, Any]] = {
     "dpkmeanspp": {"iterations": 1},
     "dpkmeansup": {"iterations": 1},
@@ -194,7 +195,7 @@ PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class KMeansConfig:
-    """Public parameters of one run. It contains no seed, with which the noise could be removed.
+    """Public parameters of one run; the seed is not public, because it can remove the noise.
 
     ``PARAMETERS`` describes them, in the same order. ``method`` is a name in
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.

@@ -64,8 +64,8 @@ RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 class Seeds:
     """Clusters before the last steps, and the number of residual steps so far.
 
-    ``size`` is the noisy number of records, from all releases. ``choice`` says how K was chosen,
-    and is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
+    ``size`` is the noisy number of records, from all releases. ``choice`` describes how K was
+    chosen; it is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
     """
 
     clusters: Prototypes
@@ -79,8 +79,8 @@ class Seeds:
 class Seeding:
     """Input for K clusters, before the last steps.
 
-    K is None if it is chosen from released numbers. The number of records was released before.
-    ``sparse``: a grid's cells hold few records compared with the noise.
+    K is None if it is chosen from released numbers. The number of records was released before. With
+    ``sparse``, the cells of a grid have few records compared with the noise.
     """
 
     records: Records
@@ -181,7 +181,7 @@ def last_steps(
 def _chosen(
     tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
 ) -> ClusterChoice:
-    """Choose K from prototypes: random points at the distance of its records represent each one."""
+    """Choose K from prototypes; random points at its records' distance represent each prototype."""
     m, d = tree.centers.shape
     moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
     points = NoisyPoints(
@@ -194,7 +194,7 @@ def _chosen(
 
 
 def packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
-    """Centres that are far from each other, with the scale of records anywhere in the box."""
+    """Return centres far from each other, with the scale of records that fill the box."""
     centers = sphere_packing(clusters, ndim, generator)
     scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
     return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
@@ -228,7 +228,7 @@ def root(
 
 def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
     """Number of points (n, d), their sums, and the sum of their squares, exact on the lattice."""
-    # Shift squares to [-1, 1] as well: a smaller range gives less noise.
+    # Shift squares to [-1, 1] as well, because a smaller range needs less noise.
     values = np.column_stack([points, 2 * (points**2).sum(axis=1) / points.shape[1] - 1])
     whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
     units = (whole / LATTICE).astype(np.int64)

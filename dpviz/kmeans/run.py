@@ -122,7 +122,8 @@ class KMeansRun:
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
         """Return the same run with its clusters, in all iterations, in another order.
 
-        Post-processed centres have no path, so the path before post-processing keeps its order.
+        Post-processed centres have no path: the iterations before post-processing do not change
+        their order.
         """
         if self.before is not None:
             return replace(self, centers=self.centers[order])
@@ -135,5 +136,5 @@ class KMeansRun:
 
 
 def canonical(centers: Centers) -> NDArray[np.intp]:
-    """Return the order of centres (K, d) by first coordinate, then second, and so on."""
+    """Return the order of centres (K, d) by first coordinate, then by the later coordinates."""
     return np.lexsort(centers.T[::-1])

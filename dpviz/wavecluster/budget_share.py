@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
-    """Choose the share for which the fewest cells change sides of the density threshold.
+    """Choose the share for which the fewest cells cross the density threshold.
 
     After the first release, low cells can't be distinguished from empty cells. They use the rest
     of the budget for their number of zeros; other cells use it for a finer release. A small share

@@ -5,14 +5,14 @@
 If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
-    C has one or two cells, so that one cell decides, and was not joined. Or C is broken, shrunk or
-    lost, and on a grid that is twice as fine, without noise, C is several clusters: at least two of
-    them have a quarter of its records each.
+    C has one or two cells, so that one cell decides its fate, and C was not joined. Or C is broken,
+    shrunk or lost, and on a grid that is twice as fine, without noise, C is several clusters: at
+    least two of them have a quarter of its records each.
 ``components``
-    One cell of C, or one cell that touches C, bridges clusters or cuts C. The true cells with only
-    this cell from the private run do not keep C; the private cells with only this cell from the
-    true run do. (This stage is before the next three stages, which are about many cells;
-    ``cell_stage`` says which of the three moved this cell.)
+    One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is from
+    the private run, the other cells are true, and C is not kept. If only this cell is from the true
+    run, the other cells are private, and C is kept. (This stage is before the next three stages,
+    which are about many cells; ``cell_stage`` is that of the three stages which moved this cell.)
 ``counts``
     C is not kept with the true threshold, even if each cell of the subband has only the noise of
     its own counts.
@@ -282,7 +282,7 @@ class Diagnostics:
 
     @cached_property
     def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
-        """For each stage, significant cells with the true threshold and private stages up to it."""
+        """Return the significant cells for each stage: threshold and later stages are true."""
         d = self.true.threshold.value
         return {
             "counts": significant_cells(self._own_noise, d),
@@ -311,7 +311,7 @@ class Diagnostics:
         return "threshold"
 
     def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
-        """Return the cell that bridges or cuts; if there are several, the one of largest effect."""
+        """Return the cell that bridges or cuts; of several, that with the largest effect."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):

@@ -1,4 +1,4 @@
-"""Compiled code is cached where possible; without a folder, or with damaged files, all works."""
+"""Compiled code is cached where possible; a missing folder and damaged files are no error."""
 
 from __future__ import annotations
 

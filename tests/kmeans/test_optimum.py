@@ -97,7 +97,7 @@ def test_lloyd_stops_where_it_is_told() -> None:
         assert errors[name] == pytest.approx(wcss(points, found))
     assert max(errors.values()) > errors["coarse"] > errors["whole"] > 100
     assert errors["hopeless"] > errors["whole"]
-    # At rest, every centre is the mean of its nearest records.
+    # In a local optimum, every centre is the mean of its nearest records.
     whole = optimum.descended(points, points[:9])
     labels = nearest(points, whole)
     for k in range(9):

@@ -119,12 +119,13 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster for two: it matches the larger one, P = 6/8, R = 1, F = 6/7; the other has 0.
+        # One cluster replaces two: it matches the larger, P = 6/8, R = 1, F = 6/7; the smaller has
+        # 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
         # An empty cluster on either side.
         ([[0, 0], [0, 5]], 1),
         ([[2, 0, 0], [0, 0, 0], [0, 0, 3]], 1),
-        # Two records of each of two clusters in one: P = 2/4, R = 1, F = 2/3 for one of the two.
+        # One cluster joins two clusters of two records: P = 2/4, R = 1, F = 2/3 for one of them.
         ([[2, 0], [2, 0]], 2 * 2 / 3 / 4),
         ([[0]], 0),
     ],
@@ -160,7 +161,7 @@ def test_errors_of_the_truth_are_those_of_scikit_learn() -> None:
     model = KMeans(4, n_init=10, random_state=0).fit(points)
     assert truth.wcss(truth.centers) == pytest.approx(model.inertia_, rel=1e-9)
     assert truth.wcss(model.cluster_centers_) == pytest.approx(model.inertia_, rel=1e-9)
-    # On [0, 1]^2 every square is a quarter of the one on the scaled box.
+    # On [0, 1]^2 every square is a quarter of the square on the scaled box.
     assert truth.nicv(truth.centers) == pytest.approx(model.inertia_ / 4 / 300, rel=1e-9)
     assert truth.errors == (truth.wcss(truth.centers), truth.nicv(truth.centers))
 
@@ -183,7 +184,7 @@ def test_records_are_assigned_on_the_scaled_domain() -> None:
     domain = Domain(((0, 10), (0, 100)))
     truth = KMeansTruth(records_of(np.array([[6.0, 50.0], [0.0, 0.0]]), domain), 2)
     centers = np.array([[6.0, 95.0], [0.0, 52.0]])
-    # In the units of the data 45 is compared with 6.3; scaled, 0.45 with 0.6.
+    # In the units of the data, 45 is compared with 6.3; scaled, 0.45 is compared with 0.6.
     assert truth.assign(centers).tolist() == [0, 1]
     assert squares(truth.records.points, centers).argmin(axis=1).tolist() == [1, 1]
 
@@ -235,8 +236,9 @@ def test_scores_worked_by_hand() -> None:
     # Centres 1 and 3: records 1, 2 (a tie) and 3, 7, 9.
     # F: true cluster {1, 2, 3} matches {1, 2}: 2 * 2 / 5; {7, 9} matches {3, 7, 9}: 2 * 2 / 5.
     assert truth.scores(run_with(column(1, 3)))["f_measure"] == pytest.approx(0.8)
-    # Pairs joined in both: {1, 2}, {7, 9}; only in the truth {1, 3}, {2, 3}: 3 + 1 pairs; only in
-    # the other {3, 7}, {3, 9}: 1 + 3. (2 - 4 * 4 / 10) / (4 - 4 * 4 / 10) = 1/6.
+    # Both results join the pairs {1, 2} and {7, 9}. Only the truth joins {1, 3} and {2, 3} (3 + 1
+    # pairs in all), only the run joins {3, 7} and {3, 9} (1 + 3 pairs in all). (2 - 4 * 4 / 10) /
+    # (4 - 4 * 4 / 10) = 1/6.
     assert truth.scores(run_with(column(1, 3)))["ari"] == pytest.approx(1 / 6)
 
 
@@ -312,8 +314,8 @@ def test_no_run_is_better_than_what_it_is_held_against(domain: Domain) -> None:
     points[:, 0] = [1, 2, 3, 7, 9]
     truth = KMeansTruth(records_of(points, domain), 2)
     good = run_with(points[[1, 3]])
-    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49. Centres 2 and 7 of the run:
-    # 1 + 1 + 4. k-means from there finds 2 and 8: 4.
+    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49. Centres 2 and 7 of the run: 1 + 1 +
+    # 4. k-means from there finds 2 and 8, with error 4.
     assert truth.errors[0] == pytest.approx(75)
     scores = truth.scores(good)
     assert scores["nicv_ratio"] == scores["wcss_ratio"] == pytest.approx(6 / 4)

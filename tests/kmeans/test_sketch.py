@@ -1,4 +1,4 @@
-"""A sketch of many records: runs on it have the distribution of runs on all, or are coarser."""
+"""A sketch of many records: runs on it are distributed like runs on all records."""
 
 import math
 from dataclasses import replace

@@ -84,7 +84,7 @@ class Recorder(Accountant):
 
 
 class Replay(Recorder):
-    """Accountant that repeats the answers of another one, for any data."""
+    """Accountant that repeats the answers of another accountant, for any data."""
 
     def __init__(self, answers: list[Any], *given: Any) -> None:
         super().__init__(*given)
@@ -145,7 +145,7 @@ def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
 ) -> None:
     found = run(source, config, SeededNoise(seed))
     budget = 0 if config.method == "wavecluster" else config.epsilon
-    # The largest of a step's parallel spends counts.
+    # If spends of a step are parallel, its budget is the largest spend.
     steps = {
         spend.step if spend.composition == "parallel" else number: spend.epsilon
         for number, spend in enumerate(found.ledger)
@@ -421,7 +421,8 @@ def test_published_differs_from_sound_in_nothing_but_the_noise_for_a_modified_re
     assert np.array_equal(printed.stages.counts, sound.stages.counts)
     assert printed.stages.threshold == sound.stages.threshold
     assert printed.ledger == sound.ledger
-    # A modified record: the noise is for one changed count, the ledger shows the same budget.
+    # If a record is modified, the noise is for one changed count, and the ledger shows the same
+    # budget.
     modified = replace(published, neighbours=Neighbours(relation="replace_one"))
     again = run(source, modified, SeededNoise(3))
     assert np.array_equal(again.stages.counts, printed.stages.counts)

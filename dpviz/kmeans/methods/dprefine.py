@@ -24,36 +24,38 @@ from dpviz.privacy.mechanisms import Accountant
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. Few columns: GRID_SIZE. Many columns: PER_EPSILON /
-#: epsilon, from TREE_SIZE to MOST_SIZE: with a small epsilon, noise would hide the right branch.
+#: Budget share of the number of records. Few columns: GRID_SIZE. With many columns it is
+#: PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a small epsilon noise would
+#: hide the right branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Limits of the records per cluster, divided by the noise of a count, below which records are few:
-#: in up to FLAT columns, and with more than GRID_COLUMNS columns. Between, splits are worth it.
+#: Records are few if the number per cluster, divided by the noise of a count, is below these
+#: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. Between,
+#: splits are worth it.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
-#: Few columns: budget share of a residual step; records per cluster, times epsilon, above which
-#: there is a residual step.
+#: With few columns: budget share of a residual step; number of records per cluster, times epsilon,
+#: above which there is such a step.
 LAST, ENOUGH = 0.2, 300.0
 
-#: Many columns: records per cluster, divided by the noise of a mean, from which a tree is as good
-#: as a grid, and faster.
+#: With many columns, from this number of records per cluster, divided by the noise of a mean, a
+#: tree is as good as a grid, and faster.
 TREE_FROM = 40.0
 
-#: Many columns: budget share of the last steps; records per cluster, divided by the noise of a mean
-#: with this share, from which one step and two steps are worth it.
+#: With many columns: budget share of the last steps; least numbers of records per cluster, divided
+#: by the noise of a mean with this share, for one step and for two steps.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: Records per cluster, divided by the noise of a mean, in more than FLAT columns: below VERY_FEW a
-#: plain grid is best (if it is possible), below BLIND everything is noise.
+#: Limits for the records per cluster, divided by the noise of a mean, in more than FLAT columns.
+#: Below VERY_FEW a plain grid is best (if it is possible); below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
 #: Largest number of columns of a plain grid; the limit BLIND with more columns.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
-#: Many columns, few records: assumed mean square of the moves that are not noise, as a share of the
-#: mean square of the distances.
+#: With many columns and few records: assumed mean square of the moves that are not noise, as a
+#: share of the mean square of the distances.
 LEAST_MOVE = 0.25
 
 _DECISIONS = (
@@ -186,7 +188,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 
 
 def few(ndim: int, records: float) -> bool:
-    """Return whether records are few: no cell is split, and one residual step is enough.
+    """Return whether records are so few that no cell is split and one residual step is enough.
 
     ``records`` is the number per cluster, divided by the noise of a count.
     """

@@ -139,7 +139,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Points and weights for k-means; published: equal points become one weighted point."""
+    """Return points and weights for k-means; the published variant merges equal points."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)
