@@ -314,7 +314,6 @@ def _walk(
 
 @compiled()
 def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
-    """Write the number of the nearest centre in every iteration into ``labels``."""
     for t in range(len(assigned)):
         nearest = np.inf
         for k in range(assigned.shape[1]):
@@ -329,7 +328,6 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
 def _gain(
     gaps: Floats, rates: Floats, old: Floats, old_labels: Labels, new: Floats, new_labels: Labels
 ) -> float:
-    """Change of the log likelihood when the new point replaces the old one."""
     total = 0.0
     for t in range(len(rates)):
         left, joined = gaps[t, old_labels[t]], gaps[t, new_labels[t]]

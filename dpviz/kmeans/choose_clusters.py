@@ -207,7 +207,6 @@ def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArra
 
 
 def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Floats:
-    """Increase of the sum of squares when groups are joined."""
     squares = ((place - places) ** 2).sum(axis=-1)
     costs: Floats = weight * weights / (weight + weights) * squares
     return costs

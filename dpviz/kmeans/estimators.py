@@ -54,7 +54,6 @@ class _KMeansEstimator(Estimator):
         self.kept_centers_ = run.kept_centers
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the index of the nearest centre of each point (n, d); -1 for dropped points."""
         space = Space(self.domain_)
         labels = nearest(space.scale(points), space.scale(self.cluster_centers_))
         if self.outside_ == "drop":

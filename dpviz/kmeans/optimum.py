@@ -103,7 +103,6 @@ def _lloyd(
     labels: NDArray[np.int32] | None = None,
     goal: float = np.inf,
 ) -> _Found:
-    """Run Lloyd's iteration; stop early if the error cannot fall below the goal."""
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
     return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal))

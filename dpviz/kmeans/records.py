@@ -306,7 +306,6 @@ def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
 def _weighed(
     points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
 ) -> Floats:
-    """Exact counts and sums (K, 1 + d) of weighted lattice points by owner."""
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     loops().add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)

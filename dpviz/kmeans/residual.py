@@ -158,7 +158,6 @@ def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
 def _moved(
     centers: Floats, table: Floats, radius: float, noise: float, *, least: float | None
 ) -> Prototypes:
-    """Centres after a step, from noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]
     counts, sums, totals = table[:, 0], table[:, 2:], table[:, 1]
     deviation = noise_deviation(d + 2, noise)

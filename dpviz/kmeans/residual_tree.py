@@ -263,7 +263,6 @@ def _split(
 def _merged(
     tree: Prototypes, clusters: int, size: float, generator: np.random.Generator
 ) -> Prototypes:
-    """Join prototypes to K by k-means, weighted by their counts."""
     typical = float(np.median(tree.scales))
     weights = onto_simplex(tree.counts, size)
     centers = k_means(tree.centers, weights, clusters, generator)

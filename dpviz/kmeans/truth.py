@@ -163,7 +163,6 @@ class KMeansTruth:
 
     @property
     def _rounding(self) -> float:
-        """Largest NICV that rounding errors alone cause."""
         return self.records.domain.ndim * _ROUNDING**2
 
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:

@@ -96,20 +96,17 @@ def swapped(
 
 
 def _tries(clusters: int) -> int:
-    """Number of points that k-means++ tries for each centre, as in scikit-learn."""
     return 2 + int(np.log(clusters))
 
 
 def _heavy(
     points: Floats, weights: Floats, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Points that have enough weight; at least K points."""
     found, shares = enough(points, np.where(weights > LIGHT, weights, 0), clusters, generator)
     assert shares is not None  # noqa: S101 - there were weights
     return np.ascontiguousarray(found), np.ascontiguousarray(shares)
 
 
 def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
-    """Move centres in place; return errors and losses of the clusters."""
     errors, losses = loops().weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
     return errors, losses

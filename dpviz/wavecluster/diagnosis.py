@@ -262,7 +262,6 @@ class Diagnostics:
     def _stage(
         self, cluster: int, found: Outcome, parts: int | None, near: NDArray[np.bool_]
     ) -> tuple[Stage | None, tuple[int, ...] | None]:
-        """First stage that applies, and the one cell that bridges or cuts."""
         if found.fate == "kept":
             return None, None
         came_apart = found.fate in ("broken", "shrunk", "lost")
@@ -493,7 +492,6 @@ def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_
 
 
 def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
-    """Whether the significant cells around a cell are not connected without this cell."""
     window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False

@@ -97,7 +97,6 @@ class Folds:
 
 @lru_cache(maxsize=2)
 def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
-    """Part of each of n records, the same for every grid."""
     folds = np.resize(np.arange(n_folds, dtype=np.uint8), n)
     np.random.default_rng(0).shuffle(folds)
     return folds

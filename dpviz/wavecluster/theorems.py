@@ -208,7 +208,6 @@ def _second(truth: Truth, config: Config) -> float:
 
 
 def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, float]:
-    """eta1 and eta2 of Theorem 6; infinite if there is no positive coefficient."""
     true = truth.stages
     k, positive = _rank(true), true.threshold.positive
     if not positive:
@@ -299,5 +298,4 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
 
 
 def _characteristic(weights: Floats, node: float) -> float:
-    """Characteristic function E[exp(i t N)] of the noise N at t; it is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

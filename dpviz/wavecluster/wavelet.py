@@ -242,7 +242,6 @@ def detail_delay(wavelet: str, level: int) -> int:
 
 
 def _beyond_middle(weights: Floats) -> int:
-    """Distance of the centre of mass from the middle, in whole cells."""
     centre = float(np.arange(weights.size) @ weights) / float(weights.sum())
     return round(centre) - weights.size // 2
 

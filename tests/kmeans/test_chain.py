@@ -55,7 +55,6 @@ def least_change(values: NDArray, lowest: float | None) -> float:
 
 
 def log_likelihood(points: NDArray, statistics: Statistics, rates: NDArray) -> float:
-    """Log likelihood of statistics of ``len(points)`` records."""
     clusters = np.arange(statistics.counts.shape[1])
     total = 0.0
     for t, rate in enumerate(rates):

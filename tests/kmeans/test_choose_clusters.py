@@ -323,7 +323,6 @@ def test_the_price_by_hand() -> None:
 
 
 def groups(ndim: int, clusters: int, n: int) -> Records:
-    """Groups far from each other in a box of many columns."""
     rng = np.random.default_rng(10 * ndim + clusters)
     middles = np.zeros((clusters, ndim))
     while pdist(middles).min() < 0.6:

@@ -40,7 +40,6 @@ EXPECTED = np.linalg.norm(POINTS[:, None] - CENTERS, axis=2).argmin(axis=1).toli
 
 
 def kept(path: Path, ending: str) -> Path:
-    """File with the cached code of one kernel."""
     (file,) = (path.parent / "__pycache__").glob(f"*assign*.{ending}")
     return file
 

@@ -28,7 +28,6 @@ NUMBERS = st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.7, 1.1, 2.9])
 
 
 def distinct(centers: np.ndarray) -> int:
-    """Number of centres that differ by more than rounding errors."""
     return len(np.unique(np.round(centers, 9), axis=0))
 
 

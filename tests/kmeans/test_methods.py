@@ -118,12 +118,10 @@ class Streams(SeededNoise):
 
 
 def domain_of(ndim: int) -> Domain:
-    """A different interval on each axis."""
     return Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
 
 
 def place(unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move points of the unit cube to the domain."""
     domain = domain_of(unit.shape[1])
     inside = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit >= 1, domain.highs, inside), domain.lows, domain.highs)
@@ -155,7 +153,6 @@ neighbourhoods = st.builds(
 def configs(
     draw: st.DrawFn, pairs: tuple[tuple[str, str], ...], most_clusters: int = 6, **fixed: Any
 ) -> KMeansConfig:
-    """Any of the given methods and variants, with any values of their parameters."""
     method, variant = draw(st.sampled_from(pairs))
     options = defaults_of(method, variant)
     chosen: dict[str, Any] = {
@@ -178,7 +175,6 @@ every = tuple((name, variant) for name in KMEANS for variant in VARIANTS)
 
 
 def assert_same(one: KMeansRun, other: KMeansRun) -> None:
-    """Both runs are identical in every bit."""
     np.testing.assert_array_equal(one.centers, other.centers)
     assert one.ledger == other.ledger
     assert len(one.path) == len(other.path)
@@ -335,7 +331,6 @@ def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
 
 @pytest.fixture(scope="module")
 def used_records() -> Records:
-    """Records on which all methods have run, in all variants and geometries."""
     records = records_of(drawn(3, 60, 2))
     for name, variant in every:
         for geometry in GEOMETRIES if "geometry" in DEFAULTS[name] else (None,):
@@ -540,7 +535,6 @@ EDGES = edge_cases()
 
 
 def needs_grid(config: KMeansConfig) -> bool:
-    """Whether the method uses a grid of cells over all columns."""
     if config.method in ("eugkm", "hybrid"):
         return True
     seeded = config.start in ("records", "kmeans++", "utility_plus")
@@ -695,7 +689,6 @@ def replayed(
 
 
 def promises(config: KMeansConfig) -> bool:
-    """Whether a run with a declared domain is private."""
     return claim(KMEANS[config.method].card, config, domain_of(2)).private
 
 
@@ -984,7 +977,6 @@ def test_published_contour_deals_by_averages_of_clusters() -> None:
 
 
 def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
-    """Function from centres and epsilon to the budgets of contour."""
     return lambda centers, epsilon: dealt(simplified_silhouettes(points, centers, weights), epsilon)
 
 
@@ -1534,7 +1526,7 @@ def test_at_most_so_many_records_are_simulated_as_printed(monkeypatch: pytest.Mo
 def test_cards_tell_how_this_paper_is_read() -> None:
     for method in ("dplloyd", "mcmc"):
         told = " ".join(KMEANS[method].card.deviations)
-        for reading in ("line to the origin", "print no clipping", "constant apart"):
+        for reading in ("line to the origin", "do not mention clipping", "constant least"):
             assert reading in told
     assert "likeliest values" in " ".join(KMEANS["mcmc"].card.deviations)
     assert any("minus sign" in erratum for erratum in KMEANS["mcmc"].card.errata)

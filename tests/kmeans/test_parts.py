@@ -130,7 +130,6 @@ def draw_points(rng: np.random.Generator, n: int, d: int, exact: bool) -> NDArra
 
 @st.composite
 def cases(draw: st.DrawFn, least: int = 0) -> tuple[NDArray, NDArray, bool]:
-    """Points, centres, and whether they are on a lattice."""
     rng, exact = np.random.default_rng(draw(seeds)), draw(st.booleans())
     d, n = draw(st.sampled_from(DIMS)), draw(st.integers(least, 40))
     points = draw_points(rng, n, d, exact)
@@ -425,7 +424,6 @@ def test_records_that_can_not_take_part_are_refused(
 
 @st.composite
 def domains(draw: st.DrawFn, most: int = 4) -> Domain:
-    """Bounds of any size and place, different on each axis."""
     low = st.sampled_from([0.0, -1.0, 0.1, -7e5]) | st.floats(-1e6, 1e6)
     width = st.sampled_from([1.0, 1e-2, 3e5]) | st.floats(1e-2, 1e6)
     pairs = draw(st.lists(st.tuples(low, width), min_size=1, max_size=most))
@@ -433,7 +431,6 @@ def domains(draw: st.DrawFn, most: int = 4) -> Domain:
 
 
 def inside(domain: Domain, rng: np.random.Generator, n: int) -> NDArray:
-    """Points of a domain, including corners and points on the border."""
     unit = np.clip(rng.uniform(-0.3, 1.3, (n, domain.ndim)), 0, 1)
     points = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit == 1, domain.highs, points), domain.lows, domain.highs)
@@ -538,7 +535,6 @@ joiners = st.sampled_from(["far", "corner", "anywhere", "center"])
 
 
 def joined(rng: np.random.Generator, kind: str, centers: NDArray, ndim: int) -> NDArray:
-    """Place of an added record in [0, 1]^d."""
     if kind == "far":
         return np.ones(ndim)
     if kind == "corner":
@@ -945,7 +941,6 @@ def test_plus_plus_draws_by_weight_then_by_squared_distance() -> None:
 
 
 def blobs(seed: int) -> tuple[NDArray, NDArray]:
-    """600 points in 15 clear blobs, and the means of the blobs."""
     middles = np.array([(x, y) for x in range(4) for y in range(4)][:15]) / 2 - 0.75
     noise = np.random.default_rng(seed).normal(0, 0.03, (600, 2))
     return np.repeat(middles, 40, axis=0) + noise, middles
@@ -1120,8 +1115,6 @@ def test_all_clusters_are_formed_before_any_center_moves() -> None:
 
 
 class _Given(SeededNoise):
-    """Noise with given values, by step."""
-
     def __init__(self, noise: dict[str, list[list[float]]]) -> None:
         super().__init__(0)
         self._noise = noise

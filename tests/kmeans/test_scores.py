@@ -56,7 +56,6 @@ def column(*values: float) -> NDArray[np.float64]:
 
 
 def records_of(points: NDArray[np.float64], domain: Domain | None = None) -> Records:
-    """Records in a domain; default: [0, 1]^d."""
     unit = Domain(((0, 1),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain or unit)
 
@@ -68,7 +67,6 @@ def blobs(seed: int, n: int = 90, domain: Domain = OBLONG) -> NDArray[np.float64
 
 
 def run_with(centers: NDArray[np.float64], **options: Any) -> KMeansRun:
-    """A run with given final centres."""
     config = KMeansConfig(method="dplloyd", clusters=len(centers), **options)
     return KMeansRun(config=config, centers=centers, ledger=Ledger())
 
@@ -458,7 +456,6 @@ def test_the_truth_needs_as_many_records_as_clusters() -> None:
 
 @pytest.fixture(scope="module")
 def s1() -> KMeansTruth:
-    """S1 with 15 clusters, on the range of the data as in the paper."""
     table = dpviz.read_table(reference_file("s1.csv.gz"))
     return KMeansTruth(Records.build(table.select(["x", "y"])), 15)
 

@@ -68,7 +68,6 @@ def drawn(records: Records, config: KMeansConfig) -> KMeansRun:
 
 
 def in_passes() -> list[KMeansConfig]:
-    """All methods and variants that need only passes."""
     found = []
     for name, method in METHODS.items():
         for variant in method.card.variants if method.card.spends else ():

@@ -195,7 +195,6 @@ def test_the_chosen_values_give_the_same_run_by_hand():
 
 @pytest.mark.parametrize("method", CHOOSERS)
 def test_all_that_is_chosen_comes_from_the_answers(method):
-    """If two different data sets get equal answers, then g, p and clusters are equal."""
     config = Config(method=method, choose="private", epsilon=0.5)
 
     def recorded(points, answers=None):

@@ -399,7 +399,6 @@ def largest_loss(
 def test_sound_threshold_leaks_no_more_than_its_share(
     shape: tuple[int, ...], seed: int, mean: float, config: Config
 ) -> None:
-    """Compares the densities of d' on neighbouring data sets, for the same noisy grid."""
     rng = np.random.default_rng(seed)
     other = rng.poisson(mean, shape)
     other.flat[0] += config.neighbours.cap  # a person who can be exchanged
@@ -878,8 +877,6 @@ def test_an_exponent_without_end_is_an_identifier_like_any_other() -> None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two identifiers mean the same person: equal numbers, or equal texts like 12e3."""
-
     def number(text: str) -> Decimal | str:
         text = text.strip()
         try:

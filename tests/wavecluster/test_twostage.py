@@ -614,7 +614,6 @@ def test_cells_grow_into_clusters_as_defined(
 
 
 def rough(counts: NDArray[np.int64], rate: float, seed: int, share: float = 0.65) -> Released:
-    """A release whose second stage is the number of zeros among all cells."""
     rng, stop = np.random.default_rng(seed), -np.expm1(-rate)
     noisy = (counts + rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)) * 1.0
     low = noisy < 3 / rate

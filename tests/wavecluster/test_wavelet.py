@@ -208,8 +208,6 @@ def test_a_blob_on_the_plane_peaks_in_its_own_cell(wavelet: str) -> None:
 
 @cache
 def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray, ...]:
-    """Changes of W if one record is added to one cell, for each cell of the grid."""
-
     def all_of_them() -> Iterator[NDArray[np.float64]]:
         for cell in np.ndindex(shape):
             record = np.zeros(shape)
@@ -220,13 +218,11 @@ def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray
 
 
 def touched(response: NDArray[np.float64]) -> tuple[int, int]:
-    """Numbers of raised and lowered coefficients; relative changes below 1e-13 are rounding."""
     residue = 1e-13 * np.abs(response).max()
     return int((response > residue).sum()), int((response < -residue).sum())
 
 
 def check_by_brute_force(wavelet: str, level: int, shape: tuple[int, ...]) -> None:
-    """Compare the computed sensitivities with the effect of a record in each cell."""
     changes = responses(wavelet, level, shape)
     norm = max(float(np.abs(change).sum()) for change in changes)
     pairs = {touched(change) for change in changes}

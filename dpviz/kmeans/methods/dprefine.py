@@ -75,17 +75,17 @@ CARD = Card(
     title="DP-Refine",
     estimator="DPRefine",
     summary=(
-        f"Up to {GRID_COLUMNS} columns: noisy counts of a grid, whose full cells are split; "
-        "k-means on the denoised counts, then one noisy iteration if there are many records. Up to "
-        f"{WHOLE_BOX} columns: a grid without split cells. More columns: a grid in a random "
-        f"projection to {DIMENSIONS} dimensions divides the records into groups, and k-means runs "
-        "on the groups' noisy means. With very many records: prototypes that split and move to the "
-        "noisy means of their records, level by level. Up to two noisy iterations follow. With few "
-        f"records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} columns), a grid "
-        f"covers up to {SPARSE_BOX} columns, and at most one noisy iteration follows, whose moves "
-        f"are shortened by their share of noise. With very few, in {FLAT + 1} to {PLAIN_BOX} "
-        "columns: only a plain grid as in EUGkM. With almost no records: centres that use no data, "
-        "and one such iteration."
+        f"With up to {GRID_COLUMNS} columns, k-means runs on denoised counts of a noisy grid, "
+        "whose full cells are split, and one noisy iteration follows if there are many records. "
+        f"With {GRID_COLUMNS + 1} to {WHOLE_BOX} columns, no cell is split. With more columns, a "
+        f"grid in a random projection to {DIMENSIONS} dimensions divides the records into groups, "
+        "and k-means runs on the groups' noisy means. With very many records, prototypes split and "
+        "move to the noisy means of their records, level by level. Up to two noisy iterations "
+        f"follow. With few records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} "
+        f"columns), a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
+        "follows, whose moves are shortened by their share of noise. With very few records in "
+        f"{FLAT + 1} to {PLAIN_BOX} columns, there is only a plain grid as in EUGkM. With almost "
+        "no records, the centres use no data, and one such iteration follows."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -95,22 +95,22 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Sequential composition. The number of records and the numbers of records by "
-                "distance: Laplace mechanisms of sensitivity 1. Root and residuals: K-norm "
-                "mechanisms. A record changes one cluster: its count by 1, its square by at most 1 "
-                "and its residual by a length of at most 1 (at the root: each entry by at most 1), "
-                "which is 1 in the norm of the noise. Centres and clip radius are computed from "
-                "earlier outputs, and a record's cluster from these outputs and the record alone. "
-                "Grid: rough counts determine which cells are split. A cell that is not split gets "
-                "a count with the noise of both budgets. Its rough count is sampled from this "
-                "count, so both counts together cost both budgets. A split cell costs the budget "
-                "of its rough count and that of its subcells. So a record costs the same in both "
-                "cases, and each of m records in different cells costs an m-th of it. Plain grid: "
-                "one Laplace mechanism on its counts, whose number depends on the noisy number of "
-                "records. Projection: its directions are random numbers that use no data and may "
-                "be known; its middle and width are from the root. So a record's projection, "
-                "clipped to the box of the grid, depends only on the record and on outputs, and is "
-                "in one cell and one group."
+                "All steps are a sequential composition. Laplace mechanisms of sensitivity 1 "
+                "release the number of records and the numbers of records by distance. K-norm "
+                "mechanisms release root and residuals. A record changes one cluster: its count by "
+                "1, its square by at most 1 and its residual by a length of at most 1 (at the "
+                "root: each entry by at most 1), which is 1 in the norm of the noise. Centres and "
+                "clip radius are computed from earlier outputs, and a record's cluster from these "
+                "outputs and the record alone. In a grid, rough counts determine which cells are "
+                "split. A cell that is not split gets a count with the noise of both budgets. Its "
+                "rough count is sampled from this count, so both counts together cost both "
+                "budgets. A split cell costs the budget of its rough count and that of its "
+                "subcells. So a record costs the same in both cases, and each of m records in "
+                "different cells costs an m-th of it. A plain grid is one Laplace mechanism on "
+                "counts, whose number depends on the noisy number of records. The directions of a "
+                "projection are random numbers that use no data and are not secret; its middle and "
+                "width are from the root. So a record's projection, clipped to the box of the "
+                "grid, depends only on the record and on outputs, and is in one cell and one group."
             ),
         ),
     ),
@@ -118,18 +118,18 @@ CARD = Card(
     decides=True,
     coarser="on a coarse grid",
     deviations=(
-        "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
-        "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
-        "K-norm noise after Hardt, Talwar 2010, a grid of two levels as in Qardaji, Yang, Li 2013.",
-        "A release has the same noise as the explorer: whole numbers on rough and fine counts, "
-        "everything else rounded to multiples of 2^-20. OpenDP has no K-norm noise: it is sampled "
-        "as real numbers, with as many digits as the rounding needs.",
+        "There is no paper; known parts are combined. Random projection is from Balcan, Dick, "
+        "Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, K-norm noise "
+        "from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li 2013.",
+        "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
+        "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
+        "this noise is sampled as real numbers, with as many digits as the rounding needs.",
         "All constants were chosen on sets of 2 to 32 columns that we looked at. Choices depend "
         "only on the noisy number of records, epsilon, K and the number of columns.",
         "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "
         "prototypes, each represented by random points around it. This costs no further epsilon. "
-        "On 12 sets of 2 to 16 columns it reaches more than 0.99 of the best silhouette in "
-        "hindsight at epsilon 0.5, 1 and 2.",
+        "On 12 sets of 2 to 16 columns the chosen K has more than 0.99 of the best possible "
+        "silhouette at epsilon 0.5, 1 and 2.",
         "k-means on the cells uses restarts, and also moves its least useful centre (as in Hu et "
         "al., Algorithm 3).",
     ),

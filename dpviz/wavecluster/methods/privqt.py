@@ -17,8 +17,8 @@ CARD = Card(
     title="PrivQT",
     estimator="PrivQT",
     summary=(
-        "Laplace noise on every count, then plain WaveCluster. About half of the empty cells "
-        "turn positive, which inflates the number of significant cells at any budget."
+        "Adds Laplace noise to every count, then runs plain WaveCluster. About half of the empty "
+        "cells become positive, which inflates the number of significant cells at any budget."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 2",

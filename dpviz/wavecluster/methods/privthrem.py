@@ -25,8 +25,8 @@ CARD = Card(
     title="PrivTHREM",
     estimator="PrivTHREM",
     summary=(
-        "Noisy counts with a share alpha of the budget; the rest pays for a threshold that the "
-        "exponential mechanism draws near the true one."
+        "Releases noisy counts with a share alpha of the budget. With the rest, the exponential "
+        "mechanism draws a threshold near the true threshold."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 4",
@@ -36,10 +36,10 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Laplace mechanism on the counts with alpha*epsilon, then the exponential "
-                "mechanism with the rest. The sensitivity of its score is computed from the "
-                "wavelet; candidates reach up to the largest noisy coefficient, which is already "
-                "private. The rank of the threshold is not released."
+                "A Laplace mechanism on the counts spends alpha*epsilon, and the exponential "
+                "mechanism the rest. The sensitivity of its score is computed from the wavelet; "
+                "candidates reach up to the largest noisy coefficient, which is already private. "
+                "The rank of the threshold is not released."
             ),
         ),
         Variant(
@@ -56,10 +56,10 @@ CARD = Card(
     parameters=takes("privthrem", "epsilon", "alpha"),
     theorem=6,
     deviations=(
-        "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
-        "the score's sensitivity is computed for any wavelet; the noise hides all records in "
-        "which neighbours differ; the rank k' is not released. A release draws one of 16,384 "
-        "candidates by permute and flip.",
+        "In the sound variant, candidates reach up to the largest noisy coefficient, not the "
+        "largest true coefficient; the score's sensitivity is computed for any wavelet; the noise "
+        "hides all records in which neighbours differ; the rank k' is not released. A release "
+        "draws one of 16,384 candidates by permute and flip.",
         "A run makes one draw of the exponential mechanism, because the mean of several draws "
         "would spend the budget several times.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "

@@ -247,7 +247,6 @@ def _root(value: float, degree: int) -> float:
 
 
 def _roots(values: Floats, degree: int) -> Floats:
-    """Roots of this degree; exact for perfect squares."""
     return np.sqrt(values) if degree == 2 else values ** (1 / degree)
 
 
