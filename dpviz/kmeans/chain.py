@@ -74,7 +74,7 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The best data set of a chain, and how the chain developed.
+    """The best data set of a chain, and the history of the chain.
 
     Parameters
     ----------
@@ -254,7 +254,6 @@ def _with_one(points: Floats) -> Floats:
 
 
 def _best_step(trace: Floats) -> int:
-    """First step whose value is largest up to rounding errors."""
     return int(np.argmax(trace >= trace.max() - ROUNDING))
 
 

@@ -213,7 +213,6 @@ def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Flo
 
 
 def _settled(places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int) -> Floats:
-    """Centres (K, d) after Lloyd's iteration on groups (m, d) with labels (m,)."""
     centers = np.empty((clusters, places.shape[1]))
     for step in range(_STEPS + 1):
         total = np.bincount(labels, weights, clusters)

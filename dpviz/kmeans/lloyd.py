@@ -25,7 +25,7 @@ from dpviz.privacy.mechanisms import Accountant
 #: Budget share of the noisy grid from which the sound variant samples a start.
 START_SHARE = 0.3
 
-#: Returns whether the iteration may stop, given the scaled centres before and after an update.
+#: Returns whether the iteration can stop, given the scaled centres before and after an update.
 Settled = Callable[[Floats, Floats], bool]
 
 #: Returns the budget of each cluster, from the centres and the budget of the iteration.

@@ -25,8 +25,8 @@ SAMPLE = 2**15
 #: chain. Each chain continues from good centres of the level before.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Limit of chains times clusters, and of a chain's random moves times clusters: with very many
-#: clusters, each chain or move takes seconds.
+#: Largest product of the numbers of chains and clusters, and of random moves and clusters, because
+#: with very many clusters each chain or move takes seconds.
 _MOST = 2_500
 
 #: Minimum number of records per cluster in a chain.

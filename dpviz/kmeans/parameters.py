@@ -90,8 +90,8 @@ PARAMETERS = (
         label="Iterations T",
         sign="T",
         help=(
-            "Data passes (of PrivGene: generations). They share the budget: more of them means "
-            "more noise in each."
+            "Data passes (of PrivGene: generations). They share the budget, so with more passes "
+            "each pass has more noise."
         ),
         kind="whole",
         default=5,
@@ -110,8 +110,8 @@ PARAMETERS = (
         label="Start",
         help=(
             "Where the centres start. Sphere packing and random use no data. The other starts use "
-            "the data: as printed they leak them; in the sound variant they read a noisy grid or "
-            "are noisy means (partition)."
+            "the data. In the published variant they leak data; in the sound variant they read a "
+            "noisy grid or are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,

@@ -35,13 +35,13 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 #: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
-#: If the limit is above this share of the number of clusters, it is raised to that number.
+#: If the limit is above this share of the number of clusters, the number of clusters is the limit.
 NEARLY = 0.6
 
-#: Factor by which levels grow.
+#: Number of prototypes of a level divided by that of the level before.
 GROWTH = 3.0
 
-#: Budget of a level divided by that of the level before; the same for the last steps.
+#: Budget of a level divided by that of the level before; the same ratio for the last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
 #: Distance of the parts from a split prototype, and scale of the parts, in units of its scale.
@@ -56,7 +56,7 @@ LEAST_SQUARE = 0.02
 #: Number of points that represent a prototype when K is chosen.
 DRAWN = 30
 
-#: Relocation: share of the clusters that may move, offset and scale of both halves.
+#: Relocation: largest share of the clusters that can move, offset and scale of both halves.
 RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 
@@ -93,7 +93,7 @@ class Seeding:
 
     @property
     def usual(self) -> int:
-        """K, or a usual number until K is chosen."""
+        """K, or a typical number as long as K is not chosen."""
         return self.clusters or USUAL
 
 
@@ -274,7 +274,7 @@ def _merged(
 
 
 def relocated(tree: Prototypes, generator: np.random.Generator) -> Prototypes:
-    """Join two clusters if this costs little, and split a wide one, as long as the error falls.
+    """Join two clusters if this costs little, and split a wide cluster, as long as the error falls.
 
     The gain is half of the cluster's error in excess of a cluster with the median scale.
     """

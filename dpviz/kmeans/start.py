@@ -208,7 +208,6 @@ def best_of(
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Controller of scikit-learn's threads; call it after scikit-learn is imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

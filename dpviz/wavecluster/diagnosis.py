@@ -5,9 +5,9 @@
 If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
-    C has one or two cells, so that one cell decides its fate, and C was not joined. Or C is broken,
-    shrunk or lost, and on a grid that is twice as fine, without noise, C is several clusters: at
-    least two of them have a quarter of its records each.
+    C has one or two cells, so that one cell decides its fate, and C was not joined. The stage is
+    also ``grid`` if C is broken, shrunk or lost, and is several clusters without noise on a grid
+    that is twice as fine (at least two of these clusters have a quarter of its records each).
 ``components``
     One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is from
     the private run, the other cells are true, and C is not kept. If only this cell is from the true
@@ -182,13 +182,13 @@ class Diagnostics:
         for name, stages in (("private", self.private), ("doubled", self.doubled)):
             if stages.counts.shape != shape or stages.level != self.true.level:
                 raise InputError(
-                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the "
-                    f"true one {shape} at level {self.true.level}: give runs on one grid."
+                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the true "
+                    f"run {shape} at level {self.true.level}: give runs on the same grid."
                 )
         if self.finer and self.finer.source.shape != tuple(2 * side for side in shape):
             raise InputError(
-                f"finer run has {self.finer.source.shape} cells: give one with twice as many a "
-                f"side as {shape}."
+                f"finer run has {self.finer.source.shape} cells: give a run with twice as many "
+                f"cells per side as {shape}."
             )
 
     @property

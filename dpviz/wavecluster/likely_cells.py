@@ -59,8 +59,8 @@ def likely_cells(
     only the expected number is used, because the number of likely cells has no meaning then.
 
     A missing or false cell costs one cell in DSG_C. A wrong join costs a whole cluster in every
-    score, and one of several doubtful cells is enough to make it. A wrong gap costs the same, so
-    wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
+    score, and one of several doubtful cells is enough for a wrong join. A wrong gap costs the same,
+    so wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
     chances are so low that a gap is only visible as a saddle, that is, a cell with a lower chance
     than the cells on both sides.
     """

@@ -122,7 +122,7 @@ def sweeps_of(cells: int) -> int:
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Prior with the most likely share of zeros; number of filled cells, averaged over shares."""
+    """Return the prior with the likeliest share of zeros, and the mean number of filled cells."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )

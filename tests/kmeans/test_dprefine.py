@@ -525,7 +525,6 @@ def test_steps_shrink_the_less_the_larger_true_moves_are_taken_for(
 
 
 def mixture(clusters: int, ndim: int, n: int, seed: int) -> tuple[Floats, Floats]:
-    """Points of Gaussians with standard deviation 0.1, and their means."""
     rng = np.random.default_rng(seed)
     middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
     points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.1, (n, ndim))

@@ -769,7 +769,6 @@ def requests(
 
 
 def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDArray[np.float64]:
-    """Additional records: in corners, or anywhere."""
     if kind == "corners":
         return place(rng.integers(0, 2, (number, ndim)).astype(float))
     return place(rng.random((number, ndim)))
@@ -1214,7 +1213,6 @@ def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> Non
 
 
 def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.float64]:
-    """Candidates with any similarity, from independent to almost equal; some at the border."""
     base = rng.uniform(-1, 1, (1, clusters, ndim))
     spread = rng.choice([0.0, 0.01, 0.3, 2.0])
     return np.clip(base + rng.normal(0, spread, (6, clusters, ndim)), -1, 1)

@@ -1,4 +1,4 @@
-"""Shared parts of the k-means family: passes equal definitions, spaces bound, starts are valid."""
+"""Shared parts of the k-means family: passes equal their definitions, and starts are valid."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ seeds = st.integers(0, 2**32)
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
@@ -140,13 +139,11 @@ def cases(draw: st.DrawFn, least: int = 0) -> tuple[NDArray, NDArray, bool]:
 
 
 def records_of(points: NDArray, low: float = -1.0, high: float = 1.0) -> Records:
-    """Records with the same declared interval for all columns."""
     domain = Domain(((low, high),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain)
 
 
 def silent(seed: int = 0, epsilon: float = 1.0) -> Accountant:
-    """Accountant whose mechanisms return their input without noise."""
     return Accountant(Silenced(SeededNoise(seed)), epsilon)
 
 

@@ -46,7 +46,6 @@ OBLONG = Domain(((-3, 7), (0, 200), (5, 5.5)))
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
@@ -117,10 +116,9 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster replaces two: it matches the larger, P = 6/8, R = 1, F = 6/7; the smaller has
-        # 0.
+        # One cluster replaces two and matches the larger: P = 6/8, R = 1, F = 6/7; the other has 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
-        # An empty cluster on either side.
+        # A result has an empty cluster.
         ([[0, 0], [0, 5]], 1),
         ([[2, 0, 0], [0, 0, 0], [0, 0, 3]], 1),
         # One cluster joins two clusters of two records: P = 2/4, R = 1, F = 2/3 for one of them.
@@ -298,7 +296,6 @@ def test_no_run_is_better_in_its_space_than_the_truth_there(
 
 @pytest.fixture
 def bad_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that returns two neighbouring points."""
     monkeypatch.setattr(
         "dpviz.kmeans.records.optimum",
         lambda points, clusters: np.sort(points, axis=0)[:clusters],
@@ -414,7 +411,7 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
         ([0, 0, 0, 1, 1, 0, 1, 1], 13 / 21),
         # Class 0 of 2: 4/7; class 1 of 3: 6/8; both match the first cluster; class 2: 1.
         ([0, 0, 1, 1, 1, 2, 2, 2], (2 * 4 / 7 + 3 * 3 / 4 + 3) / 8),
-        # One class of 8: 2 * 5 / 13.
+        # One class of 8 records: 2 * 5 / 13.
         ([0] * 8, 10 / 13),
     ],
 )
@@ -438,8 +435,8 @@ def test_against_the_same_method_without_noise() -> None:
             truth.records, config, Accountant(Silenced(SeededNoise(4)), 1.0)
         )
         assert truth.against_silenced(silent, SeededNoise(4)) == 1
-    # By hand: without noise {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2 * 2 / 5
-    # for both: P = 1, R = 2/3 and P = 2/3, R = 1.
+    # The clusters without noise are {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2
+    # * 2 / 5 for both: P = 1, R = 2/3 and P = 2/3, R = 1.
     line = KMeansTruth(records_of(column(1, 2, 3, 7, 9), Domain(((0, 10),))), 2)
     found = run_with(column(1, 3))
     assert line.against_silenced(found, SeededNoise(0)) == pytest.approx(0.8)

@@ -488,7 +488,6 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
 
 
 def unit_positions(source: Source) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Positions of the records in coordinates from 0 to 1, and number of records at each."""
     positions = source.positions
     low, width = source.domain.lows, source.domain.highs - source.domain.lows
     assert positions.weights is not None

@@ -283,7 +283,6 @@ def distances(average: NDArray, density: float, at: NDArray) -> NDArray[np.int64
 
 
 def candidates(*averages: NDArray) -> NDArray[np.float64]:
-    """All x at which a rank may differ: the coefficients, values just above them, and near 0."""
     values = np.unique(np.concatenate([average[average > 0] for average in averages]))
     return np.concatenate([[1e-9], values, np.nextafter(values, np.inf)])
 
@@ -390,7 +389,6 @@ def test_large_cancelling_counts_change_no_more_than_the_sensitivity(
 def cancelling(
     rng: np.random.Generator, wavelet: str, level: int, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Up to 10^13 records in few cells, with equal counts or counts that nearly cancel."""
     counts = np.zeros(shape, dtype=np.int64)
     size = 10 ** rng.uniform(0, 13)
     chosen = [tuple(rng.integers(side) for side in shape) for _ in range(rng.integers(1, 7))]

@@ -10,10 +10,10 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
 
 SOUND = (
-    "Each iteration is one Laplace mechanism on all counts and sums together; the sensitivity is "
-    "d + 1 in box and cube and 2 in the unit L1 ball. Starts use no data, or they have a budget: "
-    "they are sampled from a noisy grid, or are noisy means of sets. All budgets add up to "
-    "epsilon, and centres are computed only from noisy numbers."
+    "Each iteration is one Laplace mechanism on all counts and sums together; the sensitivity is d "
+    "+ 1 in box and cube and 2 in the unit L1 ball. A start uses no data, or it has a budget: it "
+    "is sampled from a noisy grid, or is noisy means of sets. All budgets add up to epsilon, and "
+    "centres are computed only from noisy numbers."
 )
 
 PRINTED = (

@@ -24,14 +24,14 @@ from dpviz.privacy.mechanisms import Accountant
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. Few columns: GRID_SIZE. With many columns it is
+#: Budget share of the number of records. With few columns it is GRID_SIZE. With many columns it is
 #: PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a small epsilon noise would
 #: hide the right branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
 #: Records are few if the number per cluster, divided by the noise of a count, is below these
-#: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. Between,
-#: splits are worth it.
+#: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. For
+#: other numbers of columns, cells are always split.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
@@ -51,7 +51,7 @@ TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 #: Below VERY_FEW a plain grid is best (if it is possible); below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
-#: Largest number of columns of a plain grid; the limit BLIND with more columns.
+#: Largest number of columns of a plain grid; with more columns, this limit replaces BLIND.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
 #: With many columns and few records: assumed mean square of the moves that are not noise, as a

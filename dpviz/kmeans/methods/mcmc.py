@@ -108,7 +108,7 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Run DPLloyd, then the Markov chain over data sets (Lee, Kifer, section 3)."""
-    # Import here: only this method needs the compiled code.
+    # Import here, because only this method needs the compiled code.
     from dpviz.kmeans.chain import Statistics, consistent, draws, run_chain
 
     before, space = lloyd(records, config, accountant), space_of(records, config)

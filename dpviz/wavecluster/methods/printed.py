@@ -31,8 +31,8 @@ OTHER_WAVELETS = (
 #: Reason why the paper's proofs (section 5.1) fail if a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
-        "According to the paper, a modified record changes one count. In fact it changes two, and "
-        "the noise hides one."
+        "According to the paper, a modified record changes one count. In fact it changes two "
+        "counts, and the noise hides only one of these changes."
     )
 }
 

@@ -71,8 +71,8 @@ CARD = Card(
     ),
     errata=(
         "Section 4.3 says that the counts (eps1) need less budget than Z (eps2). But section 7.4 "
-        "gives the counts 90%, which is right by its own reason: gamma, the margin of the counts "
-        "around the threshold, has a larger factor than beta, the error of Z.",
+        "gives the counts 90%. This is correct, because gamma, the margin of the counts around the "
+        "threshold, has a larger factor than beta, the error of Z.",
         "Theorem 5: beta, the bound on the noise of Z'/2, is four times as large as the step "
         "requires. Z'/2 is subtracted, so the noise is half of Lap(1/eps2), which exceeds beta "
         "with probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",

@@ -73,8 +73,8 @@ CARD = Card(
         "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
         "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "
         "wrong sign: omega must be at least the right side, not at most.",
-        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; correct are PrivTHR "
-        "and PrivTHREM.",
+        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; the correct names are "
+        "PrivTHR and PrivTHREM.",
     ),
 )
 
@@ -122,8 +122,9 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
     Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
     """
     values = positive_values(true)
-    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
-    # already private. If it is not positive, no cell can be significant for any d'.
+    # The published variant chooses from (0, Max] of the true W; the sound variant chooses up to the
+    # largest noisy coefficient, which is already private. If it is not positive, no cell can be
+    # significant for any d'.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)

@@ -43,8 +43,9 @@ CARD = Card(
         "single counts, sums of neighbouring counts are used, too (only with Haar). The likeliest "
         "cells are reported, but fewer than expected if too few of these cells would be correct. "
         "Doubtful cells that would join two large clusters are left out. No cluster is reported if "
-        "the releases would show a structure, but do not. Other wavelets than Haar need the counts "
-        "of cells; then, on thin or sparse data, PrivTHR can find more of the true cells."
+        "the releases are exact enough to show a structure, but do not show a structure. Other "
+        "wavelets than Haar need the counts of cells; then, on thin or sparse data, PrivTHR can "
+        "find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
