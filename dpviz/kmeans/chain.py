@@ -145,7 +145,7 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Return n'_k(T) points on each last centre c_k(T), the first data set, and their clusters.
+    """Return the first data set, n'_k(T) points on each last centre c_k(T), and their clusters.
 
     Rounds the shares of the last counts by largest remainder (for equal remainders, the lower
     number is first). The shares are equal if all counts are zero.

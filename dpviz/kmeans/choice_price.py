@@ -34,7 +34,7 @@ class ChoicePrice:
 
     @property
     def ratio(self) -> float:
-        """Silhouette at the chosen K divided by the largest one: 1 if the choice cost nothing."""
+        """Silhouette at the chosen K divided by the largest silhouette: 1 if the choice is best."""
         chosen = self.silhouettes[self.choice.tried == self.choice.clusters]
         return float(chosen[0] / self.silhouettes.max())
 

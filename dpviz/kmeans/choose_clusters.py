@@ -41,9 +41,9 @@ _STEPS = 10
 class NoisyPoints:
     """Noisy counts of records at known places; clusters are searched in ``weights``.
 
-    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated
-    numbers of records, at least 0; ``counts`` are the noisy counts they were made from, and can
-    be negative; ``variances`` are the variances of the noise on the counts.
+    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated numbers
+    of records, at least 0; ``counts`` are the noisy counts from which weights were computed, and
+    can be negative; ``variances`` are the variances of the noise on the counts.
     """
 
     places: Floats
@@ -128,7 +128,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     -----
     Our method. k-means with many centres divides the points into groups. A group is ignored if its
     noisy count does not exceed 0 by ``SOME`` standard deviations. The other groups are joined one
-    pair after another; the next pair is the one that adds least to the sum of squares (Ward 1963).
+    pair after another; the next pair is the pair that adds least to the sum of squares (Ward 1963).
     Lloyd's iteration follows each join, so there are centres for every K. A K is allowed if the
     noisy count around each centre exceeds 0 by ``SURE`` standard deviations. These counts include
     the ignored groups. Of the allowed K, the chosen K has the largest sum of two simplified

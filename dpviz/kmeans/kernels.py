@@ -340,7 +340,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             spread[own, j] += difference * difference
         next_best, away = np.inf, np.sqrt(distance)
         for place in range(many[own]):
-            # A lower bound on the distance of the point to this centre.
+            # This is a lower bound on the distance of the point to this centre.
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
                 break
@@ -400,7 +400,7 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 
 @compiled()
 def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
-    """Write the row-major cell number of each point of [-1, 1]^d in a grid of equal sides."""
+    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides."""
     for i in range(points.shape[0]):
         number = 0
         for j in range(points.shape[1]):

@@ -55,7 +55,7 @@ def lloyd(
     Parameters
     ----------
     epsilon, start
-        Budget for start and iterations; scaled centres (K, d). If None, the whole budget and the
+        Budget for start and iterations; scaled centres (K, d). None means the whole budget and the
         configured start.
     settled
         Rule for an early stop. After a stop, the sound variant uses the remaining budget in one

@@ -104,7 +104,7 @@ def nested_grid(
 
     Each record has a place in [-1, 1]^d, shape (n, d), that depends on no other record. The number
     of records was released before. With ``sparse``, cells have few records compared with the noise,
-    and no cell is split. ``most`` is the limit of cells, and 2 ``most`` that of subcells.
+    and no cell is split. There are at most ``most`` cells and 2 ``most`` subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -128,7 +128,7 @@ def nested_grid(
     (in_parts,) = in_cells.total(partial(_sub_counts, side, parts, firsts, len(owners)))
     counts[~split], sub_counts = accountant.split(gradual, ~split, in_parts)
     if split.any():
-        # Average two noisy counts of a split cell; each weight is the variance of the other.
+        # Average two noisy counts of a split cell; the weight is the variance of the other count.
         added, of_added = np.bincount(owners, sub_counts, m), np.maximum(of_cell, 1) * sub_variance
         pooled = (counts * of_added + added * variances) / (variances + of_added)
         counts = np.where(split, pooled, counts)

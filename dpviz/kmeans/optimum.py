@@ -53,7 +53,7 @@ class _Found:
 
 
 def optimum(points: Floats, clusters: int) -> Floats:
-    """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
+    """Search for centres (K, d) with the smallest sum of squared distances to points (n, d).
 
     The same points always give the same centres. If there are fewer distinct points than
     clusters, some centres are equal.
@@ -117,7 +117,7 @@ def _chain(
     centers: Floats | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample: again and again, move one or two of the best centres to random points."""
+    """Search on a sample: repeatedly move one or two of the best centres to random points."""
     seen = _sample(points, size, generator)
     if centers is None:
         few = _sample(seen, max(1024, 20 * clusters), generator)

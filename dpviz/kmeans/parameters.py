@@ -64,7 +64,7 @@ SOUND: dict[str, dict[str, Any]] = {
 
 #: Parameters of the family, with the ranges of their sliders, in the order of the command line.
 PARAMETERS = (
-    # A whole number, so that JSON contains 10 and not 10.0.
+    # This is a whole number, so that JSON contains 10 and not 10.0.
     replace(EPSILON, high=10),
     Parameter(
         name="clusters",

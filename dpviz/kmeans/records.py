@@ -36,7 +36,7 @@ T = TypeVar("T")
 #: columns. Each cell may hold an equal share of these records.
 MOST_WEIGHED = 2**40
 
-#: A limit that is never reached.
+#: This limit is so large that it has no effect.
 UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None

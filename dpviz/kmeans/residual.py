@@ -39,7 +39,7 @@ NARROWEST, WIDEST = 0.25, 2.5
 #: Least scale of a cluster; the box has sides of length 2.
 LEAST_SCALE = 1e-4
 
-#: Least mean square of residuals, in clip radii; largest share of this mean square that a move may
+#: Least mean square of residuals, in clip radii; largest share of this mean square that a move can
 #: explain.
 LEAST_SQUARE, MOVED = 0.02, 0.9
 
@@ -58,7 +58,7 @@ class Prototypes:
 
 
 def spread(scales: Floats) -> Floats:
-    """Clip scales to limits around their median."""
+    """Clip scales to an interval around their median."""
     middle = float(np.median(scales))
     return np.clip(scales, NARROWEST * middle, WIDEST * middle)
 

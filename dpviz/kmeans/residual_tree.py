@@ -1,7 +1,7 @@
 """A tree of residual steps: it finds K centres if there are many columns and many records.
 
-The root is the mean of all records. Each level splits the prototypes of the level before, the
-widest ones first, and moves the parts with a residual step. k-means on the prototypes of the last
+The root is the mean of all records. Each level splits the prototypes of the level before, first the
+widest prototypes, and moves the parts with a residual step. k-means on the prototypes of the last
 level gives K centres. Further residual steps improve them.
 """
 
@@ -150,7 +150,7 @@ def settled(
     if len(tree.centers) > K:
         tree = _merged(tree, K, size, noise.generator("restarts"))
     elif len(tree.centers) < K:
-        # The offset that splits a ball best.
+        # This offset splits a ball best.
         offset = min(LAST_OFFSET, math.sqrt(2 * math.log(K) / d))
         tree = _split(tree, K, offset, noise.generator("splits"))
     return Seeds(clusters=tree, size=size, steps=steps, choice=choice)

@@ -122,8 +122,7 @@ class KMeansRun:
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
         """Return the same run with its clusters, in all iterations, in another order.
 
-        Post-processed centres have no path: the iterations before post-processing do not change
-        their order.
+        If centres are post-processed, the iterations before that step keep their own order.
         """
         if self.before is not None:
             return replace(self, centers=self.centers[order])

@@ -76,5 +76,5 @@ class Sketch(Records):
 
 
 def worth_sketching(records: Records) -> bool:
-    """Return whether there are enough records to show a sketch of them first."""
+    """Return whether there are so many records that a sketch of them is shown first."""
     return records.weights is None and records.n >= MANY

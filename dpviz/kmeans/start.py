@@ -1,4 +1,4 @@
-"""Initial centres in scaled coordinates, without the data or from given points."""
+"""Initial centres in scaled coordinates, chosen without the data or from given points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _BISECTIONS = 12
 OFFSET = 0.01
 RETRIES = 3
 
-#: Least relative decrease of the error that counts as an improvement; less is a rounding error.
+#: Least relative decrease of the error that is an improvement; smaller decreases are rounding
+#: errors.
 BETTER = 1e-9
 
 #: End of k-means, which the papers do not state: scikit-learn's default number of steps, and its
@@ -133,7 +134,7 @@ def utility_plus(
 ) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
-    The least useful centre is the one whose removal increases the error least. It moves next to
+    The least useful centre is the centre whose removal increases the error least. It moves next to
     the centre of the cluster with the largest error, k-means runs again, and the better result is
     kept. After more than ``RETRIES`` failures in a row, the result is the start, shape (K, d).
     Points are records, or cells of a noisy grid with their weights.

@@ -157,7 +157,7 @@ class KMeansTruth:
         return {name: float(SCORES[name].compute(one)) for name in names}
 
     def ratio_to(self, truth: KMeansTruth, centers: Centers) -> float:
-        """NICV of centres divided by that of a truth; an error from rounding alone counts as 0."""
+        """NICV of centres divided by that of a truth; an error from rounding alone is set to 0."""
         error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
         return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
 

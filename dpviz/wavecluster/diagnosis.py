@@ -1,4 +1,4 @@
-"""Finds why a true cluster is not kept, by following it through the steps of a private run.
+"""Follows a true cluster through the steps of a private run, to find why it is not kept.
 
 :mod:`dpviz.wavecluster.fates` defines the possible fates of a cluster.
 
@@ -198,7 +198,7 @@ class Diagnostics:
 
     @cached_property
     def labels(self) -> dict[RunName, NDArray[np.int32]]:
-        """Labels grid of each of ``RUNS``."""
+        """Labels grid of each run in ``RUNS``."""
         true, private, doubled = self.true, self.private, self.doubled
         parts: dict[RunName, tuple[Stages, Stages]] = {
             "private": (private, private),

@@ -49,7 +49,7 @@ PARCEL = 8
 SPARSE, MILD = 0.75, 0.5
 
 #: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled;
-#: then the number of filled cells is divided by this factor, down to one cell.
+#: then the number of filled cells is divided by FACTOR in each step, down to one cell.
 ZEROS, SCARCE, FACTOR = 25, 0.02, 1.5
 
 #: Weight of the 3 x 3 (x 3 ...) window around a cell in the cell's chance to be filled.

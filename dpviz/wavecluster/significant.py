@@ -122,7 +122,8 @@ def estimate(
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
-            # Only if there is structure, because smoothing would make one cluster of even records.
+            # Smoothed counts are only used for "structure": they would make one cluster of even
+            # records.
             coarse = smoothed(released)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)

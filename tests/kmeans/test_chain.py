@@ -298,9 +298,9 @@ def small() -> Statistics:
 
 
 def test_log_likelihood_of_the_start(small: Statistics) -> None:
-    # Scaled to four points: n' = (2, 2), (3, 1) and s' = (-1, 1), (-0.75, 0.75). Three points
-    # are at -0.25 and one at 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations.
-    # The distance is 1 + 1 + 0.25 + 0.25 in iteration 1, and 0 in iteration 2.
+    # Scaled to four points: n' = (2, 2), (3, 1) and s' = (-1, 1), (-0.75, 0.75). Three points are
+    # at -0.25 and one point is at 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations. The
+    # distance is 1 + 1 + 0.25 + 0.25 in iteration 1, and 0 in iteration 2.
     found = run_chain(small, np.array([10.0, 1.0]), 4, draws(np.random.default_rng(0), 0, 1))
     assert found.points[:, 0].tolist() == [-0.25, -0.25, -0.25, 0.75]
     assert found.best == pytest.approx(-25)

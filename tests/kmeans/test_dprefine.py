@@ -1,4 +1,4 @@
-"""DP-Refine: compiled parts equal plain definitions; sensitivities; utility."""
+"""DP-Refine: compiled parts equal plain definitions; tests of sensitivities and utility."""
 
 from __future__ import annotations
 
@@ -539,7 +539,8 @@ def ratios(points: Floats, clusters: int, epsilon: float, least: float, seeds: i
 
 @pytest.mark.parametrize(
     ("name", "clusters", "epsilon", "median"),
-    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028. The margins cover medians of 9 other seeds.
+    # The medians of 24 seeds were 1.097, 1.005, 1.72, 1.028. The margins cover medians of 9 other
+    # seeds.
     [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.2),
      ("unbalance", 8, 1.0, 1.05)],
 )  # fmt: skip
@@ -556,7 +557,7 @@ def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, med
 
 @pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.06), (1.0, 1.001)])
 def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -> None:
-    # Measured with 24 seeds: 1.035 and 1.0002.
+    # The medians of 24 seeds were 1.035 and 1.0002.
     points, middles = mixture(10, 10, 30_000, 1)
     least = wcss(points, middles)
     assert np.median(ratios(points, 10, epsilon, least)) <= median

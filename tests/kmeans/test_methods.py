@@ -198,7 +198,7 @@ def assert_same(one: KMeansRun, other: KMeansRun) -> None:
 
 
 def refusal(run: Any) -> str | None:
-    """Message of the only error that input may cause; None if there was a result."""
+    """Message of the only error that input can cause; None if there is a result."""
     try:
         run()
     except InputError as error:
@@ -988,8 +988,8 @@ def test_contour_deals_an_iterations_budget_by_hand() -> None:
     # Without the third centre, S of 10 is 1 and of 11 it is 10/11: S_k = 2/3 and 21/22, which is
     # larger by 19/66.
     np.testing.assert_allclose(deal(centers[:2], 2.0), [2 * 66 / 85, 2])
-    # With weights, 10 is counted three times, so S_2 = 3/4 is the largest; the shares have 1 + 3/4,
-    # 1 + 2/3 and 1.
+    # With weights, 10 is counted three times, so S_2 = 3/4 is the largest: the shares are
+    # proportional to 1 + 2/3, 1 + 3/4 and 1.
     heavy = by_contour(points, np.array([1.0, 1.0, 3.0, 1.0]))
     np.testing.assert_allclose(heavy(centers, 1.0), np.array([5 / 3, 7 / 4, 1]) * 4 / 7)
     # A single cluster gets the whole budget, because there is no other cluster to compare.
@@ -1201,7 +1201,7 @@ def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
 
 @pytest.mark.parametrize("generation", [1, 4, 8])
 def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> None:
-    # 190 children with 2 coordinates, 20 seeds: the standard error of the spread is 0.8%.
+    # With 190 children of 2 coordinates and 20 seeds, the standard error of the spread is 0.8%.
     moves, width = [], 0.2 * 0.95 ** (generation - 1)
     for seed in range(20):
         born = _offspring(np.zeros((PARENTS, 3, 2)), generation, np.random.default_rng(seed))
@@ -1477,7 +1477,7 @@ def test_the_chain_is_told_what_the_iterations_did(
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # Each record costs 1 / b, or 1 in the printed version.
+    # Each record costs 1 / b, or 1 with temperature printed.
     worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0

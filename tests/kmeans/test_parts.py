@@ -748,7 +748,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
     total = ((noisy, in_cells) / variances).sum() / (1 / variances).sum()
     assert grid.weights.sum() == pytest.approx(total)
-    # Published: the true number of records, and the whole budget for the cells.
+    # The published variant uses the true number of records, and the whole budget for the cells.
     accountant = Accountant(SeededNoise(3), 1.0, unit)
     grid = noisy_grid(
         records, accountant, step="cells", epsilon=0.5, clusters=3, variant="published"
@@ -991,8 +991,8 @@ def test_improved_start_is_never_worse_than_k_means_from_the_same_place(
 
 
 def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Line 6 of the algorithm repeats while retry <= retry_max: a first k-means, then one for
-    # retry = 0, 1, ..., retry_max. Two tight pairs with two centres cannot be improved.
+    # Line 6 of the algorithm repeats while retry <= retry_max: a first run of k-means, then one run
+    # for each retry = 0, 1, ..., retry_max. Two tight pairs with two centres cannot be improved.
     points = np.array([[0.0], [0.01], [1.0], [1.02]])
     calls = []
     plain = start.converged
@@ -1018,7 +1018,7 @@ def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
 
 
 def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two failures, an improvement, then no further improvement: retry starts at 0 again.
+    # There are two failures, then an improvement, which sets retry to 0, then no improvement.
     errors = [10.0, 11.0, 10.0, 9.0, *[9.0] * 20]
     calls = []
 
@@ -1037,8 +1037,7 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
-    # One blob of two halves with one centre, another blob with two centres: k-means cannot leave
-    # this optimum.
+    # A blob of two halves has one centre, another blob has two: k-means cannot leave this optimum.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
     np.testing.assert_allclose(start.converged(points, None, stuck), stuck)
@@ -1139,7 +1138,7 @@ def test_two_records_under_given_noise(variant: Any, low: list[float], high: lis
 
 
 def test_one_iteration_without_noise_worked_by_hand() -> None:
-    # Domain [0, 8] x [0, 4], starts at scaled (-0.5, 0) and (0.5, 0), which are (2, 2) and
+    # The domain is [0, 8] x [0, 4]. Starts are (-0.5, 0) and (0.5, 0) scaled, that is, (2, 2) and
     # (6, 2). Cluster 1: (0, 0), (2, 1), (1, 2), mean (1, 1). Cluster 2: (8, 4), (6, 4).
     points = np.array([[0, 0], [2, 1], [8, 4], [1, 2], [6, 4]], dtype=float)
     records = Records.build(Dataset(name="", points=points), Domain(((0, 8), (0, 4))))
@@ -1282,8 +1281,8 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     still = run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert epsilons_of(still) == [0.25, 0.25]
     assert still.ledger.spends[0].epsilon == 0.5
-    # Two opposite corners: both means move from near the middle to a corner, each by about 0.7 of
-    # the unit square. In the next iteration no centre moves.
+    # Records are in two opposite corners: both means move from near the middle to a corner, each by
+    # about 0.7 of the unit square. In the next iteration no centre moves.
     corners = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 200, axis=0)
     moving = run(records_of(corners), config, silent())
     assert moving.start is not None

@@ -112,7 +112,7 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
     [
         # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both have weight 5.
         ([[4, 1], [0, 5]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
-        # The same with the two numbers exchanged.
+        # This is the same case with the two numbers exchanged.
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
@@ -224,7 +224,7 @@ def test_scores_worked_by_hand() -> None:
         assert scores[name] == pytest.approx(6.75 / 4)
     for name in ("f_measure", "ari", "ami"):
         assert scores[name] == pytest.approx(1)
-    # The centres move by 0.5 and 1 in a domain of width 10: 0.05 and 0.1.
+    # The centres move by 0.5 and 1 in a domain of width 10, that is, by 0.05 and 0.1.
     assert scores["displacement"] == pytest.approx(0.075)
     # S: 1 - 1.5/8 for record 1, 1 - 0.5/7 for 2, 1 - 0.5/6 for 3; 1 - 2/4.5 for 7, 1 for 9.
     first = (3 - 1.5 / 8 - 0.5 / 7 - 0.5 / 6) / 3
@@ -474,7 +474,7 @@ def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: floa
         assert found.before is not None
         assert found.chain is not None
         assert found.chain.points.shape[1] == 2
-        # Published: as many points as the noisy count.
+        # The published variant simulates as many points as the noisy count.
         counted = np.array([one.counts for one in found.iterations]).clip(0).sum(axis=1)
         assert len(found.chain.points) == round(float(np.median(counted)))
         assert found.chain.best >= found.chain.log_likelihood[0]

@@ -477,7 +477,7 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
     assert recorder.ledger.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert np.prod(leaves.size, axis=1).sum() == pytest.approx(1)
     unit, weights = unit_positions(source)
-    # With a small tolerance, because a point on a border belongs to only one of two leaves.
+    # There is a small tolerance, because a point on a border belongs to only one of two leaves.
     floor, ceiling = leaves.low - 1e-9, leaves.low + leaves.size + 1e-9
     inside = (unit[:, None] >= floor).all(axis=2) & (unit[:, None] <= ceiling).all(axis=2)
     clear = inside.sum(axis=1) == 1

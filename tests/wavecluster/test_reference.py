@@ -254,7 +254,8 @@ def test_figure_7_of_the_paper_comes_out_over_cells(reference):
     spans = f"{Domain.from_data(dataset.points)} of the data, not private"
     assert set(table["domain"]) == {spans}
     means = table.groupby(["method", "epsilon"])[["f_cells", "f_measure"]].mean()
-    # 16 comparisons of means whose standard errors are below 0.02, most below 0.01.
+    # These are 16 comparisons of means; all standard errors are below 0.02, and most are below
+    # 0.01.
     for method, row in FIGURE_7.items():
         for epsilon, expected in row.items():
             assert means.loc[method, epsilon].tolist() == pytest.approx(expected, abs=0.035)

@@ -158,7 +158,7 @@ def test_bounds_are_the_printed_formulas(paper, name, epsilon):
 
 
 def test_the_surplus_on_ds2_is_the_printed_one(paper):
-    """Section 7.2: 108.45 and a measured value of 105.2, which theta and ten draws explain."""
+    """Theta and a mean of ten draws explain the numbers 108.45 and 105.2 of section 7.2."""
     one = k_bounds(paper("ds2"), Config(method="privqt", density=0.1))
     assert one.surplus == pytest.approx(108.45)
     mean = 0.9 * (241 / 2 - one.theta)

@@ -700,7 +700,7 @@ def test_a_single_block_holds_records_or_none() -> None:
 @pytest.mark.parametrize("mean", [0.0, 0.3, 20.0, 2e6])
 @pytest.mark.parametrize("rate", [0.05, 1.0])
 def test_chances_of_noisy_counts_are_those_of_draws(mean: float, rate: float) -> None:
-    """Each is within 5 standard errors; a larger error occurs in 1 of 2,000,000 cases."""
+    """Each share is within 5 standard errors; a larger error occurs in 1 of 2,000,000 cases."""
     rng, stop, runs = np.random.default_rng(0), -np.expm1(-rate), 200_000
     drawn = rng.poisson(mean, runs) + rng.geometric(stop, runs) - rng.geometric(stop, runs)
     for part in (0.1, 0.5, 0.9, 0.999):
@@ -971,7 +971,7 @@ def test_the_number_of_positive_coefficients_is_right_with_other_wavelets(wavele
 
 
 def test_on_the_papers_set_a_quarter_of_the_budget_beats_their_techniques(reference: Any) -> None:
-    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best of the four (about 0.19)."""
+    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best technique of the paper (0.19)."""
     source = Source.build(reference("ds1"), 64)
     true, errors = Truth(source, Config(density=0.58)).stages.labels, []
     for method in ("twostage", "privthr"):

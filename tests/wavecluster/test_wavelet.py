@@ -47,7 +47,6 @@ def counts_of(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
 
 
 def plain_subbands(counts: NDArray, wavelet: str, level: int) -> dict[str, NDArray[np.float64]]:
-    """Subbands of the last level from PyWavelets, for a grid without padding."""
     band, bands = np.asarray(counts, dtype=float), {}
     for _ in range(level):
         bands = pywt.dwtn(band, wavelet, mode="periodization")

@@ -63,7 +63,7 @@ CARD = Card(
         "Section 4.1, step 2, calls both centres mu, and steps 2 and 4 disagree with the listing "
         "about the start of a try. Lines 31-33 loop twice over the records and read a centre by an "
         "index that is never set; we interpret this as all records and all centres. Line 30 "
-        "iterates while the errors settle; we interpret this as until.",
+        "iterates while the errors settle; we iterate until they settle.",
         "Section 4.3 proves that one release of noisy numbers is private. The proof does not cover "
         "the T releases, nor the start and the stop, which both read the raw records.",
         "Section 5.2 computes F against the classes; section 5.3 interprets it as similarity of "

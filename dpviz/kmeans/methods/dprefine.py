@@ -118,9 +118,10 @@ CARD = Card(
     decides=True,
     coarser="on a coarse grid",
     deviations=(
-        "There is no paper; known parts are combined. Random projection is from Balcan, Dick, "
-        "Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, K-norm noise "
-        "from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li 2013.",
+        "No paper describes this method; it combines known parts. Random projection is from "
+        "Balcan, Dick, Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, "
+        "K-norm noise from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li "
+        "2013.",
         "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
         "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
         "this noise is sampled as real numbers, with as many digits as the rounding needs.",
