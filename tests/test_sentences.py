@@ -8,7 +8,7 @@ from dpviz.base.errors import InputError, PrivacyRefusal, reason
 from tests.support import sentences
 
 GOOD = (
-    "epsilon = nan is no usable privacy budget: give a number greater than 0.",
+    "epsilon = nan is not a usable privacy budget: give a number greater than 0.",
     'seed = "None" is unknown: leave it out.',
     'score = "of ." is unknown: choose from "a", "b".',
     'column "a"b" is needed: name it (as ".csv", or by number).',

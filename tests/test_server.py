@@ -363,7 +363,7 @@ def test_the_page_on_running_names_what_is_there() -> None:
     "name", ["https://lab.example.org", "lab.example.org:8443", "lab.example.org/", "a b"]
 )
 def test_a_host_is_a_name_alone(name: str) -> None:
-    with pytest.raises(InputError, match=r"is no name of a host: .* without a port"):
+    with pytest.raises(InputError, match=r"is not a host name: .* without a port"):
         server_module.serve(hosts=["lab.example.org", name])
 
 

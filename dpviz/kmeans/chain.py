@@ -25,8 +25,8 @@ DELTA = 0.001
 #: Largest number of log likelihood values that a chain returns.
 TRACE = 300
 
-#: Log likelihoods that differ by less than this count as equal, so that rounding errors do not
-#: choose between equally good data sets (one iteration can gain what another iteration loses).
+#: Log likelihoods that differ by less than this are treated as equal, so that rounding errors do
+#: not choose between equally good data sets (one iteration can gain what another iteration loses).
 ROUNDING = 1e-9
 
 
@@ -52,16 +52,17 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Random numbers of a chain, sampled in advance. Uniform ones: in [0, 1), shape (steps,).
+    """Random numbers of a chain, sampled in advance. Uniform arrays: in [0, 1), shape (steps,).
 
     Parameters
     ----------
     index, iteration, component
-        Uniform. They choose the point to replace, and the component that the new point is from.
+        Uniform. They choose the point to replace, and the component from which the new point is
+        sampled.
     normals
         Shape (steps, d), standard normal: offsets of the new points from their centres.
     accept
-        Uniform. A step is taken if this number is below the acceptance probability.
+        Uniform. A step is accepted if this number is below the acceptance probability.
     """
 
     index: Floats
@@ -73,7 +74,7 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The best data set of a chain, and how the chain developed.
+    """The best data set of a chain, and the history of the chain.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Chain:
     log_likelihood
         Up to 300 values, spread evenly over the steps, from the start to the last step.
     accepted
-        Share of the steps that were taken; 0 if there are no steps.
+        Share of the steps that were accepted; 0 if there are no steps.
     """
 
     points: Floats
@@ -92,7 +93,7 @@ class Chain:
 
 
 def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
-    """Sample the random numbers of a chain; a shorter chain gets the first ones of a longer one."""
+    """Sample the random numbers of a chain; all lengths share one sequence."""
     uniform, normal = generator.spawn(2)
     index, iteration, component, accept = uniform.random((steps, 4)).T
     return Draws(
@@ -111,17 +112,18 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     """Make totals of counts (T, K) and sums (T, K, d) equal in all iterations, and counts >= 0.
 
     The result has the least L1 distance to the noisy values. The change is spread equally over the
-    clusters (of counts: as equally as possible without negative values).
+    clusters. Changes of counts are as equal as possible without negative counts.
 
     Notes
     -----
-    Lee, Kifer, section 3.2, print constraints and use the likeliest values within the constraints
-    (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1 distance, which is
-    a linear programme. This function computes one optimum of this programme in closed form.
-    Every solution must raise the negative counts to zero. Then each iteration has a total.
-    A change of the total costs the difference if no count moves in the opposite direction, so the
-    median of the totals is cheapest. The Euclidean projection moves all counts in one direction:
-    if the total is too low, no count decreases; if it is too high, no count above zero increases.
+    Lee, Kifer, section 3.2, state constraints and use the likeliest values that satisfy these
+    constraints (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1
+    distance, which is a linear programme. This function computes one optimum of this programme in
+    closed form. Every solution must raise the negative counts to zero. Then each iteration has a
+    total. If no count moves in the opposite direction, the cost of a change of the total is the
+    size of this change. So the median of the totals costs least. The Euclidean projection moves all
+    counts in one direction: if the total is too low, no count decreases; if it is too high, no
+    count above zero increases.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -143,10 +145,10 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """First data set of a chain: n'_k(T) points on each last centre c_k(T), and their clusters.
+    """Return the first data set, n'_k(T) points on each last centre c_k(T), and their clusters.
 
-    Rounds the shares of the last counts by largest remainder (ties: the lower number first). The
-    shares are equal if all counts are zero.
+    Rounds the shares of the last counts by largest remainder (for equal remainders, the lower
+    number is first). The shares are equal if all counts are zero.
     """
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -179,17 +181,17 @@ def run_chain(
     """Search for the data set of ``size`` points that makes the statistics most likely.
 
     The log likelihood of a data set is minus the sum, over the iterations, of rate times L1
-    distance. The distance is between (n', s') and the data set's own counts and sums by nearest
-    centre of ``assigned`` (ties: the lower number). A step replaces one point by a random point
-    around a centre of ``updated`` of a random iteration. The probability of a centre is
-    proportional to its count. The step is taken with the Metropolis-Hastings probability. A step
-    costs O(T K d) for any size.
+    distance. The distance is between (n', s') and the data set's own counts and sums. Each point is
+    counted at the nearest centre of ``assigned`` (at equal distances, at the lower number). A step
+    replaces one point by a random point around a centre of ``updated`` of a random iteration. The
+    probability of a centre is proportional to its count. The step is accepted with the
+    Metropolis-Hastings probability. A step costs O(T K d) for any size.
 
     Parameters
     ----------
     statistics
-        Statistics of all iterations, consistent (see :func:`consistent`). They are scaled to
-        ``size`` here.
+        Statistics of all iterations, consistent (see :func:`consistent`). This function scales them
+        to ``size`` points.
     rates
         Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
         its scale, in units of the scaled statistics.
@@ -198,10 +200,11 @@ def run_chain(
 
     Notes
     -----
-    Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood
-    in 3.1. The correction for the proposals is from the paper: it uses weight and density of the
-    component that the point was sampled from, not of the mixture. If a point stays in its
-    cluster, the change of this cluster counts once; the paper's sum over i and j counts it twice.
+    Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood in
+    3.1. The correction for the proposals is that of the paper. It uses the weight and the density
+    of one component, from which the point was sampled, and not those of the mixture. If a point
+    stays in its cluster, the change of this cluster is added once; the paper's sum over i and j
+    adds it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)
@@ -233,7 +236,8 @@ def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floa
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
-    # Strictly above, so that a component of weight zero, which has no logarithm, is never chosen.
+    # The comparison is strict, so a component of weight zero, which has no logarithm, is never
+    # chosen.
     k = (upto > (draws.component * upto[:, -1])[:, None]).argmax(axis=1)
     points = statistics.updated[t, k] + math.sqrt(delta) * draws.normals
     return points, np.log(weights[t, k]) - (draws.normals**2).sum(axis=1) / 2
@@ -250,12 +254,11 @@ def _with_one(points: Floats) -> Floats:
 
 
 def _best_step(trace: Floats) -> int:
-    """First step whose value is largest up to rounding errors."""
     return int(np.argmax(trace >= trace.max() - ROUNDING))
 
 
 def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:
-    """Data set after the given steps; to copy it at every improvement would cost O(M) each time."""
+    """Return the data set after the given steps; a copy at each improvement would cost O(M)."""
     steps = np.flatnonzero(taken)
     last = np.full(len(points), -1)
     np.maximum.at(last, index[steps], steps)
@@ -277,10 +280,11 @@ def _walk(
     index: Labels,
     accept: Floats,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Log likelihood after every step, shape (steps + 1,), and the steps that were taken.
+    """Log likelihood after every step, shape (steps + 1,), and the accepted steps.
 
-    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d). Then it
-    is the statistics minus the data set's own counts and sums. Changes its arguments in place.
+    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d). During
+    the chain, ``gaps`` contains these statistics minus the data set's own counts and sums. Changes
+    its arguments in place.
     """
     labels = np.empty((len(points), len(rates)), np.int64)
     for i in range(len(points)):
@@ -309,7 +313,6 @@ def _walk(
 
 @compiled()
 def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
-    """Write the number of the nearest centre in every iteration into ``labels``."""
     for t in range(len(assigned)):
         nearest = np.inf
         for k in range(assigned.shape[1]):
@@ -324,7 +327,6 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
 def _gain(
     gaps: Floats, rates: Floats, old: Floats, old_labels: Labels, new: Floats, new_labels: Labels
 ) -> float:
-    """Change of the log likelihood when the new point replaces the old one."""
     total = 0.0
     for t in range(len(rates)):
         left, joined = gaps[t, old_labels[t]], gaps[t, new_labels[t]]

@@ -1,4 +1,4 @@
-"""Cost of choosing K under privacy: compare the private choice with the best K in hindsight.
+"""Compare a private choice of K with the K that is best on the true records.
 
 Reads the true records, so it is for the owner's screen and for benchmarks, never for a release.
 """
@@ -16,7 +16,7 @@ from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
-#: Largest number of records of which a mean silhouette is computed; else it uses a sample.
+#: Largest number of records of a mean silhouette; if there are more, it uses a sample.
 _MOST = 10_000
 
 
@@ -34,7 +34,7 @@ class ChoicePrice:
 
     @property
     def ratio(self) -> float:
-        """Silhouette at the chosen K divided by the largest one: 1 if the choice cost nothing."""
+        """Silhouette at the chosen K divided by the largest silhouette: 1 if the choice is best."""
         chosen = self.silhouettes[self.choice.tried == self.choice.clusters]
         return float(chosen[0] / self.silhouettes.max())
 
@@ -49,7 +49,7 @@ def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
 
 
 def sample_of(n: int) -> slice | NDArray[np.intp]:
-    """Return the indices of the records that a mean silhouette uses, the same in each call."""
+    """Return the indices of the records of a mean silhouette; they are the same in each call."""
     if n <= _MOST:
         return slice(None)
     return np.random.default_rng(0).choice(n, _MOST, replace=False)

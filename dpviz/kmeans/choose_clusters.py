@@ -29,8 +29,8 @@ _GROUPS = 3
 _POINTS = 2**13
 
 #: The noisy count of a group must exceed 0 by SOME standard deviations of its noise, or the group
-#: is ignored. The noisy count of each cluster must exceed 0 by SURE of them, or K is not chosen.
-#: Without these limits noise would make small clusters far from all others.
+#: is ignored. The noisy count of each cluster must exceed 0 by SURE standard deviations, or this K
+#: is not chosen. Without these limits noise would make small clusters far from all others.
 SOME, SURE = 1.0, 3.0
 
 #: Number of Lloyd iterations after each join.
@@ -41,9 +41,9 @@ _STEPS = 10
 class NoisyPoints:
     """Noisy counts of records at known places; clusters are searched in ``weights``.
 
-    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated
-    numbers of records, at least 0; ``counts`` are the noisy counts they were made from, and can
-    be negative; ``variances`` are the variances of the noise on the counts.
+    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated numbers
+    of records, at least 0; ``counts`` are the noisy counts from which weights were computed, and
+    can be negative; ``variances`` are the variances of the noise on the counts.
     """
 
     places: Floats
@@ -128,11 +128,11 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     -----
     Our method. k-means with many centres divides the points into groups. A group is ignored if its
     noisy count does not exceed 0 by ``SOME`` standard deviations. The other groups are joined one
-    pair after another; the next pair is the one that adds least to the sum of squares (Ward 1963).
+    pair after another; the next pair is the pair that adds least to the sum of squares (Ward 1963).
     Lloyd's iteration follows each join, so there are centres for every K. A K is allowed if the
-    noisy count around each centre, ignored groups included, exceeds 0 by ``SURE`` standard
-    deviations. Of the allowed K, the chosen K has the largest sum of two simplified silhouettes:
-    the mean over all records and the mean of the worst cluster.
+    noisy count around each centre exceeds 0 by ``SURE`` standard deviations. These counts include
+    the ignored groups. Of the allowed K, the chosen K has the largest sum of two simplified
+    silhouettes: the mean over all records and the mean of the worst cluster.
     """
     points = points.coarse(_POINTS)
     heavy = points.weights > 0
@@ -140,7 +140,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
         return NOTHING
     places, weights = points.places[heavy], points.weights[heavy]
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
-    # Empty points count as well: they balance the noise that made other counts too large.
+    # Empty points are included, because they balance the noise that made other counts too large.
     owner = nearest(points.places, groups)
     counts, variances = (
         _sums(owner, each, len(groups)) for each in (points.counts, points.variances)
@@ -154,7 +154,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     tried, places_of, silhouettes, least, surest = [], [], [], [], []
     for K, labels in _joins(groups[kept], sizes[kept], min(most, int(kept.sum()))):
         centers = _settled(groups[kept], sizes[kept], labels, K)
-        # All groups count here, including the ignored ones.
+        # These counts are sums over all groups, including the ignored groups.
         region = nearest(groups, centers)
         count, variance = (_sums(region, each, K) for each in (counts, variances))
         tried.append(K)
@@ -164,7 +164,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
         least.append((found.contours / np.where(found.counts > 0, found.counts, 1)).min())
         # A cluster that lost all its groups has count 0 and variance 0.
         surest.append((count / np.sqrt(np.maximum(variance, 1e-300))).min())
-    # Reverse: the joins started with many clusters and ended with few.
+    # Reverse the order, because the joins started with many clusters and ended with few clusters.
     mean, worst, sure = (np.array(each)[::-1] for each in (silhouettes, least, surest))
     best = int(np.argmax(np.where(sure >= SURE, mean + worst, -np.inf)))
     stands = bool((sure >= SURE).any())
@@ -184,7 +184,7 @@ def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
 
 
 def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArray[np.intp]]]:
-    """Labels (m,) of groups (m, d) in K clusters, K from ``most`` to 2, by Ward's joins."""
+    """Return labels (m,) of groups (m, d) for each K from ``most`` to 2, by Ward's joins."""
     places, weights = places.copy(), weights.copy()
     labels = np.arange(len(places))
     costs = _cost(places[:, None], weights[:, None], places, weights)
@@ -207,14 +207,12 @@ def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArra
 
 
 def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Floats:
-    """Increase of the sum of squares when groups are joined."""
     squares = ((place - places) ** 2).sum(axis=-1)
     costs: Floats = weight * weights / (weight + weights) * squares
     return costs
 
 
 def _settled(places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int) -> Floats:
-    """Centres (K, d) after Lloyd's iteration on groups (m, d) with labels (m,)."""
     centers = np.empty((clusters, places.shape[1]))
     for step in range(_STEPS + 1):
         total = np.bincount(labels, weights, clusters)

@@ -18,7 +18,7 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Text output lists at most this number of centres, with at most this number of columns.
+#: Text output lists the centres if there are at most this number of centres and of columns.
 LISTED, LISTED_COLUMNS = 10, 4
 
 
@@ -46,7 +46,7 @@ class KMeansComparison(Comparison):
         return said
 
     def beyond(self, draws: Sequence[KMeansRun]) -> KMeansComparison:
-        """Return this comparison with a true run that is at least as good as every draw."""
+        """Improve the true run until it is as good as every draw; return the comparison."""
         # If the private runs choose K, the true run has as many clusters as the first private run.
         truth = self.truth.at(len(draws[0].centers)) if draws else self.truth
         for one in draws:

@@ -1,10 +1,11 @@
-"""Estimate likely counts of a grid from noisy ones: not negative, and smooth where noise dominates.
+"""Estimate likely counts of a grid: never negative, and smooth where noise is large.
 
-Every block is halved, first the whole grid, at a random place of one of its longest axes. The
-block's count is split in proportion to the expected share of the first half, given the noisy sums
-of both halves. The prior says that a share is often 0 or 1, or near a half, or anything between.
-So a block with only noise in it becomes empty, while a projection onto the simplex empties only
-single cells. The mean over several random ways to halve the grid hides the edges of the blocks.
+The whole grid is halved first, and then every half in the same way. The cut is at a random place of
+one of the longest axes. The block's count is split in proportion to the expected share of the first
+half, given the noisy sums of both halves. In the prior, a share is often 0 or 1 or near a half, but
+all other shares are possible. So a block that contains only noise becomes empty. A projection onto
+the simplex would empty only single cells. The mean over several random ways to halve the grid hides
+the edges of the blocks.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from dpviz.kmeans.passes import loops
 #: Number of possible shares of a half, between 0 and 1.
 LEVELS = 48
 
-#: Prior of the share: mass at 0 and 1 together, of the uniform law, of Beta(4, 4), and of
+#: Prior probabilities of four cases of the share: 0 or 1, the uniform law, Beta(4, 4), and
 #: Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
-#: Number of random ways to halve the grid; fewer with more than MOST_CELLS cells, at least two.
+#: Number of random ways to halve the grid. With more than MOST_CELLS cells the number is smaller,
+#: but at least two.
 PASSES, MOST_CELLS = 8, 2**15
 
 #: Blocks with fewer estimated records than this are empty: only noise is left in them.
@@ -70,9 +72,9 @@ def denoised_parts(
 ) -> Floats:
     """Return counts of all subcells; the subcells of a cell add up to about the cell's total.
 
-    Noisy counts are listed cell by cell, each in row-major order. For each cell, ``parts`` is the
-    number of subcells per axis (1: no subcells), ``firsts`` the index of its first subcell, and
-    ``totals`` its count.
+    Noisy counts are listed cell by cell; the subcells of a cell are in row-major order. For each
+    cell, ``parts`` is the number of subcells per axis (1: no subcells), ``firsts`` the index of its
+    first subcell, and ``totals`` its count.
     """
     found = np.zeros(len(noisy))
     if len(noisy):

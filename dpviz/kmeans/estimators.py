@@ -54,7 +54,6 @@ class _KMeansEstimator(Estimator):
         self.kept_centers_ = run.kept_centers
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the index of the nearest centre of each point (n, d); -1 for dropped points."""
         space = Space(self.domain_)
         labels = nearest(space.scale(points), space.scale(self.cluster_centers_))
         if self.outside_ == "drop":
@@ -144,8 +143,8 @@ class DPLloyd(_LloydKMeans):
     cap
         Maximum number of points of a person, with ``fit(X, units=...)``.
     random_state
-        Seed of the noise. None: new noise in every ``fit``. Do not publish these results, either:
-        only a release has secure noise.
+        Seed of the noise. If None, every ``fit`` has new noise. Do not publish the results even
+        then, because only a release has secure noise.
 
     Attributes
     ----------
@@ -181,7 +180,7 @@ class DPLloyd(_LloydKMeans):
 class DPKMeansPlusPlus(_LloydKMeans):
     """Noisy Lloyd iterations from a k-means++ start (Hu, Yang, Bai 2019, Algorithm 2).
 
-    Parameters and attributes as in :class:`DPLloyd`.
+    Parameters and attributes are those of :class:`DPLloyd`.
     """
 
     _method = "dpkmeanspp"
@@ -190,16 +189,16 @@ class DPKMeansPlusPlus(_LloydKMeans):
 class DPKMeansUp(_LloydKMeans):
     """Noisy Lloyd iterations from an improved start (Hu, Yang, Bai 2019, Algorithm 3).
 
-    Parameters and attributes as in :class:`DPLloyd`.
+    Parameters and attributes are those of :class:`DPLloyd`.
     """
 
     _method = "dpkmeansup"
 
 
 class DPKMeansMapReduce(_LloydKMeans):
-    """Noisy means of a partition, then noisy iterations until the centres rest (Zhang et al. 2018).
+    """Noisy means of a partition, then noisy iterations to convergence (Zhang et al. 2018).
 
-    Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the maximum number.
+    Parameters and attributes are those of :class:`DPLloyd`; ``iterations`` is the maximum number.
     """
 
     _method = "dpkmeans_mapreduce"
@@ -208,7 +207,7 @@ class DPKMeansMapReduce(_LloydKMeans):
 class ContourDPKMeans(_LloydKMeans):
     """Noisy iterations with more budget for well separated clusters (Zhang, Liu, Wang 2018).
 
-    Parameters and attributes as in :class:`DPKMeansMapReduce`.
+    Parameters and attributes are those of :class:`DPKMeansMapReduce`.
     """
 
     _method = "contour"
@@ -218,9 +217,9 @@ class ContourDPKMeans(_LloydKMeans):
 class MCMCKMeans(_LloydKMeans):
     """DPLloyd, then k-means on the likeliest data set (Lee, Kifer 2016, section 3).
 
-    Parameters as in :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
-    or ``"posterior"``. Attributes as in :class:`DPLloyd`; ``path_`` has the centres of DPLloyd
-    before the chain, in a different order.
+    Parameters are those of :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
+    or ``"posterior"``. Attributes are those of :class:`DPLloyd`; ``path_`` has the centres of
+    DPLloyd before the chain, in a different order.
     """
 
     _method = "mcmc"
@@ -232,10 +231,10 @@ class MCMCKMeans(_LloydKMeans):
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry. Also
-    ``cells``, the rule for the number of cells: ``"su"`` or ``"refined"``. And ``choose``:
-    ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters`` is
-    ignored). Attributes as in :class:`DPLloyd`.
+    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry. Two
+    more are ``cells``, the rule for the number of cells (``"su"`` or ``"refined"``), and
+    ``choose``: ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters``
+    is ignored). Attributes are those of :class:`DPLloyd`.
 
     Examples
     --------
@@ -256,8 +255,8 @@ class EUGkM(_PrivateKMeans):
 class Hybrid(_PrivateKMeans):
     """EUGkM, then one noisy Lloyd iteration if its error is small enough (Su et al. 2016).
 
-    Parameters as in :class:`GUPT`, and ``geometry`` as in :class:`DPLloyd`. Attributes as in
-    :class:`DPLloyd`.
+    Parameters are those of :class:`GUPT`, and ``geometry`` of :class:`DPLloyd`. Attributes are
+    those of :class:`DPLloyd`.
     """
 
     _method = "hybrid"
@@ -268,8 +267,8 @@ class Hybrid(_PrivateKMeans):
 class GUPT(_PrivateKMeans):
     """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
 
-    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry.
-    Attributes as in :class:`DPLloyd`.
+    Parameters are those of :class:`DPLloyd`, except iterations, start, schedule and geometry.
+    Attributes are those of :class:`DPLloyd`.
     """
 
     _method = "gupt"
@@ -279,9 +278,10 @@ class GUPT(_PrivateKMeans):
 class PrivGene(_PrivateKMeans):
     """Centres bred with the exponential mechanism (Zhang J. et al. 2013).
 
-    Parameters and attributes as in :class:`GUPT`, and ``iterations``, the number of generations.
-    A generation selects centres and does not update them, so ``n_iter_`` is 0. The published
-    variant computes the number of generations from the number of records, up to ``iterations``.
+    Parameters and attributes are those of :class:`GUPT`, and ``iterations``, the number of
+    generations. A generation selects centres and does not update them, so ``n_iter_`` is 0. The
+    published variant computes the number of generations from the number of records, up to
+    ``iterations``.
     """
 
     _method = "privgene"
@@ -293,7 +293,7 @@ class PrivGene(_PrivateKMeans):
 class DPRefine(_PrivateKMeans):
     """k-means on a noisy grid or on a tree of residual steps, then residual steps (ours).
 
-    Parameters and attributes as in :class:`EUGkM`, without ``cells``. The only variant is
+    Parameters and attributes are those of :class:`EUGkM`, except ``cells``. The only variant is
     ``"sound"``.
     """
 

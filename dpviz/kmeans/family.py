@@ -1,4 +1,4 @@
-"""The k-means family, as the rest of the program uses it."""
+"""The interface of the k-means family for the rest of the program."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 
-#: Smallest share of an iteration's budget that a cluster can get: a start and a grid may take their
+#: Smallest share of an iteration's budget that a cluster can get. A start and a grid may use their
 #: shares first, and simplified silhouettes at most halve the rest. (Published contours may leave a
-#: third of it, but this variant is never released.)
+#: third of this share, but this variant is never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -158,8 +158,9 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
 def _check_noise(records: Records, config: KMeansConfig) -> None:
     """Refuse iterations with too much noise; uses public numbers only.
 
-    A method that stops early may or may not reach these iterations. A refusal during the run
-    would reveal data without a budget for it, and would waste the budget already spent.
+    A method that stops early may or may not reach these iterations. A refusal during the run would
+    reveal something about the data without a budget, and would waste the budget that is already
+    spent.
     """
     if config.iterations is None:
         return

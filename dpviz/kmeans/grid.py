@@ -22,17 +22,19 @@ Cells = Literal["su", "refined"]
 #: Rules for the number of cells: enough records per cell (Su et al. 2016), or least error bound.
 CELLS: tuple[Cells, ...] = get_args(Cells)
 
-#: Records per cell and per unit of 1/epsilon: the printed value (Su et al. 2016), and our value.
-#: With few records, 10 is too coarse to separate clusters (S1, K 15, epsilon 0.1: NICV 2.2 times
-#: the true one; with 3, 1.1 times). With many records the two values differ little. If some
-#: clusters are much smaller than others, 3 is worse (Unbalance on the range of its data,
-#: epsilon 1: 1.7 times; with 10, 1.1 times).
+#: Records per cell and per unit of 1/epsilon: the value of the paper (Su et al. 2016), and our
+#: value. With few records, 10 makes a grid that is too coarse to separate clusters: on S1, with K
+#: 15 and epsilon 0.1, NICV is 2.2 times the true NICV (1.1 times with 3). With many records the two
+#: values differ little. If some clusters are much smaller than others, 3 is worse than 10: on
+#: Unbalance, in the range of its data, with epsilon 1, NICV is 1.7 times the true NICV (1.1 times
+#: with 10).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: Number of rounds that remove values before a projection; tolerance of rounding errors in them.
+#: Number of rounds that remove values before a projection; tolerance of rounding errors in these
+#: rounds.
 _CUTS, _ROUNDING = 4, 1e-9
 
 #: Largest number of cells; a finer grid would take too long.
@@ -48,8 +50,8 @@ class NoisyGrid:
     shape, scale
         Cells per axis; scale of the Laplace noise on each count.
     weights
-        Estimated records per cell in row-major order, at least 0, shape (m,). Sound: the
-        projection of the noisy counts; published: the noisy counts, negative ones set to 0.
+        Estimated records per cell in row-major order, at least 0, shape (m,). The sound variant
+        projects the noisy counts; the published variant replaces negative counts by 0.
     counts
         The noisy counts as released, shape (m,); empty if the grid is from several releases.
     most_places
@@ -113,7 +115,7 @@ class NoisyGrid:
 
 
 def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
-    """Widths of blocks of cells, powers of 2: as even as possible, at most ``most`` blocks."""
+    """Return widths of blocks of cells: similar powers of 2, for at most ``most`` blocks."""
     widths = [1] * len(shape)
     while math.prod(blocks := [-(-n // w) for n, w in zip(shape, widths, strict=True)]) > most:
         widths[int(np.argmax(blocks))] *= 2
@@ -135,7 +137,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Release the number of records for a share of ``epsilon``; published: the true number."""
+    """Release the number of records for a share of ``epsilon``; if published, the true number."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -181,7 +183,8 @@ def noisy_grid(
     if variant == "published":
         weights = np.maximum(noisy_counts, 0)
     else:
-        # Weight each noisy total by the other's variance; m cells have m times the variance of one.
+        # Each weight is the variance of the other total; m cells have m times the variance of one
+        # cell.
         in_cells, of_size = len(counts) * scale**2, size.scale**2
         seen = size.value * in_cells + float(noisy_counts.sum()) * of_size
         weights = onto_simplex(noisy_counts, max(seen / (in_cells + of_size), 0.0))
@@ -231,7 +234,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
 
 
 def _ends(ndim: int, clusters: int) -> tuple[int, int]:
-    """Least number of cells per axis, for K cells and 2 per axis; largest, to limit the time."""
+    """Return the least number of cells per axis, for K cells, and the largest, to save time."""
     if 2**ndim > MAX_CELLS:
         raise InputError(
             f"the data has {ndim} columns, and a grid over them would have 2^{ndim} cells or more: "
@@ -246,11 +249,13 @@ def onto_simplex(values: Floats, total: float) -> Floats:
 
     Subtracts one amount from all values (m,) and sets negative results to 0. The amount is computed
     from the sorted values (Held, Wolfe, Crowder 1974). A value that is below a lower bound of the
-    amount becomes 0, so it need not be sorted (Michelot 1986): few counts of a fine grid are left.
+    amount becomes 0, so it is not sorted (Michelot 1986). In a fine grid, only few counts must be
+    sorted.
     """
     left = values
     for _ in range(_CUTS):
-        # The amount for these values if negative results were allowed: a lower bound of the amount.
+        # This would be the amount if negative results were allowed; it is a lower bound of the
+        # amount.
         least = (float(left.sum()) - total) / len(left)
         left = left[left >= least - _ROUNDING * abs(least)]
     descending = np.sort(left)[::-1]

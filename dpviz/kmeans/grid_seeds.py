@@ -29,10 +29,12 @@ from dpviz.kmeans.residual_tree import (
 )
 from dpviz.kmeans.weighted import k_means
 
-#: Up to WHOLE_BOX columns the grid covers the whole box; else a projection to DIMENSIONS columns.
+#: With up to WHOLE_BOX columns, the grid covers the whole box, otherwise a projection to DIMENSIONS
+#: columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
-#: Limit instead of WHOLE_BOX for few records: noise of a residual step would hide a group's mean.
+#: With few records, this limit replaces WHOLE_BOX, because the noise of a residual step would hide
+#: a group's mean.
 SPARSE_BOX = 12
 
 #: Shares of the budget for the root, for the grid of a projection, and for the groups' means.

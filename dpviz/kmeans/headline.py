@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
-    """Say which true clusters have no private centre of their own.
+    """Return a sentence on the true clusters that have no private centre of their own.
 
     ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres than the
     private run. Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.

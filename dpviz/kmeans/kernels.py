@@ -62,7 +62,8 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
-        # The first column starts the sums, the last one is compared directly: 2-D needs two passes.
+        # The first column starts the sums, and the last column is compared directly, so two columns
+        # need only two passes.
         for j in range(last):
             column, place = columns[j], centers[k, j]
             if j == 0:
@@ -119,15 +120,16 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
     Parameters
     ----------
     weights
-        Number of records at each point, int64; of length 0 if there is one record at each.
+        Number of records at each point, int64; of length 0 if there is one record at each point.
     places, members
         Distinct centres (p, d), and the indices of the centres of each set (m, K).
     unit, table
         Squared distances are rounded down to multiples of this power of 2. The table has whole
         numbers of units, int64, shape (m,).
     whole
-        Memory for these multiples, one row per place, of a type that can hold the largest one: a
-        processor compares twice as many numbers of 32 bits as of 64 bits at the same time.
+        Memory for these multiples, one row per place. Its type must have space for the largest
+        multiple; 32 bits are faster than 64 bits, because a processor compares twice as many of
+        these numbers at a time.
     """
     width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
@@ -288,7 +290,8 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
-                # A centre twice as far from centre ``first`` as the point cannot be nearer.
+                # A centre cannot be nearer if it is twice as far from centre ``first`` as the point
+                # is.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]
@@ -337,7 +340,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             spread[own, j] += difference * difference
         next_best, away = np.inf, np.sqrt(distance)
         for place in range(many[own]):
-            # A lower bound on the distance of the point to this centre.
+            # This is a lower bound on the distance of the point to this centre.
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
                 break
@@ -378,10 +381,10 @@ def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
     """Add counts, squares and residuals by nearest centre, all clipped to a radius.
 
-    Weights are numbers of records at each point, int64; of length 0 if there is one record at each.
-    Residuals are divided by the radius; longer residuals are projected onto the unit sphere. Values
-    are truncated towards 0 to multiples of ``unit``; the table, int64, shape (K, 2 + d), has whole
-    numbers of units.
+    Weights are numbers of records at each point, int64; of length 0 if there is one record at each
+    point. Residuals are divided by the radius; longer residuals are projected onto the unit sphere.
+    Values are truncated towards 0 to multiples of ``unit``; the table, int64, shape (K, 2 + d), has
+    whole numbers of units.
     """
     for i in range(points.shape[0]):
         own, weight = labels[i], 1
@@ -397,7 +400,7 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 
 @compiled()
 def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
-    """Write the row-major cell number of each point of [-1, 1]^d in a grid of equal sides."""
+    """Write the row-major number of each point's cell in a grid of [-1, 1]^d with equal sides."""
     for i in range(points.shape[0]):
         number = 0
         for j in range(points.shape[1]):
@@ -442,7 +445,7 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
         most = max(most, logs[q])
     mass, mean = 0.0, 0.0
     for q in range(len(parts)):
-        # Skip parts less likely by e^40: they add nothing. (Near 10^18, 40 is a rounding error.)
+        # Skip shares that are less likely by a factor of e^40, because they change nothing.
         if logs[q] >= most - 40:
             weight = prior[q] * np.exp(logs[q] - most)
             mass += weight
@@ -478,7 +481,7 @@ def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
     for j in range(ndim):
         cells *= highs[j] - lows[j]
     if cells <= 1 << ndim:
-        # The box has no more cells than corners.
+        # The sum over the cells is faster if there are not more cells than corners.
         for cell in range(cells):
             place, rest, stride = 0, cell, 1
             for j in range(ndim - 1, -1, -1):
@@ -501,7 +504,7 @@ def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
 
 @compiled()
 def halve(widths, generator):  # type: ignore[no-untyped-def]
-    """Choose a random axis among the longest ones, and a cut; axis -1 for a single cell."""
+    """Choose one of the longest axes at random, and a cut; the axis is -1 for a single cell."""
     axis, longest = -1, 0.0
     for j in range(len(widths)):
         if widths[j] > 1:
@@ -519,7 +522,7 @@ def halve(widths, generator):  # type: ignore[no-untyped-def]
 
 @compiled()
 def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
-    """Add estimated counts of a grid to ``found``; blocks are halved, first the whole grid.
+    """Add estimated counts of a grid to ``found``: halve the grid, then each half, down to cells.
 
     Grids have shape (side^ndim,), in row-major order. The prior of a half's share is as in
     :func:`fraction`. A block of at most ``least`` records gets 0. The result is the mean of
@@ -643,7 +646,7 @@ def half_ways(centers):  # type: ignore[no-untyped-def]
 
 @compiled()
 def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
-    """Choose points by D^2 sampling, of which the first one is given; return their indices (K,).
+    """Choose points by D^2 sampling after a given first point; return their indices (K,).
 
     Each row of ``draws`` (random numbers in [0, 1), shape (K - 1, tries)) proposes several points;
     the point that leaves the least error is chosen.
@@ -682,9 +685,10 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
     Returns errors (K,) and losses (K,): the increase of the sum of squares if a centre is removed.
     Centres of empty clusters do not move.
 
-    A point is compared with all centres only if another centre may be nearer. Its distance to the
-    second nearest centre shrinks at most by the longest move. And no centre is nearer than its own
-    within half the distance to the next centre (Hamerly 2010, "Making k-means even faster").
+    A point is compared with all centres only if another centre may be nearer. The distance of a
+    point to its second nearest centre shrinks at most by the longest move. A point that is within
+    half the distance from its own centre to the next centre has no nearer centre (Hamerly 2010,
+    "Making k-means even faster").
     """
     n, (clusters, ndim) = points.shape[0], centers.shape
     owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)

@@ -25,13 +25,13 @@ from dpviz.privacy.mechanisms import Accountant
 #: Budget share of the noisy grid from which the sound variant samples a start.
 START_SHARE = 0.3
 
-#: Returns whether the iteration may stop, given the scaled centres before and after an update.
+#: Returns whether the iteration can stop, given the scaled centres before and after an update.
 Settled = Callable[[Floats, Floats], bool]
 
-#: Returns each cluster's budget (at most the iteration's), given centres and iteration's budget.
+#: Returns the budget of each cluster, from the centres and the budget of the iteration.
 ClusterBudgets = Callable[[Floats, float], Floats]
 
-#: Starts from points. Published: the points are the records; sound: the cells of a noisy grid.
+#: Starts from points. The points are the records (published) or the cells of a noisy grid (sound).
 _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
 
 
@@ -55,13 +55,13 @@ def lloyd(
     Parameters
     ----------
     epsilon, start
-        Budget for start and iterations; scaled centres (K, d). None: the whole budget; the
+        Budget for start and iterations; scaled centres (K, d). None means the whole budget and the
         configured start.
     settled
-        Rule for an early stop. Sound: one final iteration then uses the remaining budget.
-        Published: the remaining budget is not spent.
+        Rule for an early stop. After a stop, the sound variant uses the remaining budget in one
+        final iteration; the published variant does not spend it.
     cluster_budgets
-        Splits an iteration's budget over the clusters. None: each cluster gets the whole budget,
+        Splits an iteration's budget over the clusters. If None, each cluster gets the whole budget,
         in one release.
 
     Notes
@@ -153,7 +153,7 @@ def _iterate(
 
 
 def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ...]:
-    """Budget of each step; published halving leaves some of it unspent."""
+    """Return the budget of each step; published halving does not spend the whole budget."""
     whole = config.variant == "sound"
     return budgets(config.schedule or "uniform", epsilon, steps, whole=whole)
 
@@ -176,7 +176,7 @@ def updated_centers(
 def printed_centers(
     centers: Floats, counts: Floats, sums: Floats, space: Space
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return centres s'/n' (K, d) as printed, and a mask of the centres that did not move.
+    """Return centres s'/n' (K, d) as in the paper, and a mask of the centres that did not move.
 
     Divides by n' of any sign, and clips each coordinate to the domain. A sum divided by 0 is
     clipped to the border, and 0/0 does not change the coordinate. The mask marks centres of which
@@ -184,8 +184,8 @@ def printed_centers(
 
     Notes
     -----
-    Hu et al., Algorithm 1, lines 15-19. Their Algorithm 3, Lee, Kifer, Algorithm 1, and Zhang,
-    Liu, Wang also divide in this way, and print no clipping.
+    Hu et al., Algorithm 1, lines 15-19. Algorithm 3 of Hu et al., Algorithm 1 of Lee and Kifer, and
+    Zhang, Liu and Wang also divide in this way. None of these papers mentions clipping.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = sums / counts[:, None]
@@ -225,7 +225,7 @@ def _start(
 def _partition(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> Floats:
-    """Noisy means of K sets of records. Published: slices of the list; sound: random sets.
+    """Noisy means of K sets of records: slices of the list if published, random sets if sound.
 
     One more record in the list moves all later records, and some of them change their set.
     """

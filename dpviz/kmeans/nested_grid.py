@@ -1,8 +1,8 @@
 """A nested grid of noisy counts: a cell with many records is split into subcells.
 
-Rough counts of all cells show which cells to split. A cell that is not split gets a finer count
-whose noise is that of both budgets together (a gradual release), so its rough count wastes
-nothing. A split cell gets counts of its subcells from the second budget.
+Rough counts of all cells show which cells to split. A cell that is not split gets a finer count.
+The noise of this count is that of both budgets together (a gradual release), so the budget of the
+rough count is not wasted. A split cell gets counts of its subcells from the second budget.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ MOST_PARTS, WHOLE = 16, 5
 #: the smaller of FEWEST and x. With three or more columns, MORE_CELLS replaces CELLS.
 CELLS, MORE_CELLS, FEWEST = 0.5, 0.75, 8.0
 
-#: Largest number of cells, of all subcells, and of cells without subcells: more take too long.
+#: Largest number of cells, of all subcells, and of cells without subcells; larger grids are too
+#: slow.
 MOST_CELLS, MOST_SUBCELLS, MOST_WHOLE = 2**18, 2**19, 2**13
 
 #: A noisy number of records is raised to at least this number, or this number times 1/epsilon.
@@ -65,7 +66,7 @@ class Estimate:
         return cls(max(float(noisy), least), 2 * (times / (share * epsilon)) ** 2, least)
 
     def pooled(self, total: float, variance: float) -> float:
-        """Average of this and another noisy count of the same records, by inverse variance."""
+        """Average this count and another noisy count of the same records, by inverse variance."""
         weight = variance / (self.variance + variance)
         return max(weight * self.value + (1 - weight) * total, self.least)
 
@@ -101,9 +102,9 @@ def nested_grid(
 ) -> NestedGrid:
     """Release a nested grid of counts, with at least K cells, for ``epsilon``.
 
-    Each record has a place in [-1, 1]^d, shape (n, d), that depends on no other record. The
-    number of records was released before. ``sparse``: cells hold few records compared with the
-    noise, and no cell is split. ``most`` limits the cells, and half of the subcells.
+    Each record has a place in [-1, 1]^d, shape (n, d), that depends on no other record. The number
+    of records was released before. With ``sparse``, cells have few records compared with the noise,
+    and no cell is split. There are at most ``most`` cells and 2 ``most`` subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -127,7 +128,7 @@ def nested_grid(
     (in_parts,) = in_cells.total(partial(_sub_counts, side, parts, firsts, len(owners)))
     counts[~split], sub_counts = accountant.split(gradual, ~split, in_parts)
     if split.any():
-        # Average two noisy counts of a split cell; the weight of each is the other's variance.
+        # Average two noisy counts of a split cell; the weight is the variance of the other count.
         added, of_added = np.bincount(owners, sub_counts, m), np.maximum(of_cell, 1) * sub_variance
         pooled = (counts * of_added + added * variances) / (variances + of_added)
         counts = np.where(split, pooled, counts)
@@ -135,7 +136,8 @@ def nested_grid(
     total = size.pooled(float(counts.sum()), float(variances.sum()))
     estimates = denoised(counts, variances, d, total, halves)
     if sparse:
-        # Halving blurs clusters as small as a cell, and a projection keeps noise: average both.
+        # Halving blurs clusters that are as small as a cell, and a projection keeps noise, so use
+        # the average of both.
         estimates = (estimates + onto_simplex(counts, total)) / 2
     grid = NoisyGrid(shape=(side,) * d, weights=estimates, scale=times / epsilon)
     sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, estimates, halves)
@@ -143,7 +145,7 @@ def nested_grid(
     means = middles.copy()
     places, shares, found = [middles[~split]], [estimates[~split]], [counts[~split]]
     for number in np.unique(parts[split]):
-        # All cells with the same number of subcells together.
+        # Process all cells with the same number of subcells together.
         which = parts == number
         inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
         places.append((middles[which][:, None] + inside).reshape(-1, d))
@@ -178,8 +180,8 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
 def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
     """Number of subcells per axis for each cell, shape (m,); 1 means that it is not split.
 
-    ``records`` (m,) are the cells' records times epsilon. At most ``most`` and ``MOST_SUBCELLS``
-    subcells in all.
+    ``records`` (m,) are the cells' records times epsilon. In total there are at most ``most``
+    subcells, and at most ``MOST_SUBCELLS``.
     """
     if ndim >= WHOLE:
         return np.ones(len(records), dtype=np.int64)

@@ -21,12 +21,12 @@ from dpviz.kmeans.start import plus_plus
 #: Largest number of records that the search uses; with more records it uses samples.
 SAMPLE = 2**15
 
-#: Per level: size of each chain's own sample; number of chains, each of which continues from good
-#: centres of the level before; number of random moves in each chain.
+#: For each level: size of each chain's own sample; number of chains; number of random moves in each
+#: chain. Each chain continues from good centres of the level before.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Limit of chains times clusters, and of a chain's random moves times clusters: with very many
-#: clusters, each chain or move takes seconds.
+#: Largest product of the numbers of chains and clusters, and of random moves and clusters, because
+#: with very many clusters each chain or move takes seconds.
 _MOST = 2_500
 
 #: Minimum number of records per cluster in a chain.
@@ -53,7 +53,7 @@ class _Found:
 
 
 def optimum(points: Floats, clusters: int) -> Floats:
-    """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
+    """Search for centres (K, d) with the smallest sum of squared distances to points (n, d).
 
     The same points always give the same centres. If there are fewer distinct points than
     clusters, some centres are equal.
@@ -67,7 +67,8 @@ def optimum(points: Floats, clusters: int) -> Floats:
     begun: list[Floats | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
-        # Compare the chains on a larger sample: the best on a sample may not be the best on all.
+        # Compare the chains on a larger sample, because the best chain on its own sample is not
+        # always the best on all records.
         judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
         kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
         chains = max(min(chains, _MOST // clusters), 1)
@@ -102,7 +103,6 @@ def _lloyd(
     labels: NDArray[np.int32] | None = None,
     goal: float = np.inf,
 ) -> _Found:
-    """Run Lloyd's iteration; stop early if the error cannot fall below the goal."""
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
     return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal))
@@ -117,7 +117,7 @@ def _chain(
     centers: Floats | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample: again and again, move one or two of the best centres to random points."""
+    """Search on a sample: repeatedly move one or two of the best centres to random points."""
     seen = _sample(points, size, generator)
     if centers is None:
         few = _sample(seen, max(1024, 20 * clusters), generator)
@@ -134,10 +134,10 @@ def _chain(
 
 
 def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
-    """Move one centre at a time, best prospects first, until ``tries`` moves in a row fail."""
+    """Move one centre at a time, best moves first, until ``tries`` moves in a row fail."""
     while True:
         second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
-        # These contain the best ``tries`` pairs.
+        # The best ``tries`` pairs consist of these sources and targets.
         sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
         worth = gains[targets] - losses[sources, None]
         for move in np.argsort(-worth, axis=None)[:tries]:

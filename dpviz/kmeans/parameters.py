@@ -55,7 +55,8 @@ PRINTED: dict[str, dict[str, Any]] = {
 }
 
 #: Defaults of the sound variant that differ from DEFAULTS. The noisy grid of a start leaves less
-#: budget to iterate: one step is best on S1 and Unbalance, two or three with many records (DS1-3).
+#: budget to iterate: one step is best on S1 and Unbalance; two or three steps are best with many
+#: records (DS1-3).
 SOUND: dict[str, dict[str, Any]] = {
     "dpkmeanspp": {"iterations": 1},
     "dpkmeansup": {"iterations": 1},
@@ -63,7 +64,7 @@ SOUND: dict[str, dict[str, Any]] = {
 
 #: Parameters of the family, with the ranges of their sliders, in the order of the command line.
 PARAMETERS = (
-    # A whole number, so that JSON contains 10 and not 10.0.
+    # This is a whole number, so that JSON contains 10 and not 10.0.
     replace(EPSILON, high=10),
     Parameter(
         name="clusters",
@@ -89,8 +90,8 @@ PARAMETERS = (
         label="Iterations T",
         sign="T",
         help=(
-            "Data passes (of PrivGene: generations). They share the budget: more of them means "
-            "more noise in each."
+            "Data passes (of PrivGene: generations). They share the budget, so with more passes "
+            "each pass has more noise."
         ),
         kind="whole",
         default=5,
@@ -109,8 +110,8 @@ PARAMETERS = (
         label="Start",
         help=(
             "Where the centres start. Sphere packing and random use no data. The other starts use "
-            "the data: as printed they leak them; in the sound variant they read a noisy grid or "
-            "are noisy means (partition)."
+            "the data. In the published variant they leak data; in the sound variant they read a "
+            "noisy grid or are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -194,7 +195,7 @@ PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class KMeansConfig:
-    """Public parameters of one run. It contains no seed, with which the noise could be removed.
+    """Public parameters of one run; the seed is not public, because it can remove the noise.
 
     ``PARAMETERS`` describes them, in the same order. ``method`` is a name in
     :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.

@@ -21,7 +21,7 @@ from dpviz.grid.domain import CHUNK
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Fit of centres to the records, per cluster; each array has shape (K,).
+    """Errors of centres on the records, per cluster; each array has shape (K,).
 
     ``losses``: increase of the sum of squared errors if the centre is removed (infinite for K = 1).
     ``contours``: sum of the coefficients, see :func:`simplified_silhouettes`.
@@ -44,7 +44,8 @@ def loops() -> Any:
 def cluster_sums(points: Floats, centers: Floats) -> Floats:
     """Counts (column 0) and sums of points (n, d) by nearest centre, shape (K, 1 + d).
 
-    The data pass of Lloyd's iteration. Ties between centres (K, d): the lowest number wins.
+    The data pass of Lloyd's iteration. A record that is equally near to several centres (K, d)
+    belongs to the lowest number.
     """
     shape = (len(centers), points.shape[1] + 1)
 
@@ -172,7 +173,8 @@ def excess(
         loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
         return table
 
-    # Small chunks: each record is compared with all sets, so even a sketch is worth two threads.
+    # Chunks are small, because each record is compared with all sets, so two threads help even for
+    # a sketch.
     tables = in_threads(part, _chunks(points, 32))
     return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 

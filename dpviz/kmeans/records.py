@@ -36,7 +36,7 @@ T = TypeVar("T")
 #: columns. Each cell may hold an equal share of these records.
 MOST_WEIGHED = 2**40
 
-#: A limit that is never reached.
+#: This limit is so large that it has no effect.
 UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None
@@ -108,7 +108,7 @@ class Records:
         Number of records at each point, shape (n,), int64; None means 1. Only with ``cut``.
     classes
         Known class of each record, from 0, shape (n,), only for scores; None if there are no known
-        classes, and with ``cut``.
+        classes, or with ``cut``.
     """
 
     points: Floats
@@ -120,10 +120,10 @@ class Records:
     dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
-    #: Largest number of cells of a nested grid, besides the limit of the method itself.
+    #: Largest number of cells of a nested grid, in addition to the method's own limit.
     most_cells: ClassVar[int] = UNLIMITED
 
-    #: Largest number of blocks of records that are clustered; fewer blocks represent all blocks.
+    #: Largest number of blocks of records that are clustered; they represent all blocks.
     most_blocks: ClassVar[int] = UNLIMITED
 
     #: Whether all points have the same weight.
@@ -143,9 +143,10 @@ class Records:
         If ``domain`` is None, it is the declared domain of the data set, else the range of its
         points (not private). InputError if domain and data do not match, or if no record is left.
 
-        ``cut`` is for a release: scaled records are truncated to the lattice that it needs. Then
-        zero records are allowed, and also large counts in a grid: a cell counts up to
-        ``MOST_WEIGHED`` / (cells * axes), so that one record still changes one cell by 1.
+        ``cut`` is for a release: scaled records are truncated to the lattice that it needs. With
+        ``cut``, zero records are allowed. Large counts in a grid are allowed, too: the count of a
+        cell is limited to ``MOST_WEIGHED`` / (cells * axes), and one record still changes one cell
+        by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -223,7 +224,7 @@ class Records:
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
-        """Best scaled centres (K, d) that a search without noise finds."""
+        """Return the best centres (K, d), scaled, that a search without noise finds."""
         return optimum(self.scaled(space), clusters)
 
     def descended(self, space: Space, centers: Floats) -> Floats:
@@ -305,7 +306,6 @@ def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
 def _weighed(
     points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
 ) -> Floats:
-    """Exact counts and sums (K, 1 + d) of weighted lattice points by owner."""
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     loops().add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)

@@ -2,8 +2,8 @@
 
 Each record is counted at its offset from the nearest centre, in units of a clip radius. Noisy
 numbers determine this radius. Count, square and residual of a cluster get K-norm noise together,
-for one budget. The noise grows in proportion to the number of columns; that of Laplace mechanisms
-grows with its power 3/2.
+for one budget. The noise grows in proportion to the number of columns d; the noise of Laplace
+mechanisms grows in proportion to d^(3/2).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ NARROWEST, WIDEST = 0.25, 2.5
 #: Least scale of a cluster; the box has sides of length 2.
 LEAST_SCALE = 1e-4
 
-#: Least mean square of residuals, in clip radii; share of it that a move may explain.
+#: Least mean square of residuals, in clip radii; largest share of this mean square that a move can
+#: explain.
 LEAST_SQUARE, MOVED = 0.02, 0.9
 
 
@@ -57,7 +58,7 @@ class Prototypes:
 
 
 def spread(scales: Floats) -> Floats:
-    """Clip scales to limits around their median."""
+    """Clip scales to an interval around their median."""
     middle = float(np.median(scales))
     return np.clip(scales, NARROWEST * middle, WIDEST * middle)
 
@@ -106,7 +107,8 @@ def residual_step(
     share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
     if rows is None:
         rows = records.rows(space).then(partial(_nearest, centers))
-    # One clip radius for all clusters: a radius per cluster would need its scale, which is noisier.
+    # All clusters have the same clip radius, because a radius per cluster would need the scale of
+    # the cluster, which has more noise.
     scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
     (found,) = rows.total(partial(_distances, scale))
     noisy = accountant.laplace(f"distances {number}", found, sensitivity=1, epsilon=share * epsilon)
@@ -156,7 +158,6 @@ def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
 def _moved(
     centers: Floats, table: Floats, radius: float, noise: float, *, least: float | None
 ) -> Prototypes:
-    """Centres after a step, from noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]
     counts, sums, totals = table[:, 0], table[:, 2:], table[:, 1]
     deviation = noise_deviation(d + 2, noise)
@@ -168,7 +169,8 @@ def _moved(
     if least is not None:
         signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
-    # Shrink the mean square of a cluster towards that of all clusters, by two noisy records.
+    # Shrink the mean square of a cluster towards that of all clusters, which has a weight of two
+    # noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
     square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
     square = np.clip(square, LEAST_SQUARE, 1) * radius**2

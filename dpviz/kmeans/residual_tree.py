@@ -1,7 +1,7 @@
 """A tree of residual steps: it finds K centres if there are many columns and many records.
 
-The root is the mean of all records. Each level splits the prototypes of the level before, the
-widest ones first, and moves the parts with a residual step. k-means on the prototypes of the last
+The root is the mean of all records. Each level splits the prototypes of the level before, first the
+widest prototypes, and moves the parts with a residual step. k-means on the prototypes of the last
 level gives K centres. Further residual steps improve them.
 """
 
@@ -35,13 +35,13 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 #: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
-#: If the limit is above this share of the number of clusters, it is raised to that number.
+#: If the limit is above this share of the number of clusters, the number of clusters is the limit.
 NEARLY = 0.6
 
-#: Factor by which levels grow.
+#: Number of prototypes of a level divided by that of the level before.
 GROWTH = 3.0
 
-#: Budget of a level divided by that of the level before; the same for the last steps.
+#: Budget of a level divided by that of the level before; the same ratio for the last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
 #: Distance of the parts from a split prototype, and scale of the parts, in units of its scale.
@@ -56,7 +56,7 @@ LEAST_SQUARE = 0.02
 #: Number of points that represent a prototype when K is chosen.
 DRAWN = 30
 
-#: Relocation: share of the clusters that may move, offset and scale of both halves.
+#: Relocation: largest share of the clusters that can move, offset and scale of both halves.
 RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 
@@ -64,8 +64,8 @@ RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 class Seeds:
     """Clusters before the last steps, and the number of residual steps so far.
 
-    ``size`` is the noisy number of records, from all releases. ``choice`` says how K was chosen,
-    and is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
+    ``size`` is the noisy number of records, from all releases. ``choice`` describes how K was
+    chosen; it is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
     """
 
     clusters: Prototypes
@@ -79,8 +79,8 @@ class Seeds:
 class Seeding:
     """Input for K clusters, before the last steps.
 
-    K is None if it is chosen from released numbers. The number of records was released before.
-    ``sparse``: a grid's cells hold few records compared with the noise.
+    K is None if it is chosen from released numbers. The number of records was released before. With
+    ``sparse``, the cells of a grid have few records compared with the noise.
     """
 
     records: Records
@@ -93,7 +93,7 @@ class Seeding:
 
     @property
     def usual(self) -> int:
-        """K, or a usual number until K is chosen."""
+        """K, or a typical number as long as K is not chosen."""
         return self.clusters or USUAL
 
 
@@ -150,7 +150,7 @@ def settled(
     if len(tree.centers) > K:
         tree = _merged(tree, K, size, noise.generator("restarts"))
     elif len(tree.centers) < K:
-        # The offset that splits a ball best.
+        # This offset splits a ball best.
         offset = min(LAST_OFFSET, math.sqrt(2 * math.log(K) / d))
         tree = _split(tree, K, offset, noise.generator("splits"))
     return Seeds(clusters=tree, size=size, steps=steps, choice=choice)
@@ -181,7 +181,7 @@ def last_steps(
 def _chosen(
     tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
 ) -> ClusterChoice:
-    """Choose K from prototypes: random points at the distance of its records represent each one."""
+    """Choose K from prototypes; random points at its records' distance represent each prototype."""
     m, d = tree.centers.shape
     moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
     points = NoisyPoints(
@@ -194,7 +194,7 @@ def _chosen(
 
 
 def packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
-    """Centres that are far from each other, with the scale of records anywhere in the box."""
+    """Return centres far from each other, with the scale of records that fill the box."""
     centers = sphere_packing(clusters, ndim, generator)
     scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
     return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
@@ -228,7 +228,7 @@ def root(
 
 def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
     """Number of points (n, d), their sums, and the sum of their squares, exact on the lattice."""
-    # Shift squares to [-1, 1] as well: a smaller range gives less noise.
+    # Shift squares to [-1, 1] as well, because a smaller range needs less noise.
     values = np.column_stack([points, 2 * (points**2).sum(axis=1) / points.shape[1] - 1])
     whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
     units = (whole / LATTICE).astype(np.int64)
@@ -263,7 +263,6 @@ def _split(
 def _merged(
     tree: Prototypes, clusters: int, size: float, generator: np.random.Generator
 ) -> Prototypes:
-    """Join prototypes to K by k-means, weighted by their counts."""
     typical = float(np.median(tree.scales))
     weights = onto_simplex(tree.counts, size)
     centers = k_means(tree.centers, weights, clusters, generator)
@@ -275,7 +274,7 @@ def _merged(
 
 
 def relocated(tree: Prototypes, generator: np.random.Generator) -> Prototypes:
-    """Join two clusters if this costs little, and split a wide one, as long as the error falls.
+    """Join two clusters if this costs little, and split a wide cluster, as long as the error falls.
 
     The gain is half of the cluster's error in excess of a cluster with the median scale.
     """

@@ -122,7 +122,7 @@ class KMeansRun:
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
         """Return the same run with its clusters, in all iterations, in another order.
 
-        Post-processed centres have no path, so the path before post-processing keeps its order.
+        If centres are post-processed, the iterations before that step keep their own order.
         """
         if self.before is not None:
             return replace(self, centers=self.centers[order])
@@ -135,5 +135,5 @@ class KMeansRun:
 
 
 def canonical(centers: Centers) -> NDArray[np.intp]:
-    """Return the order of centres (K, d) by first coordinate, then second, and so on."""
+    """Return the order of centres (K, d) by first coordinate, then by the later coordinates."""
     return np.lexsort(centers.T[::-1])

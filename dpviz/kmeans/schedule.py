@@ -16,12 +16,12 @@ def budgets(
     """Return the budget of each step. They sum to ``epsilon``, or to less if not ``whole``.
 
     ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork
-    2011; Hu et al., section 4.2). If ``whole``, the last step gets all that is left. As printed, it
-    gets epsilon / 2^t, too, and the same amount stays unspent.
+    2011; Hu et al., section 4.2). If ``whole``, the last step gets the rest. Otherwise, as in the
+    papers, the last step also gets epsilon / 2^t, and the same amount is not spent.
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)
-        # With fractions: rounded sums would make the last step too large or too small.
+        # These are fractions, because rounded sums would make the last step too large or too small.
         return (*shares, float(Fraction(epsilon) - sum(map(Fraction, shares))))
     # Halves are exact in binary, so twice the last half is exactly the rest.
     shares = [epsilon / 2**step for step in range(1, steps)]

@@ -59,7 +59,7 @@ _ALL = (
         "distance to the nearest centre, on data scaled to the unit cube.",
         source="NICV of Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Box and cube move no records, so there this score equals the NICV ratio.
+    # The geometries box and cube do not move records, so this score is then the NICV ratio.
     ratio_to_true(
         "space_ratio",
         "WCSS / true in the method's space",

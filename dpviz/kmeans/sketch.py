@@ -23,7 +23,8 @@ MOST_CELLS = 2**10
 #: each axis. Places are blocks of cells. In 2 to 10 columns this costs at most 1.5% of WCSS.
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
-#: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about this number.
+#: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about this number of
+#: blocks.
 SKETCHED_BLOCKS = 2**6
 
 
@@ -32,10 +33,10 @@ class Sketch(Records):
     """A sample of records in which each record counts ``each`` times.
 
     So counts and sums are about as large, compared with the noise, as with all records. The error
-    of the sample is about 1/180 of a cluster's records. Three things are coarser than with all
-    records: a nested grid has at most MOST_CELLS cells, or the number that K clusters need, and at
-    most twice as many subcells; clusters of a uniform grid are searched in blocks of cells; and
-    GUPT clusters a few blocks, which represent all blocks.
+    of the sample is about 1/180 of a cluster's records. Three steps are coarser than with all
+    records. A nested grid has at most MOST_CELLS cells (or the number that K clusters need), and at
+    most twice this number of subcells. Clusters of a uniform grid are searched in blocks of cells.
+    GUPT clusters only a few blocks, which represent all blocks.
     """
 
     each: int
@@ -75,5 +76,5 @@ class Sketch(Records):
 
 
 def worth_sketching(records: Records) -> bool:
-    """Return whether there are enough records to show a sketch of them first."""
+    """Return whether there are so many records that a sketch of them is shown first."""
     return records.weights is None and records.n >= MANY

@@ -27,8 +27,8 @@ class Space:
     geometry
         ``"box"``: records are anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
         ``"cube"``: records are anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
-        Wang). The sensitivity is the same, so relative to the domain the noise is twice as large.
-        ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
+        Wang). The sensitivity is that of a box, so relative to the domain the noise is twice as
+        large as in a box. ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
         Records of [-1, 1]^d outside the ball are moved to its surface (Lee, Kifer, section 4). We
         read this as a move along the line to the origin.
     """

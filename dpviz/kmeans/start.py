@@ -1,4 +1,4 @@
-"""Initial centres in scaled coordinates, without the data or from given points."""
+"""Initial centres in scaled coordinates, chosen without the data or from given points."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from dpviz.kmeans.passes import fit, loops
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-#: From this number of points, several threads are worth it.
+#: With at least this number of points, several threads save time.
 MANY = 200_000
 
-#: Tries per centre before a packing radius counts as too large (Su et al. 2015 also stop trying).
+#: Number of tries per centre after which a packing radius is treated as too large (as in Su et al.
+#: 2015).
 _TRIES = 100
 _BISECTIONS = 12
 
-#: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as printed; number
-#: of retries, which the paper does not state.
+#: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as in the paper;
+#: number of retries, which is not in the paper.
 OFFSET = 0.01
 RETRIES = 3
 
-#: Least relative decrease of the error that counts as an improvement; less is a rounding error.
+#: Least relative decrease of the error that is an improvement; smaller decreases are rounding
+#: errors.
 BETTER = 1e-9
 
 #: End of k-means, which the papers do not state: scikit-learn's default number of steps, and its
@@ -67,7 +69,7 @@ def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
 
 
 def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
-    """Choose the first candidates, shrunk from the border, that are 2 radii from each other."""
+    """Move candidates away from the border; choose the first that are 2 radii from each other."""
     left = candidates * (1 - radius)
     placed: list[Floats] = []
     while len(left) and len(placed) < clusters:
@@ -130,19 +132,19 @@ def plus_plus(
 def utility_plus(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> Floats:
-    """k-means++ and k-means, then the least useful centre moves to where the error is largest.
+    """k-means++ and k-means, then the least useful centre moves to the worst cluster.
 
-    The least useful centre is the one whose removal increases the error least. It moves next to
+    The least useful centre is the centre whose removal increases the error least. It moves next to
     the centre of the cluster with the largest error, k-means runs again, and the better result is
     kept. After more than ``RETRIES`` failures in a row, the result is the start, shape (K, d).
     Points are records, or cells of a noisy grid with their weights.
 
     Notes
     -----
-    Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Its line 9 prints
-    argmin for the largest error, and its line 25 would discard the best centres; here both follow
-    the text. The search also ends if the least useful centre is that of the worst cluster, a case
-    that the paper does not mention.
+    Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Line 9 of the
+    algorithm has argmin for the largest error, and line 25 would discard the best centres; this
+    function follows the text in both cases. The search also ends if the least useful centre is that
+    of the worst cluster, a case that the paper does not mention.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -195,7 +197,7 @@ def best_of(
         tol=TOLERANCE,
         random_state=seed,
     )
-    # In small fits threads cost more time than they save, and on a busy machine they can delay
+    # With few points, threads cost more time than they save, and on a busy machine they can delay
     # each other by a second.
     threads = None if len(points) > MANY else 1
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
@@ -207,7 +209,6 @@ def best_of(
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Controller of scikit-learn's threads; call it after scikit-learn is imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

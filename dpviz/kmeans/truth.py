@@ -27,7 +27,7 @@ from dpviz.privacy.noise_source import NoiseSource, SeededNoise, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
-    """Run the configured method once; raise InputError if it is unknown or the data do not fit."""
+    """Run the configured method once; raise InputError if method or data are invalid."""
     check_method(config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     result: KMeansRun = METHODS[config.method].run(records, config, accountant)
@@ -62,7 +62,7 @@ class KMeansTruth:
         return self.records.kept(key, lambda: KMeansTruth(self.records, clusters))
 
     def beyond(self, centers: Centers) -> KMeansTruth:
-        """Return the truth with this number of centres, or a better one if ``centers`` are better.
+        """Return the truth with this number of centres, improved if ``centers`` are better.
 
         The better truth is the result of k-means from ``centers``, which is never worse than
         ``centers``. So the ratio of their error to its error is 1 or more.
@@ -140,7 +140,8 @@ class KMeansTruth:
     def matched(self, run: KMeansRun) -> KMeansRun:
         """Return a run whose cluster k is matched to true cluster k (Hungarian method).
 
-        If the run has more clusters than the true run (see :attr:`fewer`), the others are last.
+        If the run has more clusters than the true run (see :attr:`fewer`), its unmatched clusters
+        are last.
         """
         true = self.at(len(run.centers)).centers
         _, order = of_centers.match(self.space.scale(true), self.space.scale(run.centers))
@@ -156,13 +157,12 @@ class KMeansTruth:
         return {name: float(SCORES[name].compute(one)) for name in names}
 
     def ratio_to(self, truth: KMeansTruth, centers: Centers) -> float:
-        """NICV of centres divided by that of a truth; an error from rounding alone counts as 0."""
+        """NICV of centres divided by that of a truth; an error from rounding alone is set to 0."""
         error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
         return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
 
     @property
     def _rounding(self) -> float:
-        """Largest NICV that rounding errors alone cause."""
         return self.records.domain.ndim * _ROUNDING**2
 
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:

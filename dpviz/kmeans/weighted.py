@@ -8,7 +8,8 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import enough, plus_plus
 
-#: Number of starts; number of failed swaps in a row after which it ends, on few and on all points.
+#: Number of starts; number of failed swaps in a row after which a search ends, on few points and on
+#: all points.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 
 #: Points with fewer records than this are left out.
@@ -73,7 +74,8 @@ def swapped(
     clusters, d = best.shape
     failed = 0
     while failed < failures and clusters > 1:
-        # The first try takes the best of both orders; later tries choose among the best few.
+        # The first try uses the best centre of both orders; later tries choose among the best few
+        # centres.
         several = CANDIDATES if clusters >= SEVERAL and failed else 1
         useless = int(np.argsort(losses)[generator.integers(several)])
         worst = int(np.argsort(-errors)[generator.integers(several)])
@@ -94,20 +96,17 @@ def swapped(
 
 
 def _tries(clusters: int) -> int:
-    """Number of points that k-means++ tries for each centre, as in scikit-learn."""
     return 2 + int(np.log(clusters))
 
 
 def _heavy(
     points: Floats, weights: Floats, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Points that have enough weight; at least K points."""
     found, shares = enough(points, np.where(weights > LIGHT, weights, 0), clusters, generator)
     assert shares is not None  # noqa: S101 - there were weights
     return np.ascontiguousarray(found), np.ascontiguousarray(shares)
 
 
 def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
-    """Move centres in place; return errors and losses of the clusters."""
     errors, losses = loops().weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
     return errors, losses

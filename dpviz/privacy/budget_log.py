@@ -129,7 +129,7 @@ def micro(name: str, value: object) -> int:
     number = check_number(name, value)
     if not 1e-6 <= number <= 1e6:  # this form of the condition also refuses NaN
         raise InputError(
-            f"{name} = {number:g} is no usable privacy budget: give a number from 0.000001 to "
+            f"{name} = {number:g} is not a usable privacy budget: give a number from 0.000001 to "
             "1,000,000."
         )
     # Convert the decimal number that was typed, not the nearest binary fraction.

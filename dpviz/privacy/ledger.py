@@ -133,7 +133,7 @@ def check_epsilon(epsilon: float) -> float:
     check_number("epsilon", epsilon)
     if not (math.isfinite(epsilon) and SMALLEST_EPSILON <= epsilon <= 1e6):
         raise InputError(
-            f"epsilon = {epsilon:g} is no usable privacy budget: give a number greater than 0 "
+            f"epsilon = {epsilon:g} is not a usable privacy budget: give a number greater than 0 "
             "(from 0.000001 to 1,000,000; 1 is a common choice)."
         )
     return float(epsilon)

@@ -1,8 +1,8 @@
 """One arena of memory for all threads of the server.
 
-glibc returns freed memory at the end of an arena to the system only for the main arena. With an
-arena per thread, freed uploads would stay in memory. A program's number of arenas is set at its
-start.
+glibc returns freed memory at the end of an arena to the system only for the main arena. If each
+thread had its own arena, freed uploads would stay in memory. The number of arenas is fixed when the
+program starts.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import platform
 import sys
 from contextlib import suppress
 
-#: The environment variable that glibc reads, and the number of the same setting in ``mallopt``.
+#: Name of the environment variable that glibc reads, and number of the same setting in ``mallopt``.
 VARIABLE, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
-# For programs that import this module: threads started before the import keep their own arenas.
+# A program may import this module. Threads that it started before keep their own arenas.
 with suppress(OSError, AttributeError, TypeError):  # only glibc has this
     ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 

@@ -1,13 +1,14 @@
-"""The event loop of the server: asyncio's loop, except that many calls wake it up only once.
+"""The event loop of the server: it is asyncio's loop, but many calls wake it up only once.
 
 To draw a picture, a page passes about forty messages to the loop. Each call of
 ``call_soon_threadsafe`` writes a byte to a socket, and releases the interpreter lock meanwhile.
-With many users another thread takes the lock each time, so the page waits for it forty times.
-One unread byte is enough to wake the loop up.
+With many users, another thread takes the lock each time, so the page waits forty times for the
+lock. One unread byte is enough to wake the loop up.
 
-Passing forty messages takes 19 µs with uvloop, 31 µs with this loop and 62 µs with asyncio's; the
-whole picture takes 40 ms. uvloop's single buffer keeps the last 250 KB received, even after the
-connection is closed. Only a pipe of that size, which only Linux has, overwrites all of it.
+Passing forty messages takes 19 µs with uvloop, 31 µs with this loop and 62 µs with asyncio's loop;
+the whole picture takes 40 ms. uvloop has a single buffer, which keeps the last 250 KB received,
+even after the connection is closed. Only a pipe of that size, which only Linux has, overwrites the
+whole buffer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """A loop that writes no second byte before the first byte is read."""
+    """A loop that does not write a second byte before the first byte is read."""
 
     def __init__(self, *given: Any) -> None:
         self._awake = False
@@ -32,9 +33,9 @@ class Loop(asyncio.SelectorEventLoop):
             super()._write_to_self()  # type: ignore[misc]
 
     def _read_from_self(self) -> None:
-        """Read all bytes, and only then allow a new byte: a byte written meanwhile would be lost.
+        """Read all bytes before a new byte is allowed: a byte written meanwhile would be lost.
 
-        The loop runs callbacks that were added before, without a byte, before it sleeps again.
+        Callbacks that were added meanwhile need no byte: the loop runs them before it sleeps.
         """
         try:
             super()._read_from_self()  # type: ignore[misc]
@@ -48,7 +49,7 @@ def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
 
 
 def use() -> None:
-    """Make this loop the default of servers that start later; they may ask for another loop."""
+    """Make this loop the default of servers that start later; a server may choose another loop."""
     if sys.platform != "win32":  # on Windows uvicorn uses a loop of another kind
         with suppress(ImportError):  # uvicorn before 0.36 keeps its own loop
             from uvicorn.config import LOOP_FACTORIES

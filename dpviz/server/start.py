@@ -1,4 +1,4 @@
-"""``dpviz app``: the explorer in a browser, from a checkout or an installed package."""
+"""``dpviz app``: open the explorer in a browser, from a checkout or an installed package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = {"0.0.0.0", "::"}
 
 def app_command(given: argparse.Namespace) -> NoReturn:
     """Serve the explorer until the user ends it."""
-    # As in Streamlit: a typed option has priority over an environment variable.
+    # As in Streamlit, a typed option has priority over an environment variable.
     address = given.address or os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost"
     port = _asked_port(given.port)
     if port is None:
@@ -39,7 +39,7 @@ def app_command(given: argparse.Namespace) -> NoReturn:
     if shared:
         say("dpviz: other computers can open it, too: serve it in a network you trust.")
         if not names and not own:
-            say("dpviz: name the addresses that they type with --hosts; others are refused.")
+            say("dpviz: give the addresses that they type with --hosts; others are refused.")
     serve(
         address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
         # Streamlit's welcome message would ask an outside host for this computer's address.
@@ -62,20 +62,20 @@ def _asked_port(given: int | None) -> int | None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise InputError if the address is not one of this computer, or the port can't be used."""
+    """Raise InputError if the address is not this computer's, or if the port can't be used."""
     if not 1 <= port <= 65_535:
-        raise InputError(f"port {port}: give one from 1 to 65535 with --port.")
+        raise InputError(f"port {port}: give a port from 1 to 65535 with --port.")
     try:
         _bind(address, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(
-                f"port {port} is taken by another program: give another one with --port, or none "
-                "to have the next one that is free."
+                f"port {port} is taken by another program: give another port with --port, or leave "
+                "--port out to use the next free port."
             ) from None
         if error.errno in (errno.EACCES, errno.EPERM):
             raise InputError(
-                f"port {port} is kept for the system: give one from 1024 on with --port."
+                f"port {port} is reserved for the system: give a port from 1024 on with --port."
             ) from None
         raise _no_address(address) from None
     except ValueError:  # not a valid host name
@@ -84,8 +84,8 @@ def check_free(address: str, port: int) -> None:
 
 def _no_address(address: str) -> InputError:
     return InputError(
-        f"address {shown(address)} is not one of this computer: give localhost with --address, "
-        "or 0.0.0.0 for all that it has."
+        f"address {shown(address)} is not an address of this computer: give localhost with "
+        "--address, or 0.0.0.0 for all its addresses."
     )
 
 
@@ -103,7 +103,7 @@ def _next_free(address: str) -> int:
 
 
 def _bind(address: str, port: int) -> None:
-    """Open a port as Streamlit does, and release it."""
+    """Open a port as Streamlit does, and close it again."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

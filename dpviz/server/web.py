@@ -51,14 +51,14 @@ from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: The script that Streamlit runs: inside an installed package, or beside the package in a checkout.
-#: Streamlit reads its options from ``.streamlit/config.toml`` in the script's folder.
+#: The script that Streamlit runs. It is inside an installed package, or beside the package in a
+#: checkout. Streamlit reads its options from ``.streamlit/config.toml`` in the script's folder.
 SCRIPT = Path(__file__).resolve().parents[1] / "app" / "app.py"
 if not SCRIPT.is_file():
     SCRIPT = SCRIPT.parents[2] / "app.py"
 
-#: Sources that a page of the app may use: no other host. Plotly and Streamlit write inline styles.
-#: Streamlit makes modules of text ("blob:") from the app's components.
+#: Sources that a page of the app may use; they do not include any other host. Plotly and Streamlit
+#: write inline styles. Streamlit makes modules of text ("blob:") from the app's components.
 _CONTENT = {
     "default-src": "'self'",
     "script-src": "'self' blob: 'wasm-unsafe-eval'",
@@ -84,25 +84,25 @@ _HEADERS = {
 }
 
 
-#: plotly.js, whose URL contains its version, so a browser may cache the script and its compiled
-#: form, like Streamlit's own scripts. Otherwise each page would fetch and compile it again.
+#: plotly.js. Its URL contains its version, so a browser may cache the script and its compiled form,
+#: as it caches Streamlit's own scripts. Otherwise each page would fetch and compile it again.
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
 _LOG = logging.getLogger(__name__)
 
-#: Largest number of different refused sockets in the log, so that strangers can't fill it.
+#: Largest number of different refused sockets in the log, because strangers could fill the log.
 _MOST_NOTED = 20
 
-#: Seconds until a browser is opened; by then the server listens.
+#: Seconds to wait before a browser is opened; by then the server accepts connections.
 _SOON = 0.2
 
 #: Path to which a session uploads a file.
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
-#: Paths that are closed for any settings. With them Streamlit shows everybody the memory of each
-#: session, runs the script for every health check, and lets programs without a browser fill in
-#: the app's controls, for example paths of files and releases.
+#: Paths that are closed, whatever the settings are. On these paths, Streamlit shows everybody the
+#: memory of each session, runs the script for every health check, and lets programs without a
+#: browser fill in the app's controls, for example paths of files and releases.
 _CLOSED = re.compile("/_stcore/(metrics|script-health-check|agent(/.*)?)")
 
 
@@ -145,7 +145,7 @@ class Shield:
             self._noted.add((host, origin))
             _LOG.warning(
                 "a socket is refused: Host is %.100r, Origin is %.100r. --hosts has to name the "
-                "host; a proxy has to hand on the visitor's Host with its port.",
+                "host; a proxy has to pass on the visitor's Host with its port.",
                 host,
                 origin,
             )
@@ -188,7 +188,7 @@ class Shield:
             await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
         elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
             size = given.get(b"content-length", "")
-            # If the sender gives no file size, space for the largest allowed file is reserved.
+            # If the sender gives no file size, reserve space for the largest allowed file.
             bytes_coming = int(size) if size.isdecimal() else UPLOAD_LIMIT
             with ExitStack() as room:
                 try:
@@ -203,7 +203,7 @@ class Shield:
 
 
 def _end_on_hangup() -> None:
-    """End as with SIGTERM when the terminal is closed, so that no uploaded file remains."""
+    """When the terminal is closed, end as after SIGTERM, so that no uploaded file remains."""
     hangup = getattr(signal, "SIGHUP", None)  # not on Windows
     if hangup is None or threading.current_thread() is not threading.main_thread():
         return
@@ -221,7 +221,7 @@ def shield() -> list[Middleware]:
 
 @asynccontextmanager
 async def in_browser(_: st.App) -> AsyncIterator[None]:
-    """Open the app in a browser unless headless; Streamlit does not do so for this server."""
+    """Open the app in a browser unless headless, because Streamlit does not do so here."""
     if not config.get_option("server.headless"):
         if config.is_manually_set("browser.serverAddress"):
             name = config.get_option("browser.serverAddress")
@@ -273,7 +273,7 @@ def serve(
     for one in hosts:
         if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):
             raise InputError(
-                f"hosts = {shown(one)} is no name of a host: write lab.example.org, without "
+                f"hosts = {shown(one)} is not a host name: write lab.example.org, without "
                 "https:// and without a port."
             )
     if not all(is_local(place_of(one)) for one in (address, *hosts)):
@@ -282,13 +282,13 @@ def serve(
     check_settings(script)
     use_loop()
     own = ["localhost", "127.0.0.1", "::1"]
-    # Streamlit searches this "program's" folder for its configuration and the script's modules.
+    # In the folder of this "program", Streamlit searches its configuration and script modules.
     sys.argv = [str(script)]
     st.App(script, lifespan=in_browser, middleware=shield()).run(
         config={
             "server.address": address,
             "server.port": port,
-            # Otherwise Streamlit decides: it opens no browser on a computer without a screen.
+            # Otherwise Streamlit decides: without a screen, it does not open a browser.
             **({"server.headless": True} if headless else {}),
             "server.enableAgentApi": False,
             "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],
@@ -300,7 +300,8 @@ def serve(
 def __getattr__(name: str) -> Any:
     """The application for ``uvicorn dpviz.server:app``, made on its first use."""
     if name == "app":
-        # The address is unknown here. The server counts as shared unless the environment says no.
+        # The address is unknown here. The server is treated as shared unless the environment
+        # variable says that it is not.
         os.environ.setdefault(SHARED, "1")
         check_settings(SCRIPT)
         return st.App(SCRIPT, middleware=shield())

@@ -29,7 +29,7 @@ _BEGINNING = re.compile(r"^(\d+(?=[.)](?!\S))|(?=[#+-]))")
 #: Positions at which addresses and shortcodes such as ":red[...]" and ":smile:" are split.
 _JOINTS = re.compile(r"(?<=:)(?=[^\W\d]|[+\-/:]|\d[\w+-]*:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
-#: Signs that Streamlit replaces if there are spaces around them.
+#: Signs that Streamlit replaces if they are between spaces.
 _REPLACED = re.compile(r"(?<!\S)(<(?=->?(?!\S))|[-<>~](?=[->=](?!\S)))")
 
 #: Unprintable characters that some languages and emoji need.
@@ -74,7 +74,7 @@ def show_error(text: object, icon: str = ":material/error:") -> None:
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show an InputError raised in the block as a sentence, and continue after the block."""
+    """Show an InputError from the block as a sentence, and continue after the block."""
     try:
         yield
     except InputError as error:
@@ -102,10 +102,10 @@ def show_caption(text: object, help: str | None = None) -> None:
 
 
 def show_corrections(notes: Iterable[object]) -> None:
-    """Show each error of a link in its own paragraph; show nothing if there are no errors."""
+    """Show each error of a link in its own paragraph; without errors, show nothing."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        # The key tells frame.js that this message is above a picture, not instead of a picture.
+        # By the key, frame.js recognizes a message that is above a picture, not in its place.
         with st.container(key="dpv-corrected"):
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
@@ -113,13 +113,13 @@ def show_corrections(notes: Iterable[object]) -> None:
 
 
 class NothingLoadedError(InputError):
-    """Own data is chosen but not on the screen yet; the message says why and what to do."""
+    """Own data are chosen but not yet on the screen; the message says why and what to do."""
 
     def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
         super().__init__(sentence)
         self._below = below
 
     def show(self) -> None:
-        """Show the sentence, and below it the widgets that solve the problem."""
+        """Show the sentence and, below it, the widgets that solve the problem."""
         show_info(self, icon=":material/upload_file:")
         self._below()

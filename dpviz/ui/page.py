@@ -25,7 +25,7 @@ State = TypeVar("State", bound=UrlState)
 
 _mount_frame, _mount_keyboard = component("frame"), component("keyboard")
 
-#: Local files, because Streamlit loads its named icons from an outside host.
+#: These are local files, because Streamlit loads its named icons from an outside host.
 ICON = str(FRONTEND / "icon.svg")
 LOGO = str(FRONTEND / "logo.svg")
 
@@ -37,7 +37,7 @@ _ENTERED, _SHOWN = "app:entered", "app:shown"
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
-    """Run a page: read its controls from the link, show errors of the link, draw the content.
+    """Run a page: read its controls from the link, show errors of the link, and draw the content.
 
     ``name`` is the name of the page's file in ``pages/``, without the extension.
     """
@@ -61,7 +61,7 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page; its controls redraw only this part.
 
-    ``draw`` returns False while the user drags a slider; then no values are written to the link.
+    ``draw`` returns False while the user drags a slider; then values are not written to the link.
     """
     crowd = sessions() > CROWD
     with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():
@@ -70,7 +70,7 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
 
 
 def enter() -> None:
-    """Record that the app's frame is drawn; ``app.py`` calls this before any page."""
+    """Record that the app's frame is drawn; ``app.py`` calls this before it runs a page."""
     ask_no_host()
     try:
         check_settings()
@@ -82,7 +82,7 @@ def enter() -> None:
 
 
 def _start_by_app(path: str) -> None:
-    """Start the page of a path through ``app.py`` if Streamlit did not.
+    """Start a page through ``app.py`` if Streamlit has started the page alone.
 
     Until a session first calls ``st.navigation``, a new server handles a link to a page by running
     only the page's file, without ``app.py``. Any call of ``st.navigation`` ends this mode.
@@ -100,7 +100,7 @@ def _start_by_app(path: str) -> None:
 
 
 def show_title(title: str) -> None:
-    """Show the page's title as its first heading; it is hidden if the navigation shows it."""
+    """Show the page's title as first heading; the heading is hidden if the navigation shows it."""
     st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>')
 
 
@@ -115,9 +115,9 @@ def frame() -> None:
 def _ask_after_reconnect() -> None:
     """Make the browser ask for a run of the page whenever it reconnects; draw nothing.
 
-    On a page without a repeating fragment, the browser asks for a run only if the last run was
-    that of a fragment. After a restart of the server or a long sleep, a new session that has run
-    nothing does not know the fragments of sliders, and ignores their changes without a message.
+    If no fragment of a page repeats, the browser asks for a run only if the last run was that of a
+    fragment. After a restart of the server or a long sleep, a new session that has run nothing does
+    not know the fragments of sliders, and ignores their changes without a message.
     """
 
 
@@ -125,7 +125,7 @@ def _ask_after_reconnect() -> None:
 def freeze_loaded_objects(page: str) -> bool:
     """Exclude the objects that a page loaded from garbage collection, once per process and page.
 
-    A collection takes 100 ms for the objects of imported libraries, and the page waits meanwhile.
+    A collection takes 100 ms for the objects of imported libraries, and meanwhile the page waits.
     These objects are never freed anyway.
     """
     gc.collect()

@@ -36,11 +36,12 @@ class Choice(NamedTuple):
 
 
 def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
-    """Choose the share for which the fewest cells change sides of the density threshold.
+    """Choose the share for which the fewest cells cross the density threshold.
 
-    After the first release, low cells can't be distinguished from empty cells. They use the rest
-    of the budget for their number of zeros; other cells use it for a finer release. A small share
-    makes dense cells low. A large share makes the number of zeros noisy, and therefore the rank.
+    After the first release, low cells can't be distinguished from empty cells. They use the rest of
+    the budget for their number of zeros; other cells use it for a finer release. A small share
+    makes dense cells low. A large share adds noise to the number of zeros, and therefore to the
+    rank.
 
     ``noisy`` are counts released with the first of ``SHARES``, any shape. ``rate`` is epsilon of
     all releases per record, that is, 1 / scale of the noise with the whole budget.

@@ -61,7 +61,7 @@ class WaveClusterComparison(Comparison):
         return (chosen if one.decision else {}) | self._figures(one, self.trial.beside(one).truth)
 
     def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw; None = the true run. -1 = noise."""
+        """Cluster of every point in a draw, or (if None) in the true run; -1 is noise."""
         truth = self.trial.truth if one is None else self.trial.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(points, stages, self.outside)

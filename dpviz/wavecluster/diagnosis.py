@@ -1,18 +1,18 @@
-"""Finds why a true cluster is not kept, by following it through the steps of a private run.
+"""Follows a true cluster through the steps of a private run, to find why it is not kept.
 
 :mod:`dpviz.wavecluster.fates` defines the possible fates of a cluster.
 
 If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
-    C has one or two cells, so that one cell decides, and was not joined. Or C is broken, shrunk or
-    lost, and on a grid that is twice as fine, without noise, C is several clusters: at least two of
-    them have a quarter of its records each.
+    C has one or two cells, so that one cell decides its fate, and C was not joined. The stage is
+    also ``grid`` if C is broken, shrunk or lost, and is several clusters without noise on a grid
+    that is twice as fine (at least two of these clusters have a quarter of its records each).
 ``components``
-    One cell of C, or one cell that touches C, bridges clusters or cuts C. The true cells with only
-    this cell from the private run do not keep C; the private cells with only this cell from the
-    true run do. (This stage is before the next three stages, which are about many cells;
-    ``cell_stage`` says which of the three moved this cell.)
+    One cell of C, or one cell that touches C, bridges clusters or cuts C. If only this cell is from
+    the private run, the other cells are true, and C is not kept. If only this cell is from the true
+    run, the other cells are private, and C is kept. (This stage is before the next three stages,
+    which are about many cells; ``cell_stage`` is that of the three stages which moved this cell.)
 ``counts``
     C is not kept with the true threshold, even if each cell of the subband has only the noise of
     its own counts.
@@ -182,13 +182,13 @@ class Diagnostics:
         for name, stages in (("private", self.private), ("doubled", self.doubled)):
             if stages.counts.shape != shape or stages.level != self.true.level:
                 raise InputError(
-                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the "
-                    f"true one {shape} at level {self.true.level}: give runs on one grid."
+                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the true "
+                    f"run {shape} at level {self.true.level}: give runs on the same grid."
                 )
         if self.finer and self.finer.source.shape != tuple(2 * side for side in shape):
             raise InputError(
-                f"finer run has {self.finer.source.shape} cells: give one with twice as many a "
-                f"side as {shape}."
+                f"finer run has {self.finer.source.shape} cells: give a run with twice as many "
+                f"cells per side as {shape}."
             )
 
     @property
@@ -198,7 +198,7 @@ class Diagnostics:
 
     @cached_property
     def labels(self) -> dict[RunName, NDArray[np.int32]]:
-        """Labels grid of each of ``RUNS``."""
+        """Labels grid of each run in ``RUNS``."""
         true, private, doubled = self.true, self.private, self.doubled
         parts: dict[RunName, tuple[Stages, Stages]] = {
             "private": (private, private),
@@ -262,7 +262,6 @@ class Diagnostics:
     def _stage(
         self, cluster: int, found: Outcome, parts: int | None, near: NDArray[np.bool_]
     ) -> tuple[Stage | None, tuple[int, ...] | None]:
-        """First stage that applies, and the one cell that bridges or cuts."""
         if found.fate == "kept":
             return None, None
         came_apart = found.fate in ("broken", "shrunk", "lost")
@@ -282,7 +281,7 @@ class Diagnostics:
 
     @cached_property
     def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
-        """For each stage, significant cells with the true threshold and private stages up to it."""
+        """Return the significant cells for each stage: threshold and later stages are true."""
         d = self.true.threshold.value
         return {
             "counts": significant_cells(self._own_noise, d),
@@ -311,7 +310,7 @@ class Diagnostics:
         return "threshold"
 
     def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
-        """Return the cell that bridges or cuts; if there are several, the one of largest effect."""
+        """Return the cell that bridges or cuts; of several, that with the largest effect."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):
@@ -493,7 +492,6 @@ def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_
 
 
 def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
-    """Whether the significant cells around a cell are not connected without this cell."""
     window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False

@@ -16,7 +16,7 @@ from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Result of the tests. "structure": more structure than evenly spread records. "even": records, but
-#: not more structure than evenly spread records. "unclear": likewise, but the data are too few or
+#: not more structure than evenly spread records. "unclear": the same, but the data are too few or
 #: too noisy to show structure. "noise": nothing except noise.
 Evidence = Literal["structure", "even", "unclear", "noise"]
 
@@ -44,8 +44,8 @@ ENOUGH = 50.0
 #: chance. Evenly spread records that are a little uneven by accident have a larger chance.
 PLAIN = 1e-4
 
-#: The law of a count is summed over this number of standard deviations; from this mean on, it is
-#: approximated by a normal law; number of points of the normal law.
+#: The law of a count is summed over _DEVIATIONS standard deviations. From the mean _LARGE on, it is
+#: approximated by a normal law with _POINTS points.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
@@ -113,7 +113,7 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
 
 
 def _chance_beyond(seen: float, drawn: Floats) -> float:
-    """Chance of at least the value ``seen``, from the gamma law with the moments of draws."""
+    """Chance of at least the value ``seen``, from the gamma law with the moments of the draws."""
     mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
     if variance <= 1e-9 * mean**2:
         return 1.0

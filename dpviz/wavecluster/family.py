@@ -1,4 +1,4 @@
-"""The WaveCluster family, in the form that the rest of the program uses."""
+"""The interface of the WaveCluster family for the rest of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fate of every true cluster in another result, and private clusters without a true one.
+"""The fate of every true cluster in another result, and private clusters without a true cluster.
 
 The match P of a true cluster C is the private cluster with the most cells of C (on ties, the
 smaller private cluster). P determines the fate of C:

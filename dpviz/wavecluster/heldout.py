@@ -5,9 +5,9 @@ predict the last tenth. Do this once with the true run and once with a private r
 
 Two things differ from the paper. First, the paper learns only from the significant cells, so its
 classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
-predicted, as class 0, so that the scores see which cells are lost or added; these scores are
-higher. Second, the paper holds out one tenth of the points. Here each tenth is held out in turn,
-and the scores are averaged.
+predicted, as class 0, so that lost and added cells change the scores; these scores are higher.
+Second, the paper holds out one tenth of the points. Here each tenth is held out in turn, and the
+scores are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
 splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
@@ -97,7 +97,6 @@ class Folds:
 
 @lru_cache(maxsize=2)
 def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
-    """Part of each of n records, the same for every grid."""
     folds = np.resize(np.arange(n_folds, dtype=np.uint8), n)
     np.random.default_rng(0).shuffle(folds)
     return folds

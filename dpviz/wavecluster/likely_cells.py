@@ -18,19 +18,20 @@ from dpviz.base.compiled import compiled
 #: clusters.
 LIKELY = 0.6
 
-#: A weak cell has a chance below WEAK. It may not join two large clusters. A large cluster has at
+#: A weak cell has a chance below WEAK. It must not join two large clusters. A large cluster has at
 #: least the share LARGE of all reported cells, and at least FEW cells.
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
-#: If doubt is above MUCH, a weak cell may not join two clusters of at least FEW cells if it is on a
-#: saddle: the mean chance around it is below SADDLE times the lower mean of both clusters.
+#: If doubt is above MUCH, a weak cell must not join two clusters of at least FEW cells if it is on
+#: a saddle: the mean chance around it is below SADDLE times the lower mean of both clusters.
 MUCH, SADDLE = 0.3, 0.85
 
-#: Smallest mean chance of the reported cells at which enough of them are right.
+#: Smallest mean chance of the reported cells at which enough of these cells are correct.
 RIGHT = 0.4
 
 #: Smallest number of adjacent doubtful cells that make a wide join, which stays if one of these
-#: cells is likely to be significant. Narrower joins are mostly in gaps that the field has closed.
+#: cells is likely to be significant. Narrower joins are mostly false: the random field has closed a
+#: gap.
 WIDE = 4
 
 #: Weight of a cell's surroundings in its rank if doubt is 1, its largest value.
@@ -49,17 +50,17 @@ def likely_cells(
     number of significant cells. With more doubt, the number of reported cells is closer to the
     expected number, and a cell's surroundings have more weight in its rank. The reason: if noise
     hides nearly all cells, few cells are likely, and leaving out most other cells costs more than
-    reporting some wrong cells. But if too few reported cells were right, reporting no cell would
-    cost less. So the final number is the geometric mean of this number and of the largest number
-    (up to this number) of which enough cells are right on average.
+    reporting some wrong cells. But if too few reported cells were correct, reporting no cell would
+    cost less. So the final number is the geometric mean of two numbers: this number, and the
+    largest number, up to this number, at which enough cells are correct on average.
 
     If noise hides single cells but not wide clusters, a coarse estimate of the coefficients ranks
     cells better. ``trust``, from 0 to 1, is its weight in the rank. With a trust above one half,
     only the expected number is used, because the number of likely cells has no meaning then.
 
     A missing or false cell costs one cell in DSG_C. A wrong join costs a whole cluster in every
-    score, and one of several doubtful cells is enough to make it. A wrong gap costs the same, so
-    wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
+    score, and one of several doubtful cells is enough for a wrong join. A wrong gap costs the same,
+    so wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
     chances are so low that a gap is only visible as a saddle, that is, a cell with a lower chance
     than the cells on both sides.
     """

@@ -196,7 +196,7 @@ PARAMETERS = (
 
 
 def takes(method: str, *special: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card: ``special`` ones, then those of every technique."""
+    """Parameters on a method's card: first the ``special`` ones, then those of every technique."""
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
     choose = (CHOOSE.name,) if method in CHOOSERS else ()

@@ -42,7 +42,7 @@ _MOST_GRIDS = 16
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Crossed:
-    """Numbers of records of the pairs of label and flat cell that have records; arrays (m,)."""
+    """Number of records of each pair of label and flat cell that has records; arrays (m,)."""
 
     label: NDArray[np.intp]
     cell: NDArray[np.intp]
@@ -101,8 +101,8 @@ class Source:
 
         The default domain is the declared domain of the data set, or else the range of its points
         (not private). ``empty`` allows a domain without points; a release needs this, because it
-        must not reveal whether the domain has points. Raises InputError if grid, domain and data do
-        not fit together.
+        must not reveal whether the domain has points. Raises InputError if grid, domain and data
+        are not compatible.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -143,7 +143,7 @@ class Source:
 
     @property
     def holds_out(self) -> bool:
-        """Whether some records can be held out, to score a result that was found without them."""
+        """Whether some records can be left out of a run and used to score its result."""
         return self.n > 1 and self.recount is None
 
     def notices(self, level: int) -> list[str]:

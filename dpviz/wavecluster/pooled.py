@@ -41,7 +41,7 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
     """Releases of the sums over pools that begin at one of :func:`starts`.
 
     The noise of a sum has independent parts; it is approximated by two-sided geometric noise of the
-    same variance. No count may be low, because low counts are selected by their noise, so that sums
+    same variance. Low counts are not allowed, because they are selected by their noise, so sums
     over low and other counts would be too small.
     """
     sizes = _sums(np.ones(released.noisy.shape), start)

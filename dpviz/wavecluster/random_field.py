@@ -34,7 +34,7 @@ SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 #: Number of samples that are kept.
 SAMPLES = 50
 
-#: Numbers with this rate or a higher one are exact; the exponential of a higher rate overflows.
+#: Numbers with at least this rate are exact; the exponential of a higher rate overflows.
 EXACT = 500.0
 
 #: Share of the tables that stays after a sweep; weight of the common prior in the tables, in cells.
@@ -48,8 +48,8 @@ PARCEL = 8
 #: would give too few filled cells, and a power of 0 too many.
 SPARSE, MILD = 0.75, 0.5
 
-#: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled,
-#: then smaller numbers of filled cells by this factor, down to one cell.
+#: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled;
+#: then the number of filled cells is divided by FACTOR in each step, down to one cell.
 ZEROS, SCARCE, FACTOR = 25, 0.02, 1.5
 
 #: Weight of the 3 x 3 (x 3 ...) window around a cell in the cell's chance to be filled.
@@ -122,7 +122,7 @@ def sweeps_of(cells: int) -> int:
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Prior with the most likely share of zeros; number of filled cells, averaged over shares."""
+    """Return the prior with the likeliest share of zeros, and the mean number of filled cells."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
@@ -194,7 +194,7 @@ def within(low: float, high: float, noisy: float, rate: float, pick: float) -> f
     below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
     above = high - low - below
     last, next_ = low + below - 1, low + below
-    # Distances minus the smallest distance, since all probabilities are tiny far from ``noisy``.
+    # Subtract the smallest distance, because all probabilities are tiny far from ``noisy``.
     nearest = min(noisy - last if below > 0 else np.inf, next_ - noisy if above > 0 else np.inf)
     down = up = 0.0
     if below > 0:

@@ -32,9 +32,10 @@ BACK = 0.5
 #: Doubt above which pooled counts have weight, and doubt from which they have full weight.
 CLEAR, DOUBTFUL = 0.2, 0.5
 
-#: Limits for :func:`narrowness`. Below HOLLOW, pooled counts see nearly nothing and have no weight.
-#: Between HOLLOW and BROAD, clusters are broad and only pooled counts are used. Up to ALIKE, pooled
-#: counts have full weight; above NARROW, clusters are narrower than pools and the weight is 0.
+#: Limits for :func:`narrowness`. Below HOLLOW, pooled counts show nearly no cells and have no
+#: weight. Between HOLLOW and BROAD, clusters are broad and only pooled counts are used. Up to
+#: ALIKE, pooled counts have full weight; above NARROW, clusters are narrower than pools and the
+#: weight is 0.
 HOLLOW, BROAD, ALIKE, NARROW = -0.7, -0.15, 0.05, 0.25
 
 #: Full weight of pooled counts: their share in the log odds of a cell.
@@ -105,8 +106,8 @@ def estimate(
     """Estimate the significant cells from the releases of counts (g, ...).
 
     ``transform`` computes samples of the subband from samples of the counts, shape (m, g, ...).
-    ``pools`` is whether pooled counts may be used; this makes no sense for a wavelet that blurs the
-    counts itself.
+    ``pools`` decides whether pooled counts can be used; they are useless if the wavelet itself
+    blurs the counts.
     """
     samples, filled = field_samples(released, density, generator)
     single = chances(samples, samples, filled, density, transform)
@@ -121,7 +122,8 @@ def estimate(
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
-            # Only if there is structure, because smoothing would make one cluster of even records.
+            # Smoothed counts are only used for "structure": they would make one cluster of even
+            # records.
             coarse = smoothed(released)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)
@@ -192,8 +194,8 @@ def narrowness(single: Chances, wide: Chances) -> float:
     """Log of the cells expected from pooled counts divided by those expected from single counts.
 
     It is large for narrow clusters: most cells of the pools that a narrow cluster touches are
-    empty, but pools count as a whole. Single counts can't show in how few cells records are if
-    noise hides these records.
+    empty, but a pool is counted as a whole. Single counts can't show in how few cells records are
+    if noise hides these records.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
@@ -203,7 +205,7 @@ def both(single: Chances, wide: Chances | None) -> tuple[Floats, float]:
 
     Log odds are averaged, not added, because both use the same releases. The weight of pooled
     counts is larger with more doubt, and smaller for narrower clusters. It is 0 if pooled counts
-    see nearly nothing, or if there are no pools.
+    show nearly no cells, or if there are no pools.
     """
     if wide is None or narrowness(single, wide) <= HOLLOW:
         return single.chance, single.expected

@@ -30,7 +30,7 @@ class Smoothed(NamedTuple):
     risk: float
 
     def trust(self, other: float) -> float:
-        """Weight of this estimate, between 0 and 1, against an estimate with another risk."""
+        """Weight of this estimate, between 0 and 1, relative to an estimate with another risk."""
         return float(1 / (1 + (self.risk / max(other, _LEAST)) ** SHARPNESS))
 
 

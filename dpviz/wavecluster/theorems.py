@@ -1,8 +1,9 @@
 """Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
 The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM (section
-5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are used as printed, with
-the noise of the actual run. They read the true data, so they are for the owner's screen only.
+5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are used as the paper
+prints them, with the noise of the actual run. They read the true data, so they are for the owner's
+screen only.
 
 The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
 independent, and negative coefficients turn positive less often than half of the time. Then the
@@ -92,7 +93,8 @@ class KBounds:
     @property
     def printed(self) -> float:
         """Lower bound in the paper on the probability of each of the two claims on cells."""
-        # One factor for the end of k', one for the noise on W, and in Theorem 5 one for that on Z.
+        # There is a factor for the end of k', a factor for the noise on W, and in Theorem 5 a
+        # factor for the noise on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
     @property
@@ -206,7 +208,6 @@ def _second(truth: Truth, config: Config) -> float:
 
 
 def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, float]:
-    """eta1 and eta2 of Theorem 6; infinite if there is no positive coefficient."""
     true = truth.stages
     k, positive = _rank(true), true.threshold.positive
     if not positive:
@@ -287,7 +288,8 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
     # rest of the integral is smaller than the characteristic function at the end.
     while _characteristic(weights, end) > TAIL_ERROR:
         end *= 1.25
-    # The step repeats the law periodically: values up to the reach must not meet a repeated tail.
+    # The step repeats the law periodically, so the distance between copies must be so large that
+    # values up to ``reach`` are not in the tail of a copy.
     step = math.pi / reach
     nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
     heights = np.array([_characteristic(weights, node) for node in nodes])
@@ -296,5 +298,4 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
 
 
 def _characteristic(weights: Floats, node: float) -> float:
-    """Characteristic function E[exp(i t N)] of the noise N at t; it is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

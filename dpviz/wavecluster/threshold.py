@@ -1,4 +1,4 @@
-"""Density threshold and significant cells of an average subband; some techniques use others."""
+"""Density threshold and significant cells of an average subband; some techniques replace both."""
 
 from __future__ import annotations
 

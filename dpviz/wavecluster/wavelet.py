@@ -176,9 +176,9 @@ def detail_subbands(
     """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
     Each level has one dictionary with the keys of ``pywt.dwtn``: ``"ad"`` averages along the first
-    axis and takes differences along the second axis, and so on. The sides of the bands of level j
-    are the padded sides divided by 2**j. Each coefficient has the position of the cells with its
-    largest weights.
+    axis and takes differences along the second axis. The sides of the bands of level j are the
+    padded sides divided by 2**j. Each coefficient has the position of the cells with its largest
+    weights.
 
     Notes
     -----
@@ -242,7 +242,6 @@ def detail_delay(wavelet: str, level: int) -> int:
 
 
 def _beyond_middle(weights: Floats) -> int:
-    """Distance of the centre of mass from the middle, in whole cells."""
     centre = float(np.arange(weights.size) @ weights) / float(weights.sum())
     return round(centre) - weights.size // 2
 
@@ -280,10 +279,10 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
     max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
     This also holds in floating point, for counts of any size. On every axis, a coefficient is a sum
-    of weight * value in a fixed order. When a value rises, rounded sums, and rounded products with
-    a positive constant, never fall. So a record moves a coefficient only in the direction of the
-    sign of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps
-    the order. k is computed with whole numbers.
+    of weight * value in a fixed order. If a value rises, rounded sums and rounded products with a
+    positive constant do not fall. So a record moves a coefficient only in the direction of the sign
+    of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps the
+    order. k is computed with whole numbers.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0

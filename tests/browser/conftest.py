@@ -33,7 +33,7 @@ from tests.support import ROOT
 
 FLAGS = [
     "--headless",
-    # Letters get the same widths as in a browser with a window.
+    # Letters have the same widths as in a browser with a window.
     "--font-render-hinting=none",
     "--no-sandbox",
     "--disable-gpu",
@@ -43,10 +43,11 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# For a page that is opened by its link, Streamlit's client first asks below the page's path.
+# If a page is opened by its link, Streamlit's client first sends requests below the page's path.
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
-# For half a second nothing moved and no run was active, because a click starts a run late.
+# Wait until nothing moves and no run is active for half a second, because a run starts some time
+# after a click.
 CALM = """async () => {
   const moving = () => document.querySelector(
       '[data-stale="true"], [data-testid=stApp]:not([data-test-script-state=notRunning])')
@@ -61,7 +62,8 @@ CALM = """async () => {
 TOLD = """() => [document.body.innerText.replace(/\\s*\\n\\s*/g, " | ").slice(0, 4000),
   document.querySelector("[data-testid=stApp]")?.dataset.testScriptState]"""
 
-#: In milliseconds. Long, because a busy machine is slow and these tests don't measure speed.
+#: In milliseconds. The time is long, because a busy machine is slow, and these tests don't measure
+#: speed.
 PATIENCE = 90_000
 
 #: The pages that a test has opened.
@@ -71,8 +73,8 @@ OPENED = pytest.StashKey[list["Watched"]]()
 def faults(log: Path) -> list[str]:
     """Entries of a server's log with a traceback.
 
-    Entries that Streamlit writes when a page is left while its socket opens or closes are not
-    counted, because whether they occur depends on the machine.
+    Entries that Streamlit writes when a page is left while its socket opens or closes do not count,
+    because it depends on the machine whether they occur.
     """
     entries = re.split(
         r"^(?=\d{4}-\d\d-\d\d )", log.read_text(encoding="utf-8"), flags=re.MULTILINE
@@ -86,7 +88,7 @@ def faults(log: Path) -> list[str]:
 
 
 class Watched:
-    """A page with all of its complaints and all hosts that it asked.
+    """A page, all of its complaints, and all hosts from which it requested something.
 
     Parameters
     ----------
@@ -109,14 +111,13 @@ class Watched:
         self.page.wait_for_selector(idle)
 
     def wait_calm(self) -> None:
-        """Wait until nothing moves: panels open slowly, and replaced elements are pale."""
+        """Wait until nothing moves: panels open slowly, and outdated elements are pale."""
         self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
-        """Choose an option in a select box; both are given by name."""
         found = self.page.get_by_role("combobox", name=box, exact=True)
         found.scroll_into_view_if_needed()
-        # An open list closes when the page scrolls, so wait for the end of scrolling.
+        # An open list closes when the page scrolls, so wait until scrolling has ended.
         self.page.wait_for_timeout(150)
         found.click()
         # A long list scrolls under the pointer; typing the option makes the list short.
@@ -164,10 +165,10 @@ def await_health(url: str, server: subprocess.Popen[bytes]) -> None:
 def serve(
     script: str, folder: Path, root: Path = ROOT, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app of a checkout with its log in a folder; returns its address and its process.
+    """Start an app of a checkout, with its log in a folder; return its address and its process.
 
-    It accepts the given hosts, or those of the checkout's settings, at a free port or the given
-    port.
+    The app accepts the given hosts, or the hosts in the checkout's settings. It uses the given
+    port, or a free port.
     """
     options["cwd"] = root
     command = ["streamlit", "run", str(root / script), "--server.headless", "true"]
@@ -178,7 +179,7 @@ def serve(
 def serve_others(
     folder: Path, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start the server for others, which also accepts the given hosts; see :func:`serve`."""
+    """Start the server for other computers; it accepts the given hosts, too; see :func:`serve`."""
     command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
     return _started(command, "--", folder, **options)
 
@@ -186,10 +187,10 @@ def serve_others(
 def _started(
     command: list[str], prefix: str, folder: Path, **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start a module with arguments; its options for port and address begin with the prefix."""
+    """Start a module with arguments; its options for port and address start with the prefix."""
     port, root = options.pop("port", None) or free_port(), options.setdefault("cwd", ROOT)
     command = [*command, f"{prefix}port", str(port), f"{prefix}address", "127.0.0.1"]
-    # Budgets and bundles of the tests stay in their own folder.
+    # The budgets and bundles of the tests are in a separate folder.
     environment = {**os.environ, "PYTHONPATH": str(root), "DPVIZ_HOME": str(folder / "home")}
     environment |= options.pop("env", {})
     with (folder / "server.log").open("wb") as log:
@@ -213,7 +214,7 @@ def end(server: subprocess.Popen[bytes]) -> None:
 def started_server(
     folder: Path, hosts: Sequence[str] = (), *, streamlit: bool = False
 ) -> Iterator[str]:
-    """Start a separate server with its log in a folder; its log may not contain any fault.
+    """Start a separate server with its log in a folder; the log must not contain a fault.
 
     ``streamlit`` starts it as ``streamlit run app.py`` does.
     """
@@ -231,7 +232,6 @@ def started_server(
 
 @pytest.fixture(scope="session")
 def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Folder of an app with its log."""
     return cache(lambda script: tmp_path_factory.mktemp("app"))
 
 
@@ -253,7 +253,7 @@ def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[str]:
-    """Start the product for one test alone, so that no page was requested before."""
+    """Start the product for a single test, so that no page was requested before."""
     url, server = serve("app.py", tmp_path)
     try:
         await_health(url, server)
@@ -264,20 +264,19 @@ def new_server(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def playwright_driver() -> Iterator[Playwright]:
-    """Start playwright's driver once."""
     with sync_playwright() as driver:
         yield driver
 
 
 def system_browser() -> str | None:
-    """Path of the system's Chromium, if possible the headless one; None: playwright's own."""
+    """Path of the system's Chromium, preferably headless; None means playwright's Chromium."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
 
 
 @pytest.fixture(scope="session")
 def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
-    """Start the system's Chromium, or playwright's if there is none, or skip."""
+    """Start the system's Chromium, or else playwright's; skip the test if there is none."""
     with _or_skip():
         browser = playwright_driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
     yield browser
@@ -294,10 +293,10 @@ def _or_skip() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test in a real browser a second try, which the summary mentions.
+    """Run a failed test in a real browser a second time; the summary mentions this.
 
-    On a machine that is busy with other tests, an action between two runs of a page is sometimes
-    too early. A test that fails twice in a row fails.
+    On a busy machine, an action between two runs of a page is sometimes too early. A test that
+    fails twice in a row fails.
     """
     for item in items:
         if item.path.parent == Path(__file__).parent:
@@ -308,7 +307,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[pytest.TestReport]:
-    """Report the text on the pages of a failed test, because the fault may not occur again."""
+    """Report the text on the pages of a failed test, because the failure may not occur again."""
     report: pytest.TestReport = yield
     if report.when == "call" and report.failed:
         for watched in item.stash.get(OPENED, []):
@@ -320,7 +319,7 @@ def pytest_runtest_makereport(
 def profile(
     playwright_driver: Playwright, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrowserContext]:
-    """One profile on disk for all pages, because loading scripts takes half of a page's time."""
+    """One profile on disk for all pages, because loading the scripts takes half of the time."""
     with _or_skip():
         context = playwright_driver.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"), executable_path=system_browser(), args=FLAGS
@@ -358,7 +357,7 @@ def open_page(
         watched.wait_idle()
         return watched
 
-    # The first page stays open, because this kind of browser ends with its last page.
+    # The first page stays open, because this kind of browser ends when its last page is closed.
     yield open_
     for page in profile.pages[1:]:
         page.close()

@@ -1,4 +1,4 @@
-"""A small app like the product: live sliders, readouts and two linked noisy heatmaps.
+"""A small app that resembles the product: live sliders, readouts and two linked noisy heatmaps.
 
 Query parameters: ``g`` (cells per side), ``readouts`` (``html``, ``metric`` or ``none``), ``slow``
 (seconds of extra work per run) and ``play`` (last stage of a slider with a player).
@@ -24,7 +24,7 @@ HOVER = (
 def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, Any]:
     """True and private counts beside each other, with one colour scale and linked axes.
 
-    Plain dictionaries, because ``make_subplots`` takes ten times as long as the rest of a run.
+    It uses plain dictionaries: ``make_subplots`` takes ten times as long as the rest of a run.
     """
     traces = []
     for axis, z, own, other in [("", counts, "true", "private"), ("2", noisy, "private", "true")]:
@@ -56,7 +56,6 @@ def make_figure(counts: np.ndarray, noisy: np.ndarray, title: str) -> dict[str, 
 
 
 def readouts(kind: str, values: dict[str, float]) -> None:
-    """Show eight numbers in the requested way."""
     if kind == "metric":
         for column, (name, value) in zip(st.columns(8), values.items(), strict=True):
             column.metric(name, f"{value:.3g}")
@@ -72,7 +71,6 @@ def readouts(kind: str, values: dict[str, float]) -> None:
 
 @st.cache_data(max_entries=8)
 def sample(g: int) -> np.ndarray:
-    """Return counts of three blobs on a g x g grid."""
     rng = np.random.default_rng(1)
     points = np.concatenate([rng.normal(c, 0.06, (20 * g * g // 3, 2)) for c in (0.25, 0.5, 0.8)])
     counts, _, _ = np.histogram2d(*points.T, bins=g, range=[[0, 1], [0, 1]])
@@ -80,7 +78,6 @@ def sample(g: int) -> np.ndarray:
 
 
 def reset() -> None:
-    """Reset the sliders and the native number."""
     st.session_state["epsilon"] = 1.0
     if "play" in st.query_params:
         st.session_state["stage"] = int(st.query_params["play"])
@@ -88,7 +85,7 @@ def reset() -> None:
 
 
 def staged() -> None:
-    """Show a slider with a player, and its values so far."""
+    """Show a slider with a player, and the values that the slider had until now."""
     last = int(st.query_params["play"])
     stage, settled = live_slider(
         "stage", key="stage", value=last, low=0, high=last, integer=True, play=True
@@ -105,7 +102,6 @@ def staged() -> None:
 
 @st.fragment
 def explorer() -> None:
-    """Sliders, readouts, figure."""
     g = int(st.query_params.get("g", 32))
     first, second, third, fourth = st.columns(4)
     with first:
@@ -165,7 +161,6 @@ def explorer() -> None:
 
 
 def main() -> None:
-    """Show the page."""
     st.set_page_config(layout="wide")
     st.button("Reset", on_click=reset)
     if "play" in st.query_params:

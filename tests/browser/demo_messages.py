@@ -1,4 +1,4 @@
-"""A page with hostile text in every kind of element that shows Markdown."""
+"""A page that has hostile text in every kind of element that shows Markdown."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The about page in a real Chromium: it is reached by the navigation, and its BibTeX is saved."""
+"""The about page in a real Chromium: the navigation leads to it, and its BibTeX can be saved."""
 
 from pathlib import Path
 

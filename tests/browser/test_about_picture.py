@@ -1,4 +1,4 @@
-"""“About this picture” in a browser: by keyboard, over views, on paper, in a frame."""
+"""“About this picture” in a browser: with the keyboard, in all views, on paper, and in a frame."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_words_of_a_figure_follow_its_view(
     about.locator("summary").focus()
     page.keyboard.press("Enter")
     words.wait_for()
-    # Opened sections stay open with the words of the next view, and closed sections stay closed.
+    # Opened sections stay open and show the text of the next view. Closed sections stay closed.
     page.get_by_text("Count grid", exact=True).click()
     about.get_by_text(ABOUT["counts"].shows).wait_for()
     about.locator("summary").click()

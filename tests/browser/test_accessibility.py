@@ -1,4 +1,4 @@
-"""axe-core finds no serious fault on any page; a keyboard reaches epsilon immediately."""
+"""axe-core finds no serious fault on any page; a keyboard needs few keys to reach epsilon."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.browser.conftest import Watched
 from tests.support import APP, ROOT
 from tests.support.tiers import daily
 
-#: axe-core from a file, so no host is asked for it.
+#: axe-core is read from a file, so that no host is asked for it.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PAGES = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py"', APP.read_text(encoding="utf-8"))
-#: Addresses that are not only the page's name. Few runs look the same as many.
+#: Addresses that differ from the page's name. With few runs, the page looks the same.
 PATHS = {"wavecluster": "", "compare": "compare?draws=1&points=2"}
 FOCUSED = """() => { let at = document.activeElement;
 while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
@@ -49,7 +49,7 @@ def test_every_page_is_looked_at() -> None:
     assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
-#: Pages checked in the dark theme every day: an explorer, text beside a figure, a table.
+#: Pages that are checked in the dark theme every day: an explorer, text beside a figure, a table.
 DARK = ("wavecluster", "learn", "papers")
 
 
@@ -83,7 +83,7 @@ def test_axe_finds_nothing_serious(
         assert serious(watched, rules, panel) == [], opener.inner_text()
         opener.click()
         watched.wait_idle()
-    # Buttons in a closed panel are checked on their own page.
+    # Buttons in a closed panel are checked on the page to which they belong.
     for button in page.get_by_test_id("stPopoverButton").filter(visible=True).all():
         button.scroll_into_view_if_needed()
         button.click()
@@ -146,7 +146,7 @@ def test_epsilon_stays_in_sight_on_a_phone(
     assert slider["width"] > 300
 
 
-# Elements outside figures that print dark.
+# Elements outside figures that would be dark on paper.
 INKED = """() => [...document.querySelectorAll('.stApp *:not(svg, svg *, .live-figure *, i)')]
 .filter((one) => one.checkVisibility() && one.clientWidth).map((one) => [one,
   getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number)])
@@ -165,7 +165,7 @@ def test_print_has_both_panels_on_white_paper(
     page.get_by_role("button", name="Share", exact=True).wait_for()
     if path != "papers":
         page.wait_for_selector(".live-figure .main-svg")
-    # The papers page writes its choice into the address, which starts a second run.
+    # The papers page writes its choice into the address, and this starts a second run.
     watched.wait_calm()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme=scheme)

@@ -13,7 +13,7 @@ from tests.support.tiers import daily
 # Titles of all figures on the page, in order.
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
 ALL = len(scenarios())
-# For each box, its text if it does not fit.
+# The text of each box whose text is cut off.
 CUT = """() => [...document.querySelectorAll(
     '[data-testid=stMain] [data-testid=stSelectbox] input, [data-testid=stMain] button')]
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
@@ -24,8 +24,6 @@ PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
 
 @pytest.fixture
 def auditor(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by the navigation, with its story shown; nothing may go wrong."""
-
     def open_(scheme: str = "light"):
         watched = open_page(app_url("app.py"), scheme)
         watched.page.wait_for_selector(".gtitle", state="attached")

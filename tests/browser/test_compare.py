@@ -11,7 +11,7 @@ from tests.conftest import reference_file
 from tests.support.tiers import daily
 
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
-# Names in the legend, and whether curves have these names.
+# The names in the legend, and the number of curves.
 NAMES = "() => [...document.querySelectorAll('.legendtext')].map(one => one.textContent)"
 CURVES = """() => [...document.querySelectorAll('.js-plotly-plot .scatterlayer .trace')]
   .filter(one => one.querySelectorAll('.point').length).length"""
@@ -26,8 +26,6 @@ PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
 
 @pytest.fixture
 def comparer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by a link; nothing may go wrong."""
-
     def open_(link: str = "", scheme: str = "light", height: int = 720):
         url = f"{app_url('app.py')}/compare{'?' if link else ''}{link}"
         watched = faultless(open_page(url, scheme, height=height))
@@ -85,7 +83,7 @@ def test_long_work_leaves_the_page_usable_and_is_cancelled(comparer):
     stop = button(watched, "Cancel")
     stop.wait_for()
     watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for()
-    # Another score needs no other runs: it is shown immediately, and the work continues.
+    # Another score needs no new runs, so it is shown immediately, and the work continues.
     watched.choose("Score", "Overlap (F-measure)", exact=True)
     expect_title(watched, "F-measure over ε")
     stop.click()
@@ -139,7 +137,7 @@ def test_tables_and_pictures_are_saved_under_honest_names(comparer):
 
 @pytest.mark.exhaustive
 def test_numbers_of_fifteen_digits_are_written_for_people(comparer):
-    """Ticks, hover texts, labels and files of sums of squares contain no number with an e."""
+    """No tick, hover text, label or file of sums of squares contains a number with an e."""
     watched = comparer("methods=dplloyd,eugkm&score=wcss&draws=1&points=2")
     page = watched.page
     expect_curves(watched, "DPLloyd", "EUGkM", n=2)
@@ -185,7 +183,7 @@ def test_a_click_on_a_point_opens_its_run(comparer) -> None:
     watched = comparer("data=incomes&methods=privqt,privthr&epsilons=0.5,1&draws=5")
     expect_curves(watched, "PrivQT", "PrivTHR", n=2)
     watched.wait_idle()
-    # First point of the second method's curve.
+    # The first point of the second method's curve.
     point = watched.page.locator(".js-plotly-plot .scatterlayer .trace .point").nth(2)
     box = point.bounding_box()
     watched.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -202,7 +200,7 @@ def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
     box.fill(str(reference_file("ds2.csv")))
     box.press("Enter")
     page.get_by_text("k′ beside the true k, and beside what Chen, Yu and Chirkova print").wait_for()
-    # The cells of a table are drawn on a canvas; a table for screen readers has their text.
+    # The cells of a table are on a canvas, but a table for screen readers has their text.
     for head, value in (("printed mean k′", "141"), ("printed mean", "141")):
         shown = page.locator("[data-testid=stDataFrame] table").filter(
             has=page.get_by_role("columnheader", name=head, exact=True, include_hidden=True)
@@ -214,7 +212,7 @@ def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
 
 @pytest.mark.exhaustive
 def test_a_figure_of_a_paper_is_looked_at_and_left(comparer):
-    """By the browser's Back, by a reload and by the button; the explorer keeps its data."""
+    """By the browser's Back, by a reload, and by the button; the explorer has the same data."""
     watched = comparer("data=incomes&methods=privthr&draws=1&points=2")
     page = watched.page
     expect_curves(watched, "PrivTHR", n=1)

@@ -1,4 +1,4 @@
-"""The documentation in a browser: served by the app, with a search, without another host."""
+"""The documentation in a browser: the app serves it, it has a search, and it asks no other host."""
 
 from __future__ import annotations
 

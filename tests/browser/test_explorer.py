@@ -25,8 +25,6 @@ WATCH = """() => { window.painted = [];
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the explorer by a link, drawn and idle; nothing may go wrong."""
-
     def open_(link: str = "", scheme: str = "light"):
         watched = open_page(f"{app_url('app.py')}/?{link}", scheme)
         drawn = "input[type=file]" if "data=own" in link else ".gtitle"
@@ -81,7 +79,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.evaluate(WATCH)
     box = slider(watched, "Privacy budget").bounding_box()
     middle = box["y"] + box["height"] / 2
-    # The track has the range 0.01 to 10 in decades; begin at the thumb (0.05).
+    # The track has the range 0.01 to 10 in decades; begin at the position of the thumb (0.05).
     watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
     watched.page.mouse.down()
     for step in range(40):
@@ -91,7 +89,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.mouse.up()
     titles = {one[0] for one in painted}
     cards = {one[1] for one in painted}
-    # The benchmark measures the speed; this test only checks that the figure is live.
+    # The benchmark measures the speed; this test only checks that the figure changes during a drag.
     assert len(titles) >= 5
     assert len(cards) >= 5
     assert watched.page.evaluate(RANGES) == before
@@ -242,7 +240,7 @@ LABELS = """() => [...document.querySelectorAll('.subplot.x2y2 .textpoint text')
 
 @pytest.mark.exhaustive(reason="tests/figures/test_wavecluster.py has the numbers daily")
 def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
-    """There are fewer hues than clusters; numbers distinguish clusters of the same hue."""
+    """There are fewer hues than clusters, so numbers distinguish clusters of the same hue."""
     watched = explorer("method=privqt&epsilon=0.05")
     labels = watched.page.evaluate(LABELS)
     reported = int(watched.page.evaluate(CARDS)["Clusters"][0])
@@ -253,7 +251,7 @@ def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
         (one, other)
         for at, (one, _, left, right, top, bottom) in enumerate(labels)
         for other, _, x0, x1, y0, y1 in labels[:at]
-        # The box of a text is higher than its digits.
+        # The box of a text is higher than the digits of the text.
         if min(right, x1) - max(left, x0) > 4 and min(bottom, y1) - max(top, y0) > 8
     ]
     assert len(covered) <= reported / 20, covered
@@ -264,7 +262,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
-    # The slider's answer arrives after the focus has moved, because both happen in one call.
+    # The focus has moved before the slider's answer arrives, as both happen in one call.
     slider(watched, "Privacy budget").evaluate(
         "range => { range.stepUp(); range.dispatchEvent(new Event('input'));"
         " const named = (one) => one.textContent.includes('DSG_C');"
@@ -278,7 +276,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     watched.page.wait_for_function("() => !window.before.isConnected")
     assert tip.is_visible()
     assert card.evaluate("card => card === document.activeElement")
-    # A click outside closes the help for good.
+    # After a click outside, the help stays closed.
     watched.page.mouse.click(640, 4)
     assert watched.page.evaluate("() => document.activeElement === document.body")
     slider(watched, "Privacy budget").evaluate(
@@ -301,7 +299,7 @@ def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
     watched.wait_idle()
     watched.page.get_by_text("ε = 1.05: any result").wait_for()
     assert proof.evaluate("fold => fold.open")
-    # The help that opens over the picture is short.
+    # Help that opens over the picture must be short.
     card = watched.page.locator('.dpv-card[data-name="Method"]')
     card.hover()
     assert card.locator(".dpv-help").bounding_box()["height"] < 120
@@ -331,7 +329,7 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     assert len(lines) == 1 + 20 * 20
 
 
-# Numbers in the cells of each panel, without blanks: text, pixels, and whether it is visible.
+# For each panel, the numbers in the cells without blanks: text, pixels, and whether it is visible.
 IN_CELLS = """() => [...document.querySelectorAll('.js-plotly-plot .subplot')].map(panel =>
   [...panel.querySelectorAll('.heatmap-label text')].filter(one => one.textContent.trim()).map(
     one => [one.textContent, parseFloat(one.style.fontSize), one.style.visibility !== 'hidden']))"""

@@ -1,4 +1,4 @@
-"""The first minute of a person who has never seen the app: one sentence, a hint, plain names."""
+"""The first minute of a person to whom the app is new: one sentence, a hint, plain names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def drawn(watched):
 
 
 def drag(watched, start: float, end: float, steps: int = 30) -> None:
-    """Hold the thumb of epsilon and move it; start and end are shares of the track."""
+    """Press the thumb of epsilon and move it; start and end are shares of the track's length."""
     box = watched.page.get_by_role("slider", name="Privacy budget").bounding_box()
     y = box["y"] + box["height"] / 2
     watched.page.mouse.move(box["x"] + start * box["width"], y)
@@ -67,7 +67,7 @@ def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
         (re.search(r"epsilon ([\d.]+)", text)[1], re.search(r"ε ([\d.]+)", title)[1])
         for text, title in zip(texts, titles, strict=True)
     ]
-    # Picture and sentence arrive in one answer of the server, the sentence first.
+    # Picture and sentence arrive in one answer of the server, and the sentence is first in it.
     assert sum(one == other for one, other in pairs) >= len(pairs) - 1
     watched.page.wait_for_function(
         "() => document.querySelector('.dpv-headline').textContent"
@@ -77,7 +77,7 @@ def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
 
 @pytest.mark.exhaustive
 def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
-    """OCM and 2CE of Two-stage take too long for a drag."""
+    """OCM and 2CE of Two-stage take too long to be computed during a drag."""
     watched = drawn(first())
     watched.page.wait_for_function(
         "() => ![...document.querySelectorAll('.dpv-value')].some(one => one.textContent === '…')"
@@ -160,7 +160,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     card.hover()
     assert tip.is_visible()
     assert "Formula: Hu, Yang, Bai 2019" in tip.text_content()
-    # The link to the term opens a new window, so that own data stays on this page.
+    # The link to the term opens a new window, so that own data stay on this page.
     with watched.page.context.expect_page() as waiting:
         tip.get_by_role("link", name="All terms").click()
     glossary = waiting.value
@@ -172,7 +172,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
 @pytest.mark.parametrize("page", ["", "kmeans?method=mcmc"])
 def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
     watched = drawn(first(page, height=720))
-    # Widths of letters differ between computers, so here they are 2% wider.
+    # The widths of letters differ between computers, so letters are 2% wider here.
     watched.page.add_style_tag(content=".dpv-cards *{letter-spacing:.1px}")
     watched.wait_calm()
     plot = watched.page.locator(".js-plotly-plot").bounding_box()
@@ -220,7 +220,7 @@ WAITING = """() => { window.waited = new Set();
     if (said?.visibility === 'visible') window.waited.add(said.content);
   }, 50);
 }"""
-#: A run of some seconds. Its link is corrected, and the page still has to say that it waits.
+#: A run of some seconds. The page corrects its link, and still has to say that it waits.
 LONG = "kmeans?method=privgene&k=50&t=99"
 
 

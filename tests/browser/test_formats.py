@@ -1,4 +1,4 @@
-"""Files as people have them, uploaded by hand; and typed numbers that are out of range."""
+"""Typical files of users, uploaded by hand; and typed numbers that are out of range."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FILES = {
 }
 
 
-# Tests without a browser read all kinds of files; here a sheet of a workbook is chosen by hand.
+# Tests without a browser read all kinds of files. Here the user chooses one sheet of a workbook.
 @pytest.mark.parametrize("name", daily(FILES, "trees.xlsx".__eq__))
 def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     name, app_url, open_page, tmp_path: Path
@@ -67,7 +67,8 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
 def test_columns_without_names_of_places_are_the_two_most_continuous(
     app_url, open_page, tmp_path: Path
 ) -> None:
-    # Numbers with thousands separators, as in a spreadsheet; whole numbers need groups of three.
+    # Numbers with separators between thousands, as in a spreadsheet. Whole numbers need groups of
+    # three digits.
     rng = np.random.default_rng(5)
     rows = [
         f'{at},{at % 5},"{income:,.2f}","{rent:,.2f}"'
@@ -96,7 +97,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     page.locator("input[type=file]").set_input_files(tmp_path / "trees.csv")
     page.get_by_text("Active: trees.csv · 400 records").wait_for()
     watched.wait_idle()
-    # Something was guessed, so the panel is open. A correction is kept in the link.
+    # The reader guessed something, so the panel is open. The link contains the correction.
     assert page.get_by_text("2 lines above the table are skipped.").is_visible()
     box = page.get_by_role("spinbutton", name="Skip lines")
     box.fill("2")
@@ -104,7 +105,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     page.wait_for_url("**skip=2**")
     watched.wait_idle()
     assert page.get_by_text("Active: trees.csv · 400 records").is_visible()
-    # A release does not guess, so it takes the values on the screen from a plain file.
+    # A release does not guess, so it reads the values on the screen from a plain file.
     page.get_by_role("link", name="Release", exact=True).click()
     page.get_by_text("A release knows no lines to skip, as for trees.csv here").wait_for()
     watched.wait_idle()

@@ -1,4 +1,4 @@
-"""The game in a real Chromium, played by hand: alone, and in a room with a teacher."""
+"""The game in a real Chromium, played by hand: alone, and in a teacher's room."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_hand_plays_alone_and_with_a_class(
     picture = page.locator(".live-figure [role=img], .live-figure .image").first
     picture.wait_for()
 
-    # Alone: two clicks and a key, then the rule.
+    # A single player: two clicks and a key, then the rule plays.
     guess(page, "in")
     score(page, "You", 1)
     guess(page, "out")
@@ -45,12 +45,12 @@ def test_a_hand_plays_alone_and_with_a_class(
     expect(page.locator(".dpv-answer")).to_contain_text(re.compile("Right|Wrong"))
     page.get_by_role("button", name="Let the rule play").click()
     score(page, "Best rule", 103)
-    # A leaking method is won by eye, as the page says.
+    # A player can beat a leaking method by eye, as the page says.
     watched.choose("Play against", "Town map (PrivQT as published)")
     page.get_by_text("How can it be beaten?").click()
     page.get_by_text("all others are in one corner").wait_for()
 
-    # A room: the teacher here, and a player who opens the link on a phone.
+    # A room: the teacher uses this page, and a player opens the link on a phone.
     watched.choose("Play against", "Four squares (PrivQT)")
     score(page, "You", 3)
     page.get_by_role("button", name="Open a room").click()
@@ -70,7 +70,7 @@ def test_a_hand_plays_alone_and_with_a_class(
     score(page, "Class", 3)
     page.get_by_role("radio", name="Easy: ε = 2", exact=True).click()
     page.get_by_text("0 guesses").wait_for()
-    # The click on the old draw does not count; the player sees the new level.
+    # The click on the old draw does not count, and the player sees the new level.
     guess(phone.page, "in")
     phone.page.get_by_text("ε = 2").first.wait_for()
     guess(phone.page, "in")

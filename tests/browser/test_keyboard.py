@@ -1,4 +1,4 @@
-"""A data owner with only a keyboard: load, method, epsilon, redraw, release, download."""
+"""A data owner who has only a keyboard: load, method, epsilon, redraw, release, download."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from tests.browser.test_release import bundle_of, settled, visits
 
 __all__ = ["visits"]
 
-#: Name and role of the focused element, as a screen reader would say them.
+#: Name and role of the focused element, as a screen reader would read them out.
 FOCUSED = """() => { let at = document.activeElement;
 while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
 if (at === document.body) return "nothing";
 const words = at.matches("a, button, summary") ? at.innerText : at.localName;
 return (at.getAttribute("aria-label") || words).replace(/^[a-z_]+\\s+(?=[A-Z])/, "") }"""
 
-#: A page has fewer controls than this; without a limit the search for a lost focus would not end.
+#: Upper limit of the number of controls of a page. Without a limit, the search for a lost focus
+#: would not end.
 MOST_TABS = 60
 
 
 class Keyboard:
-    """A person who only has a keyboard."""
+    """A person who has only a keyboard."""
 
     def __init__(self, watched: Watched) -> None:
         self.watched, self.page = watched, watched.page
@@ -40,7 +41,7 @@ class Keyboard:
         return str(self.page.evaluate(FOCUSED))
 
     def go_to(self, name: str, key: str = "Tab", most: int = MOST_TABS) -> int:
-        """Move the focus to the element whose name matches a pattern; return the number of tabs."""
+        """Move the focus to the element whose name matches a pattern; return the number of Tabs."""
         passed = []
         for tabs in range(1, most + 1):
             self.page.keyboard.press(key)
@@ -54,7 +55,7 @@ class Keyboard:
         chosen: list[FileChooser] = []
         self.page.on("filechooser", lambda one: chosen.append(one))
         for _ in range(3):
-            # A late run redraws the button, and a key press on the old button is lost.
+            # A late run redraws the button, and then a key press on the old button is lost.
             self.watched.wait_calm()
             if "Upload" not in self.focused():
                 self.go_to("Upload")
@@ -79,7 +80,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     visits: Path,
     tmp_path: Path,
 ) -> None:
-    # The address of the first page has no name, but people type it with a name.
+    # The address of the first page does not contain a name, but people type it with a name.
     watched = faultless(open_page(f"{app_url('app.py')}/wavecluster?g=16&p=0.3&method=privqt"))
     page, keyboard = watched.page, Keyboard(watched)
     page.locator(".live-figure .main-svg").first.wait_for()
@@ -106,14 +107,14 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Enter")
     assert keyboard.focused() == "Redraw"
     page.wait_for_url(re.compile("method=privthr&.*epsilon=1.1&.*seed=1"))
-    # The release page starts at its top, and says which button helps.
+    # The release page is shown from its top, and it says which button helps.
     keyboard.go_to("^Release once with these settings")
     keyboard.press("Enter")
     page.wait_for_url("**/release?**")
     refused = page.get_by_role("alert").filter(has_text="press Domain on the left")
     expect(refused).to_be_in_viewport()
     assert keyboard.go_to("^Skip to epsilon$") == 1
-    # A panel receives the focus, keeps it, and returns it when it closes.
+    # A panel receives the focus, keeps it while it is open, and gives it back when it closes.
     keyboard.go_to("^Domain")
     keyboard.press("Enter")
     assert keyboard.focused() == "east: from, to"
@@ -123,7 +124,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Escape")
     assert keyboard.focused().startswith("Domain")
     expect(refused).not_to_be_attached()
-    # Budget, review, debit, download. If a press removes its button, its heading gets the focus.
+    # Budget, review, debit, download. If a pressed button disappears, its heading has the focus.
     keyboard.go_to("^Name of the data source$")
     keyboard.type("visits by hand")
     assert keyboard.focused() == "Name of the data source"
@@ -136,7 +137,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     keyboard.press("Enter")
     expect(page.get_by_text("Released as entry")).to_be_visible()
     settled(watched)
-    # After several runs the focus is that of the last one.
+    # After several runs, the focus is where the last run put it.
     watched.wait_calm()
     keyboard.go_to("^Bundle", most=6)
     assert "release.json" in bundle_of(page, tmp_path, lambda: page.keyboard.press("Enter"))

@@ -30,8 +30,6 @@ BOXES = """nodes => nodes.map(node => {
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open the page by a link, drawn and idle; nothing may go wrong."""
-
     def open_(link: str = "data=incomes", scheme: str = "light", *, height=900, address=None):
         address = address or f"{app_url('app.py')}/kmeans?{link}"
         watched = open_page(address, scheme, height=height)
@@ -77,7 +75,7 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     address = f"{new_server}/kmeans?data=incomes&method=mcmc&epsilon=0.5&k=3"
     watched = explorer(address=address)
     assert "Incomes and one person · MCMC post-processing · ε 0.5 · K 3" in title(watched)
-    # In the app's frame: both pages, the logo, one sidebar, no dialog.
+    # In the app's frame there are both pages, the logo and one sidebar, but no dialog.
     for name in ("WaveCluster", "k-means"):
         watched.page.get_by_role("link", name=name, exact=True).wait_for()
     assert watched.page.get_by_role("img", name="Logo").count() == 1
@@ -111,7 +109,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     watched.page.evaluate(WATCH)
     box = slider(watched, "Privacy budget").bounding_box()
     middle = box["y"] + box["height"] / 2
-    # The track has the range 0.01 to 10 in decades; begin at the thumb (0.05).
+    # The track has the range 0.01 to 10 in decades; begin at the position of the thumb (0.05).
     watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
     watched.page.mouse.down()
     for step in range(40):
@@ -261,7 +259,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
 
     radio(watched, "Noise").click()
     watched.page.wait_for_selector(".bars .point", state="attached")
-    # Two charts, three iterations, two clusters.
+    # There are two charts, with three iterations and two clusters.
     assert watched.page.locator(".bars .point").count() == 12
     watched.page.get_by_role("img", name="Bars per cluster and iteration").wait_for()
     watched.page.wait_for_url("**view=noise**")
@@ -274,7 +272,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     assert "y3" in watched.page.evaluate(traces)
     assert watched.page.evaluate(PAPER) == look["paper"]
 
-    # The view is removed together with the method.
+    # Without the method, the view does not exist.
     watched.choose("Method", "Hybrid")
     expect_title(watched, "Hybrid")
     expect_heading(watched, "Hybrid · result")
@@ -309,7 +307,7 @@ def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     main = boxes(watched.page.locator(apart))
     for number, one in enumerate(main):
         assert not any(overlap(one, other) for other in main[number + 1 :])
-    # In a slider: name, help, player and number are side by side.
+    # In a slider, name, help, player and number are side by side.
     for head in watched.page.locator(".live-slider .head").all():
         parts = [box for box in boxes(head.locator("> *")) if box[1] > box[0]]
         for number, one in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Every step of every lesson in a browser: each task is done by hand; both sheets fit on A4."""
+"""Every step of every lesson in a browser: each task is done by hand; both sheets are A4 pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.tiers import daily
 
 LESSONS, _ = shelf(KNOWN)
 
-#: Label of the slider for each fact that is not epsilon.
+#: For each fact except epsilon, the label of its slider.
 SLIDERS = {"alpha": "Counts' share"}
 
 
@@ -58,8 +58,8 @@ def do(watched, step) -> None:
 
 
 @pytest.mark.daily("noise")
-# tests/ui/test_learn.py compares the text of each step with its picture. These two lessons have all
-# kinds of tasks: epsilon, a slider of a method, another draw.
+# tests/ui/test_learn.py compares the text of each step with the picture of the step. These two
+# lessons have all kinds of tasks: epsilon, a slider of a method, another draw.
 @pytest.mark.parametrize("name", daily(LESSONS, ("noise", "split-budget").__contains__))
 def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
     lesson = LESSONS[name]
@@ -79,7 +79,7 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
             watched.page.wait_for_function(f"() => document.title === '{title} · dpviz'")
             watched.wait_idle()
             assert watched.page.get_by_text("This link was corrected").count() == 0
-            # A page with a sidebar does not move the links of the navigation.
+            # On a page with a sidebar, the links of the navigation do not move.
             assert watched.page.get_by_role("link", name="Game").bounding_box() == place
             watched.page.go_back()
             settled(watched, step.title)

@@ -404,10 +404,10 @@ def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> Non
     expect_stage(watched, "settled False")
     expect_stage(watched, "stage 3, settled True")
     player(watched).wait_for()
-    # From the end it starts again; no step is skipped, even if a run is slow.
+    # From the end, the player starts again. It does not skip a step, even if a run is slow.
     assert stage(watched).endswith("seen 3 0 1 2 3")
     assert slider(watched, "stage").get_attribute("aria-valuetext") == "3"
-    # From any other position it continues.
+    # From any other position, the player continues.
     slider(watched, "stage").focus()
     watched.page.keyboard.press("ArrowLeft")
     watched.page.keyboard.press("ArrowLeft")
@@ -461,7 +461,7 @@ def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable
     player(watched).click()
     expect_stage(watched, "stage 1, settled False")
     watched.wait_idle()
-    # The next step is due while the run of this click is active.
+    # The time of the next step is during the run of this click.
     watched.page.get_by_role("button", name="Reset", exact=True).click()
     expect_stage(watched, "stage 30")
     watched.wait_idle()
@@ -493,7 +493,7 @@ def test_a_typed_value_wins_over_the_player(demo: Callable[..., Any]) -> None:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replace the session state and the browser; messages to the browser appear under ``sent``."""
+    """Replace the session state and the browser; ``sent`` contains the messages to the browser."""
     state: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", state)
     monkeypatch.setattr(live_slider_module, "_mount", lambda **kwargs: state.update(sent=kwargs))
@@ -557,8 +557,8 @@ def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) ->
 def test_what_the_program_sets_in_the_same_run_wins(
     bare: dict[str, Any], message_first: bool
 ) -> None:
-    # A click on Reset and the slider's last message may reach the server in one run, and their
-    # callbacks then run in any order.
+    # A click on Reset and the slider's last message may reach the server in one run. Then their
+    # callbacks run in any order.
     run()
     say(bare, 10, dragging=True)
     assert run() == (10.0, False)

@@ -10,7 +10,7 @@ from tests.browser.conftest import Watched
 
 @pytest.fixture
 def opened(app_url, open_page):
-    """Open a page of the app; at the end it must have no complaints and no outside hosts."""
+    """Open a page of the app; at the end it has no complaints and has asked no outside host."""
     pages = []
 
     def open_(path: str) -> Watched:
@@ -61,7 +61,7 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     expect(page.get_by_role("img", name="oise").first).to_be_visible()
     cancel.click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
-    # The draws can be started again.
+    # The user can start the draws again.
     page.get_by_role("button", name="Draw", exact=True).click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
 

@@ -1,4 +1,4 @@
-"""Maps in a real browser: true scale, coastlines, a domain by hand or by a city."""
+"""Maps in a real browser: true scale, coastlines, and a domain that is drawn or is a city."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ PANELS = """() => { const plot = document.querySelector('.js-plotly-plot'), l = 
 
 @pytest.fixture
 def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open an explorer by a link, drawn and idle; nothing may go wrong."""
+    """Open an explorer by a link, and wait for its picture; nothing may go wrong."""
 
     def open_(link: str = "", page: str = ""):
         watched = open_page(f"{app_url('app.py')}/{page}?{link}")
@@ -32,7 +32,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
 
 
 def measured(watched, width: int, height: int) -> dict:
-    """Panels at a window size, after the figure has got the width of its page."""
+    """Panels at a window size, after the figure has the width of its page."""
     watched.page.set_viewport_size({"width": width, "height": height})
     watched.page.wait_for_function(
         "() => { const plot = document.querySelector('.js-plotly-plot');"
@@ -131,7 +131,7 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched.page.get_by_role("button", name="Domain", exact=False).first.click()
     watched.page.get_by_text("A box around a city").click()
     watched.choose("City", "Lyon, ")
-    # If the button is pressed immediately after typing, the width in the box is used.
+    # If the button is pressed immediately after typing, the width that was typed is used.
     watched.page.get_by_role("spinbutton", name="Width in km").fill("20")
     watched.page.get_by_role("button", name="Use this box").click()
     lyon = next(city for title, city in cities().items() if title.startswith("Lyon, "))
@@ -140,7 +140,7 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
         f"() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[0] === {west}"
     )
     watched.page.get_by_text("A cell of the grid is about 200 m × 200 m.", exact=True).wait_for()
-    # Otherwise the rest of the world would be at the border, like clusters.
+    # Otherwise the points of the rest of the world would be at the border, and look like clusters.
     watched.page.wait_for_url(re.compile("outside=drop"))
 
 

@@ -1,4 +1,4 @@
-"""Text from outside in a real browser: it is shown unchanged, and no outside host is asked."""
+"""Text from outside in a real browser: it is shown without a change, and no other host is asked."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.support.links import PAGES, parameters
 from tests.support.tiers import daily
 from tests.ui.test_outside_text import EAST, NAME, NORTH, PERSON, table
 
-#: Elements that Markdown, HTML or a formula would make of a text.
+#: Elements that would appear if a text were read as Markdown, HTML or a formula.
 MADE = "a,img,strong,em,del,code,pre,h1,h2,h3,ul,ol,li,hr,br,blockquote,table,script,.katex,svg"
 
-#: Elements with an address or style that points to a host, also in components.
+#: Elements whose address or style points to a host, also in components.
 POINTING = """
 (host) => {
   const names = ["src", "href", "xlink:href", "srcset", "poster", "data", "style", "action"];
@@ -54,7 +54,7 @@ def seen(text: str | None) -> str:
 
 
 def check(watched: Watched) -> None:
-    """The text had no effect, no host was asked, and the page has no complaints."""
+    """Check that the text had no effect, no host was asked, and the page has no complaints."""
     assert watched.page.evaluate(POINTING, HOST) == []
     assert watched.hosts == {"127.0.0.1"}
     assert watched.errors == []
@@ -93,7 +93,7 @@ def names() -> dict[str, list[str]]:
 MOST_LINKS = 6
 
 
-#: For every day: a page of many controls, and a page that writes files. All quote by one function.
+#: Pages of every day: one has many controls, one writes files. All quote by one function.
 OFTEN = ("wavecluster", "release")
 
 
@@ -103,7 +103,7 @@ def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> Non
     path = "" if page == "wavecluster" else page
     # A page without controls does not read the link.
     own = names[page] or ["data"]
-    # All pages quote by one function; the explorers, which have many controls, get every text.
+    # All pages quote by one function, so only the explorers (many controls) get every text.
     every = random.Random(page).sample(TEXTS, len(TEXTS))
     for turn in range(min(-(-len(TEXTS) // len(own)), MOST_LINKS)):
         texts = [every[(turn * len(own) + number) % len(every)] for number in range(len(own))]
@@ -130,7 +130,7 @@ BYTES = (
 
 
 def raw_link(rng: random.Random, names: list[str]) -> str:
-    """Return the bytes of a random link: broken pairs, and often several values for one name."""
+    """Return the bytes of a random link: pairs may be broken, and a name may have many values."""
     pairs = [
         rng.choice((name, name, name, "", "%", "%5B%5D")) + "=" + rng.choice(BYTES)
         for name in rng.choices(names, k=rng.randint(1, 6))
@@ -187,7 +187,7 @@ def declare(page: Page, text: str) -> None:
 
 
 def hover_over_table(page: Page, number: int) -> None:
-    """Move the pointer over the first heads and cells of a table; some of them open a tooltip."""
+    """Move the pointer over the first heads and cells of a table, because some open a tooltip."""
     frame = page.get_by_test_id("stDataFrame").nth(number)
     frame.scroll_into_view_if_needed()
     for x in (60, 200, 340):
@@ -217,10 +217,10 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     loaded.choose("Data", "Own data")
     expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DP-Refine")
     open_panel(loaded, "Numbers behind the picture, downloads, code")
-    # The heads are names of columns.
+    # The heads of the table are names of columns.
     hover_over_table(page, 0)
     check(loaded)
-    # The reader's sentence quotes a cell.
+    # The sentence of the reader quotes a cell.
     loaded.choose("Across", PERSON)
     settled(loaded)
     said = page.get_by_role("alert").filter(has_text=re.compile("Still on the screen"))
@@ -287,7 +287,7 @@ def test_a_bundle_of_hostile_text_asks_nobody(chromium, tmp_path: Path) -> None:
         total=2.0,
         folder=tmp_path / "bundle",
     )
-    # Other files are only saved by a browser.
+    # A browser can only save the other files.
     for name in [one for one in made.files if one.endswith((".html", ".svg", ".json", ".txt"))]:
         watched = Watched(chromium.new_page())
         watched.page.goto((made.folder / name).as_uri())

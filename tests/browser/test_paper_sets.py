@@ -1,4 +1,4 @@
-"""The papers' own data on the compare page, in a real Chromium: by a typed path, or uploaded."""
+"""The papers' own data on the compare page, in a real Chromium: as a typed path or an upload."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, 
     box.fill(str(held(tmp_path, "two.csv", 31_200)))
     box.press("Enter")
     expect_panels(watched, "stand-in: Fifteen Gaussians for DS1", "DS2")
-    # A file contains somebody's data, even if it looks like a paper's set.
+    # A file contains somebody's data, even if it looks like the set of a paper.
     page.get_by_text("they are for the data owner only").wait_for()
     expect(page.get_by_text("Not for publication: shows scores against true data")).to_be_visible()
     files = [held(tmp_path, "three.csv", 31_520), held(tmp_path, "one.csv", 30_000)]
@@ -66,7 +66,7 @@ def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, 
     expect_panels(watched, "DS1", "DS2", "DS3")
     assert "stand-in" not in page.evaluate("document.querySelector('.gtitle').textContent")
     assert "two.csv" not in page.url
-    # One of the runs is opened on the explorer's page, with the own data.
+    # One of the runs is opened on the explorer's page, where its data are the own data.
     page.get_by_role("button", name="Open in its explorer").click()
     page.wait_for_url(re.compile("data=own"))
     page.get_by_text("Loaded: one.csv").wait_for()

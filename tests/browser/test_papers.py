@@ -9,12 +9,12 @@ import pytest
 from dpviz.papers import PAPERS, ROWS
 from tests.support.tiers import daily
 
-#: Cells of the table whose text does not fit.
+#: Cells of the table whose text is cut off.
 CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')]
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
   .map(node => node.textContent)"""
 
-#: Positions in a head of the table that are covered by another element while the page scrolls.
+#: Positions in a head of the table that another element covers while the page scrolls.
 HIDDEN_HEADS = """() => {
   const main = document.querySelector('[data-testid=stMain]')
   const head = document.querySelectorAll('.dpv-papers th')[1]

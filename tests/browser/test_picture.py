@@ -1,4 +1,4 @@
-"""A picture can't be mistaken for a release: its own texts and those of its files, by hand."""
+"""Nobody can mistake a picture for a release: its own text and the text in its files say so."""
 
 import io
 import re
@@ -22,7 +22,7 @@ PRIVATE = """() => document.querySelector('.js-plotly-plot').data.filter(
   one => one.type === 'heatmap' && one.xaxis === 'x2' && one.opacity !== 0).map(
   one => [one.name ?? '', one.z.length])"""
 
-#: Every document that would be printed is kept, and nothing is printed.
+#: Every document that would be printed is kept instead, so nothing is printed.
 NO_PRINTER = """window.print = () => {
   window.top.printed = document.documentElement.outerHTML;
   window.dispatchEvent(new Event('afterprint')); }"""
@@ -30,7 +30,7 @@ NO_PRINTER = """window.print = () => {
 
 @pytest.fixture
 def opened(app_url: Callable, open_page: Callable, faultless: Callable):
-    """Open a page by its link, with a figure and idle; nothing may go wrong."""
+    """Open a page with a figure by its link; nothing may go wrong."""
 
     def open_(link: str, **more):
         watched = open_page(f"{app_url('app.py')}/{link}", **more)
@@ -42,12 +42,12 @@ def opened(app_url: Callable, open_page: Callable, faultless: Callable):
 
 
 def lines_of(watched) -> str:
-    """Title of the first figure; its lines end in blanks."""
+    """Title of the first figure; each line of the title ends with a blank."""
     return " ".join(watched.page.locator(".gtitle").first.locator("tspan.line").all_text_contents())
 
 
 def saved(watched, press: Callable[[], object]) -> tuple[str, bytes]:
-    """Name and content of the file that is saved by a press."""
+    """Name and content of the file that a press saves."""
     with watched.page.expect_download() as waiting:
         press()
     return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
@@ -71,7 +71,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched = opened(f"{page}?data=spirals&method={'dplloyd' if page else 'privthr'}")
     before = watched.page.evaluate(PRIVATE)
     assert [name for name, _ in before] == [""]
-    # Without points, the picture has cells, which are fewer; regions have no coarser cells.
+    # Without points, the picture has cells, of which there are fewer; regions have no cells.
     assert before[0][1] == (256 if page else 20)
     assert OVERLAY not in watched.page.locator(".infolayer").first.text_content()
     watched.page.get_by_text("True points", exact=True).click()
@@ -145,7 +145,7 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     name, png = saved(watched, watched.page.get_by_role("button", name="Picture (PNG)").click)
     assert name.endswith(".png")
     picture = np.asarray(Image.open(io.BytesIO(png)).convert("L")).astype(int)
-    # As on the screen, the lines of the title are dark on light.
+    # As on the screen, the lines of the title are dark on a light background.
     top = 2 * int(title["y"] - plot["y"])
     band = picture[top : top + 2 * int(title["height"])]
     assert (band < 128).any(axis=1).sum() > band.shape[0] // 3
@@ -157,7 +157,7 @@ def pages_of(pdf: bytes) -> int:
 
 
 def operators(pdf: bytes) -> bytes:
-    """All drawing operators in its streams."""
+    """All drawing operators in the streams of a PDF."""
     streams = re.findall(rb"stream\r?\n(.*?)endstream", pdf, re.DOTALL)
     drawn = []
     for one in streams:
@@ -204,7 +204,7 @@ def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
     assert (low_x, low_y) == (0, 0)
     assert wide == pytest.approx(0.75 * size["width"], abs=1.5)
     assert high == pytest.approx(0.75 * size["height"], abs=1.5)
-    # Text is text (fonts, and operators that show glyphs), not an image of text.
+    # Text is stored as text (fonts, and operators that show glyphs), not as an image.
     assert b"/Font" in pdf
     assert len(re.findall(rb"\bT[jJ]\b", operators(pdf))) > 20
 

@@ -1,4 +1,4 @@
-"""The app in a checkout and with a home folder that are both read-only."""
+"""The app, when its checkout and the home folder are read-only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.browser.conftest import await_health, end, faults, serve
 from tests.support.read_only import read_only_checkout
 
-#: A text on each page that appears when the page is complete.
+#: For each page, a text that appears when the page is complete.
 WHOLE = {
     "": ".live-figure .gtitle",
     "kmeans": ".live-figure .gtitle",

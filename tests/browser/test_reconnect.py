@@ -1,4 +1,4 @@
-"""After a restart of the server, a lost network or a long sleep, each page works as before."""
+"""After a restart of the server, a lost network or a long sleep, each page works as before it."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ from tests.browser.conftest import (
     system_browser,
 )
 
-#: Seconds until a page must work again, after server, network and browser are available. Three
-#: times the time that a user may wait, because the machine may be busy with other tests.
+#: Seconds until a page must work again, from the time at which server, network and browser are
+#: available. This is three times the time that a user may wait, because the machine may be busy
+#: with other tests.
 SOON = 30
 
 #: Seconds without a server, or without a network. The browser then retries every four seconds.
 AWAY = 3
 
-#: Seconds that a laptop sleeps, long enough that the server has given up the page.
+#: Seconds that a laptop sleeps: long enough that the server has given up the page.
 SLEEP = 150
 
 
 class Hand(NamedTuple):
     """An action on a control of a page."""
 
-    #: Moves the control, even if it was moved before.
+    #: Moves the control, even if the control was moved before.
     move: Callable[[Page], None]
-    #: Element that shows the new value, here the title of the picture.
+    #: Element that shows the new value; by default the title of the picture.
     seen_at: str = ".gtitle"
-    #: Whether the link shows the new value, too.
+    #: Whether the new value is also in the link.
     in_link: bool = True
 
     def seen(self, page: Page) -> list[str]:
@@ -112,7 +113,7 @@ HANDS = {
 
 
 class Network(ThreadingTCPServer):
-    """Connection between a browser and a server on a port, which can be cut."""
+    """Connection between a browser and the port of a server; the connection can be cut."""
 
     request_queue_size = 100
 
@@ -184,7 +185,7 @@ class World:
         self.browser = self._connect(driver, debugging)
 
     def start(self) -> subprocess.Popen[bytes]:
-        # Streamlit keeps a session for some time; here as short as possible.
+        # Streamlit keeps a session for some time, which is as short as possible here.
         short = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"}
         url, server = serve("app.py", self.folder, port=self.port, env=short)
         await_health(url, server)
@@ -241,7 +242,7 @@ def world(playwright_driver: Playwright, tmp_path: Path) -> Iterator[World]:
     found.close()
 
 
-#: Each part: a fault, whether a control of the pages was moved before, and the pages.
+#: Each part has a fault, "moved" if a control of the pages was moved before, and the pages.
 CASES = {
     "daily": (("offline", "moved", ("learn",)), ("restart", "untouched", ("wavecluster",))),
     **{
@@ -276,7 +277,7 @@ def test_a_page_works_after(
 
 
 def _works_as_before(page: Page, hand: Hand, before: list[str], until: float) -> None:
-    """Check that the page is usable soon, shows the same as before, and follows an action."""
+    """Check that the page is soon usable, shows the same as before, and follows an action."""
     page.bring_to_front()
     usable = "[data-test-connection-state=CONNECTED]:not([inert])"
     page.wait_for_selector(usable, timeout=max(1, until - time.monotonic()) * 1000)
@@ -285,7 +286,7 @@ def _works_as_before(page: Page, hand: Hand, before: list[str], until: float) ->
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-# Set the states one after the other inside the page, because calls take long on a busy machine.
+# The states are set one after the other inside the page, because calls take long on a busy machine.
 PRETEND = """async (states) => {
   const app = document.querySelector("[data-testid=stApp]");
   for (const [name, state] of states) {
@@ -298,7 +299,7 @@ PRETEND = """async (states) => {
 def test_nobody_uses_a_page_between_two_sessions(
     app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    # A page on which no job starts runs.
+    # On this page, no job starts a run.
     watched = open_page(f"{app_url('app.py')}/learn")
     watched.wait_calm()
     page, hand = watched.page, HANDS["learn"]

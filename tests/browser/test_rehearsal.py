@@ -1,4 +1,4 @@
-"""Before and after a release in a real browser: rehearsal, public settings, doubtful clusters."""
+"""A release in a real browser: rehearsal, public settings, and clusters that are doubtful."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["owner"]
 
 
 def planned(owner, table: Path, link: str) -> Watched:
-    """Open the release page with a table and the settings of a link, ready for a rehearsal."""
+    """Open the release page with a table and the settings of a link; a rehearsal can start."""
     watched = owner(f"/release?data=own&{link}")
     watched.page.set_input_files("input[type=file]", table)
     expect(watched.page.get_by_role("heading", name="Rehearse")).to_be_visible()
@@ -32,7 +32,6 @@ def planned(owner, table: Path, link: str) -> Watched:
 
 @pytest.fixture
 def hot_spots(tmp_path: Path) -> Path:
-    """Three hot spots in 20,000 rows of longitude, latitude and person."""
     rng = np.random.default_rng(7)
     places = np.array([[2.29, 48.86], [2.41, 48.88], [2.38, 48.82]])
     at = places[rng.choice(3, 20_000, p=[0.5, 0.3, 0.2])]
@@ -58,7 +57,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     page.get_by_role("button", name="Rehearse", exact=True).click()
     said = page.get_by_text(re.compile(r"Expect about \d+ invented clusters of \d+ reported"))
     expect(said.first).to_be_visible()
-    # Pictures appear with the first words, and each has its numbers.
+    # Pictures appear together with the first sentences, and each picture has its numbers.
     expect(page.get_by_text(re.compile(r"^\d+ true, \d+ invented")).first).to_be_visible()
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
     advice = page.get_by_text(re.compile(r"^Recommended: .*expect about \d+ invented of \d+"))
@@ -80,7 +79,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     features = json.loads(files["clusters.geojson"])["features"]
     marked = {one["properties"]["cluster"] for one in features if one["properties"]["doubtful"]}
     assert marked == doubtful
-    # Large clusters are real, and the report says how many clusters may be false.
+    # Large clusters are real, and the report contains how many clusters may be false.
     counts = {one["properties"]["cluster"]: one["properties"]["count"] for one in features}
     assert max(counts, key=lambda one: counts[one]) not in doubtful
     for file in ("clusters.svg", "report.html"):
@@ -96,7 +95,7 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     page = watched.page
     expect(page.get_by_role("combobox", name="Choose g and p")).to_have_value("privately")
     expect(page.get_by_text("never from looking at the data")).to_be_visible()
-    # The number of records is not known: the guess does not come from the file.
+    # The number of records is not known, because the guess is not made from the file.
     expect(page.get_by_role("spinbutton", name="Records, about")).to_have_value("10000")
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
@@ -106,7 +105,7 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
 
 @pytest.fixture
 def city(tmp_path: Path) -> Path:
-    """Three hot spots of a city, each a hundredth of the domain wide, and 10% scattered records."""
+    """Three hot spots of a city, each 1% of the domain wide, and 10% of the records elsewhere."""
     rng = np.random.default_rng(11)
     places = np.array([[13.389, 52.517], [13.454, 52.512], [13.332, 52.507]])
     near = places[rng.choice(3, 18_000)] + rng.normal(0, 1, (18_000, 2)) * [0.0035, 0.0022]
@@ -146,12 +145,12 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     page.go_back()
     settled(watched)  # Until then the old box is beside the new one.
     expect(p).to_have_value("0.80")
-    # The former plan has its own advice, which is still shown.
+    # The previous plan has its own advice, which is still shown.
     expect(told).to_be_visible()
     page.go_forward()
     expect(in_use).to_be_visible()
     settled(watched)
-    # The advice is also kept while another page is open.
+    # The advice stays while the user visits another page.
     page.get_by_role("link", name="Glossary").first.click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
     page.get_by_role("link", name="Release").first.click()
@@ -177,11 +176,11 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
     doubtful = document["doubtful"]["clusters"]
-    # PrivQT invents dozens of clusters with these settings, in every draw.
+    # With these settings, PrivQT invents dozens of clusters in every draw.
     assert doubtful
     picture = page.get_by_role("img", name="Private clusters")
     whole = picture.get_attribute("src")
-    # On the screen as in the bundle, exactly the doubtful clusters are hatched.
+    # On the screen and in the bundle, exactly the doubtful clusters are hatched.
     drawn = drawing(whole)
     hatched = re.findall(r"url\(#clusters-doubtful\)[^>]*>\s*<title>cluster (\d+): may", drawn)
     assert {int(one) for one in hatched} == set(doubtful)
@@ -207,7 +206,6 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
 
 
 def drawing(source: str) -> str:
-    """SVG of a picture's address."""
     kind, _, content = source.partition(",")
     return base64.b64decode(content).decode() if kind.endswith("base64") else unquote(content)
 
@@ -232,7 +230,7 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
         expect(row.get_by_role("cell").last).to_have_text(one.source)
     if path == "/release":
         expect(page.get_by_text("one a year lasts 3 years")).to_be_visible()
-    # Another page opens while the panel is open, also by the link in the panel.
+    # Another page can be opened while the panel is open, also by the link in the panel.
     panel.get_by_role("link", name="Glossary").click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
     expect(page.get_by_text("Any result is at most e^ε times")).to_be_visible()

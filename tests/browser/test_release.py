@@ -13,14 +13,12 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watched
 
-#: Files of a bundle by their names.
+#: Contents of the files of a bundle, by the files' names.
 Bundle = dict[str, bytes]
 
 
 @pytest.fixture
 def owner(app_url, open_page, faultless):
-    """Open the app; at the end it must have no complaints and no outside hosts."""
-
     def open_(path: str) -> Watched:
         watched = open_page(f"{app_url('app.py')}{path}")
         return faultless(watched)
@@ -30,7 +28,7 @@ def owner(app_url, open_page, faultless):
 
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
-    """Visits of 400 persons to three places, up to four each."""
+    """Visits of 400 persons to three places; a person has up to four visits."""
     rng = np.random.default_rng(0)
     places = np.array([[20, 30], [70, 25], [50, 80]])[rng.integers(3, size=1600)]
     points = np.clip(places + rng.normal(0, 4, (1600, 2)), 0, 100)
@@ -46,7 +44,6 @@ def settled(watched: Watched) -> None:
 
 
 def name_source(watched: Watched, name: str) -> None:
-    """Type the name of the data source that pays."""
     box = watched.page.get_by_role("textbox", name="Name of the data source")
     box.fill(name)
     box.press("Enter")
@@ -54,7 +51,7 @@ def name_source(watched: Watched, name: str) -> None:
 
 
 def bundle_of(page: Page, folder: Path, press: Callable[[], object] | None = None) -> Bundle:
-    """Download the bundle, by a click or by ``press``; return its files."""
+    """Download the bundle, by a click or by calling ``press``; return the files of the bundle."""
     with page.expect_download() as waiting:
         (press or page.get_by_role("button", name="Bundle (ZIP)").click)()
     packed = folder / "bundle.zip"
@@ -64,7 +61,6 @@ def bundle_of(page: Page, folder: Path, press: Callable[[], object] | None = Non
 
 
 def declare(watched: Watched) -> None:
-    """Type bounds that are known without the data."""
     page = watched.page
     page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     page.get_by_text("declared: known without the data").click()
@@ -103,10 +99,10 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     expect(badge.locator(".dpv-value")).to_have_text("private")
     protect_persons(watched)
     expect(page.get_by_text("2 records of yours at most take part")).to_be_visible()
-    # Two records of each person remain, and the noise is twice as wide.
+    # At most two records of each person remain, and the noise is twice as wide.
     expect(page.get_by_text("800 records left out")).to_be_visible()
     expect(page.locator(".dpv-ledger li").first).to_contain_text("sensitivity 2")
-    # Tune: the threshold gets a tenth less.
+    # Tuning: the threshold is reduced by a tenth.
     slider = page.get_by_role("slider", name="Privacy budget")
     slider.focus()
     page.keyboard.press("ArrowLeft")
@@ -114,7 +110,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.get_by_role("link", name="Release once with these settings").click()
     page.wait_for_url("**/release?**")
     expect(page.get_by_role("heading", name="Release once, safely")).to_be_visible()
-    # Data, columns, bounds, persons and method come from the other page.
+    # Data, columns, bounds, persons and method are those of the other page.
     expect(page.get_by_text("east and north were proposed on another page")).to_be_visible()
     method = page.get_by_role("combobox", name="Method")
     expect(method).to_have_value("WaveCluster: PrivTHREM")
@@ -138,7 +134,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     assert document["domain"]["bounds"] == [[0, 100], [0, 100]]
     assert document["result"]["clusters"] >= 1
     assert not [one for one in files.values() if b"secret" in one or b"town" in one]
-    # A second release of the same source asks for more than the rest of the budget.
+    # A second release of the same source requests more than the remaining budget.
     page.get_by_role("button", name="Prepare another release").click()
     settled(watched)
     expect(page.locator(".dpv-said")).to_contain_text("Over budget")
@@ -146,7 +142,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.get_by_role("button", name="Debit").click()
     refused = page.get_by_role("alert").filter(has_text="Refused")
     expect(refused).to_contain_text("of the lifetime budget 1.5 of source")
-    # The report is self-contained: opened from the disk it makes no requests.
+    # The report is self-contained: when it is opened from the disk, it makes no requests.
     report = tmp_path / "report.html"
     report.write_bytes(files["report.html"])
     alone = page.context.new_page()
@@ -167,7 +163,7 @@ def test_a_second_window_sees_the_spend_at_once(owner) -> None:
     first.page.get_by_role("button", name="Review the release").click()
     first.page.get_by_role("button", name="Debit").click()
     expect(first.page.get_by_text("Released as entry")).to_be_visible()
-    # The second window is not touched.
+    # The second window does not change.
     expect(second.page.locator(".dpv-said")).to_contain_text("Over budget: 1")
     second.page.get_by_role("button", name="Review the release").click()
     second.page.get_by_role("button", name="Debit").click()

@@ -1,4 +1,4 @@
-"""The pages with the headers of the server, in a browser that obeys the headers."""
+"""The pages in a browser that obeys the headers which the server sends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Open = Callable[..., Watched]
 Faultless = Callable[[Watched], Watched]
 AppUrl = Callable[[str], str]
 
-#: Every page, the first one without a path, and two states with further elements.
+#: Every page (the first page without a path), and two views with further elements.
 PAGES = [
     "",
     "?view=subbands",
@@ -32,7 +32,6 @@ PAGES = [
 
 @contextmanager
 def other_site(folder: Path) -> Iterator[str]:
-    """Pages of another origin."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
         Thread(target=site.serve_forever, daemon=True).start()
@@ -78,7 +77,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
 
 
 def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open) -> None:
-    """A page that is opened again downloads neither plotly.js nor files of Streamlit again."""
+    """If a page is opened again, neither plotly.js nor files of Streamlit are downloaded again."""
     answers: list[dict[str, Any]] = []
 
     def listen(page: Page) -> None:

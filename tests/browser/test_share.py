@@ -28,7 +28,7 @@ def address(app_url: Callable, page: str) -> str:
 
 @pytest.fixture
 def slide(chromium, tmp_path):
-    """Show HTML of another program, on a separate address."""
+    """Show HTML of another program at a separate address."""
     contexts = []
 
     def show(content: str):
@@ -65,7 +65,7 @@ def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched.page.get_by_text("Copied: the link with all settings.").wait_for()
     copied = watched.page.evaluate("window.copied")
     assert copied == watched.page.url
-    # The code below leads to the same page with the same settings.
+    # The QR code below leads to the same page with the same settings.
     shown = watched.page.locator(".dpv-qr figcaption").text_content()
     assert urlsplit(shown).path == urlsplit(copied).path
     assert dict(parse_qsl(urlsplit(shown).query)) == dict(parse_qsl(urlsplit(copied).query))
@@ -95,8 +95,8 @@ def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless)
     open_share(watched)
     picture = watched.page.get_by_alt_text("QR code of the link")
     picture.wait_for()
-    watched.page.get_by_text("This address works on this computer alone.").wait_for()
-    # The browser draws only black, white and the edges between them.
+    watched.page.get_by_text("This address works only on this computer.").wait_for()
+    # The browser draws only black, white, and edges between black and white.
     levels = picture.evaluate(
         """node => {
           const canvas = document.createElement('canvas')
@@ -143,7 +143,7 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     assert seen["shown"] == []
     assert not frame.locator(".dpv-hint").first.is_visible()
     assert seen["share"] == 0
-    # Epsilon can be moved there, and nothing else.
+    # In the frame, the user can change epsilon, and nothing else.
     sliders = frame.get_by_role("slider")
     assert sliders.count() == 1
     sliders.press("ArrowLeft")

@@ -1,4 +1,4 @@
-"""On every screen: nothing is cut off or overflows its figure, and numbers are readable."""
+"""On every screen, nothing is cut off or larger than its figure, and numbers are readable."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.browser.conftest import Watched
 from tests.browser.test_accessibility import PAGES, PATHS
 from tests.support.tiers import daily
 
-#: A small and a usual phone, a small and a usual laptop, a desktop, a projector.
+#: Sizes of a small and a usual phone, a small and a usual laptop, a desktop and a projector.
 SIZES = ((360, 740), (390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
 
-#: Current faults of a page. Text may be cut only if a tooltip has the whole text.
+#: The faults that a page has now. Text may be cut off only if a tooltip has the whole text.
 FAULTS = r"""() => {
   const found = [];
   const cut = (box) => box.scrollWidth > box.clientWidth + 1;
@@ -90,7 +90,7 @@ def test_nothing_is_cut_off_at_any_size(
     found = {}
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
-        # Tables and figures get their new width some time later.
+        # Tables and figures change their width some time later.
         for _ in range(10):
             page.wait_for_timeout(600)
             found[width] = page.evaluate(FAULTS)

@@ -1,4 +1,4 @@
-"""Own data leaves the server's memory after the last browser has left, and not earlier."""
+"""Own data leave the server's memory after the last browser has left, and not earlier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tests.browser.conftest import ROOT, await_health, end, serve_others
 from tests.support.memory import marks
 
-#: Runs in the server's process: reports the living objects, and shortens the waiting times.
+#: This code runs in the server's process: it reports living objects, and shortens waiting times.
 PROBE = """
 import ctypes, json, os, sys, threading, time, weakref
 
@@ -49,7 +49,7 @@ def watch():
         runtime = sys.modules.get("streamlit.runtime")
         if not (hasattr(runtime, "exists") and runtime.exists()):
             continue
-        # Before the first session, which may ask for it as soon as it is imported.
+        # Before the first session, because a session uses ``away`` as soon as it is imported.
         import dpviz.ui.session.leave as leave
         leave.away, leave.LOOK = lambda: 2.0, 0.2
         if not waiting:
@@ -70,7 +70,7 @@ OURS = "survey.csv"
 
 
 def expect(probe: Path, *, held: bool) -> None:
-    """Wait until the server holds the upload, or no part of it."""
+    """Wait until the server has the upload in its memory, or no part of the upload."""
     said: Any = None
     for _ in range(300):
         said = json.loads(probe.read_text(encoding="utf-8")) if probe.exists() else None
@@ -102,13 +102,13 @@ def test_uploads_go_with_their_session(
     url, server = serve_others(tmp_path, env=added)
     try:
         await_health(url, server)
-        # The first session opens before the server settles its memory; the others open later.
+        # The first session opens before the server has frozen its memory; the others open later.
         for page, next_one in pages:
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)
             expect(probe, held=True)
             watched.page.wait_for_selector(".gtitle")
-            # When the next page opens, the server's memory is settled while it holds this data.
+            # When the next page opens, the server freezes its memory, which contains this data.
             watched.page.get_by_role("link", name=next_one).first.click()
             watched.wait_idle()
             watched.page.wait_for_timeout(4_000)
@@ -116,7 +116,7 @@ def test_uploads_go_with_their_session(
             watched.page.close()
             expect(probe, held=False)
         assert json.loads(probe.read_text(encoding="utf-8"))["arenas"] == 1
-        # Freed memory does not contain its bytes, except in pages that are still in use.
+        # Freed memory does not contain the file's bytes, except in pages that are still in use.
         process, left = psutil.Process(server.pid), rows
         for _ in range(20):
             time.sleep(0.5)
@@ -128,7 +128,7 @@ def test_uploads_go_with_their_session(
         end(server)
 
 
-#: Uploads one file of 90 MB for each number, in addition to a file that the page has sent.
+#: Uploads files of 90 MB, as many as ``many``, in addition to the file that the page has sent.
 PUT_MORE = """async ([address, many]) => {
   const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)?.[1] ?? ''
   const put = async (number) => {
@@ -164,8 +164,8 @@ def test_one_session_takes_so_much_memory_and_no_more(
         got = watched.page.evaluate(PUT_MORE, [sent.value.url, 6])
         assert [status for status, _ in got] == [204] * 2 + [413] * 4
         assert "a session holds 210 MB" in got[-1][1]
-        # 540 MB without a limit. Besides the files, the last one is in memory twice during its
-        # upload.
+        # 540 MB without a limit. With the limit, there are the files and, during an upload, a
+        # second copy of the last file.
         assert process.memory_info().rss - before < 330 * 2**20
     finally:
         end(server)

@@ -1,4 +1,4 @@
-"""One working state over all pages; Back undoes exactly one change, and Forward redoes it."""
+"""One working state for all pages; Back undoes exactly one change, and Forward repeats it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.support.tiers import daily
 
 @pytest.fixture
 def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Watched]]:
-    """Open a page by its path and link; nothing may go wrong."""
     pages = []
 
     def open_(path: str = "") -> Watched:
@@ -31,7 +30,7 @@ def opened(app_url: Callable, open_page: Callable) -> Iterator[Callable[..., Wat
 
 
 def expect(watched: Watched, *fragments: str, path: str = "") -> None:
-    """Wait until the picture shows a run with all these settings, and the link has the path."""
+    """Wait until the picture shows a run with these settings, and the link has the path."""
     watched.page.wait_for_function(
         """([fragments, path]) => {
           const title = document.querySelector('.gtitle')?.textContent ?? '';
@@ -43,14 +42,12 @@ def expect(watched: Watched, *fragments: str, path: str = "") -> None:
 
 
 def settle(watched: Watched) -> None:
-    """Wait until no run is active and no run starts."""
     for _ in range(3):
         watched.wait_idle()
         watched.page.wait_for_timeout(150)
 
 
 def link(watched: Watched) -> dict[str, str]:
-    """Parameters of the address."""
     return {name: one[0] for name, one in parse_qs(urlsplit(watched.page.url).query).items()}
 
 
@@ -108,7 +105,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         (f"Three spirals · PrivTHR · ε {low} ", "seed 0"),
         (f"Three spirals · PrivTHR · ε {low} ", "seed 1"),
     )
-    # Down and up again, step by step; then back and forth.
+    # Back to the start and forward to the end, step by step; then steps in both directions.
     for at in (3, 2, 1, 0):
         back(watched)
         expect(watched, *changes[at])
@@ -166,7 +163,7 @@ def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
 
 
 def value(watched: Watched, box: str) -> str:
-    """Shown value of a select box; nothing is opened."""
+    """The value that a select box shows while it is closed."""
     shown = watched.page.get_by_role("combobox", name=box, exact=True)
     shown.wait_for()
     holder = shown.locator("xpath=ancestor::*[@data-testid='stSelectbox']")
@@ -187,7 +184,7 @@ def step(watched: Watched, slider: str) -> None:
     watched.page.get_by_role("slider", name=slider).press("ArrowRight")
 
 
-#: Changes on each page: the action, and the part of the link that it changes.
+#: Changes on each page: the part of the link that changes, and the action that changes it.
 CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
     "compare?draws=1&points=2": {
         "score": lambda one: one.choose("Score", "Overlap (F-measure)", exact=True),
@@ -218,7 +215,7 @@ CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
     "glossary": {"part": lambda one: press(one, "Scores")},
 }
 
-#: Values of native widgets; of choices in a row the chosen one.
+#: Values of the native widgets; for a choice in a row, the option that is chosen.
 SHOWN = """() => [...document.querySelectorAll(`[data-testid=stMain]
   :is(input:not([type=radio], [role=switch]), [role=radio][aria-checked=true])`)]
   .map((one) => one.value || one.textContent)"""
@@ -276,7 +273,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     navigate(watched, "k-means")
     watched.page.wait_for_url(re.compile(f"kmeans.*data=shapes.*epsilon={epsilon}"))
     settle(watched)
-    # A link overrides the former state, so another window shows the same page.
+    # A link replaces the previous state, so another window shows the same page.
     address = watched.page.url
     other = opened("")
     expect(other, "Fifteen Gaussians · Two-stage · ε 0.02 ")
@@ -291,7 +288,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
 
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
-    """A table of persons in two towns; the columns lat and lon are not the first ones."""
+    """A table of persons in two towns; lat and lon are not the first columns."""
     rng = np.random.default_rng(5)
     rows = ["person,age,lat,lon"]
     for row in range(2_000):
@@ -304,7 +301,7 @@ def visits(tmp_path: Path) -> Path:
 
 
 def numbers(watched: Watched) -> str:
-    """All readouts, after the slow ones have arrived."""
+    """All readouts, after the slow readouts have arrived."""
     watched.page.wait_for_function(
         "() => [...document.querySelectorAll('.dpv-value')].every(one => one.textContent !== '…')"
     )
@@ -316,12 +313,12 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     watched = opened("?data=own")
     watched.page.locator("input[type=file]").set_input_files(visits)
     expect(watched, "visits.csv · Two-stage · ε 1 ")
-    # The first picture shows the place; the panel of the choices is open.
+    # The first picture shows the place, and the panel of the choices is open.
     assert (value(watched, "Across"), value(watched, "Upwards")) == ("lon", "lat")
     watched.choose("Across", "age")
     watched.page.wait_for_url(re.compile("columns=age%2Clat"))
     settle(watched)
-    # Choosing the same column in both boxes swaps them.
+    # If the user chooses the same column in both boxes, the axes are swapped.
     watched.choose("Upwards", "age")
     watched.page.wait_for_url(re.compile("columns=lat%2Cage"))
     settle(watched)
@@ -366,7 +363,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
     navigate(watched, "WaveCluster")
     expect(watched, "visits.csv")
     before = numbers(watched)
-    # A reload forgets the file and says so; the other settings are kept for the next file.
+    # A reload forgets the file and says so; the other settings remain for the next file.
     watched.page.reload()
     watched.page.get_by_text("Choose the file of your data again on the left").wait_for()
     settle(watched)

@@ -26,12 +26,12 @@ def started(monkeypatch) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--port 0", "port 0: give one from 1 to 65535 with --port."),
-        ("--port 65536", "port 65536: give one from 1 to 65535 with --port."),
+        ("--port 0", "port 0: give a port from 1 to 65535 with --port."),
+        ("--port 65536", "port 65536: give a port from 1 to 65535 with --port."),
         ("--port x", '"x" is not a whole number'),
-        ("--address 192.0.2.1", "address 192.0.2.1 is not one of this computer"),
-        ("--address a..b", "address a..b is not one of this computer"),
-        ("--address ::x --port 8600", "address ::x is not one of this computer"),
+        ("--address 192.0.2.1", "address 192.0.2.1 is not an address of this computer"),
+        ("--address a..b", "address a..b is not an address of this computer"),
+        ("--address ::x --port 8600", "address ::x is not an address of this computer"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(started, capsys, options, said):

@@ -1008,7 +1008,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"epsilons": ()}, "epsilons are missing: give 1 or more"),
         ({"seeds": ()}, "seeds are missing: give 1 or more"),
         ({"subjects": ()}, "subjects are missing: give 1 or more"),
-        ({"epsilons": (0.1, -1)}, "epsilon = -1 is no usable privacy budget"),
+        ({"epsilons": (0.1, -1)}, "epsilon = -1 is not a usable privacy budget"),
         ({"scores": ()}, "scores are missing: give 1 or more"),
         ({"seeds": (-1,)}, "seed = -1: give a whole number"),
         ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),

@@ -1,4 +1,4 @@
-"""Closed forms equal the linear programme; the fast chain takes the steps of its definition."""
+"""Closed forms equal the linear programme; the fast chain follows its definition."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def least_change(values: NDArray, lowest: float | None) -> float:
 
 
 def log_likelihood(points: NDArray, statistics: Statistics, rates: NDArray) -> float:
-    """Log likelihood of statistics of ``len(points)`` records."""
     clusters = np.arange(statistics.counts.shape[1])
     total = 0.0
     for t, rate in enumerate(rates):
@@ -172,7 +171,7 @@ def check_same(one: Chain, other: Chain) -> None:
 # -- consistency -------------------------------------------------------------------------
 
 
-#: Thousandths, since the solver treats 1e-7 as 0; small whole numbers make ties.
+#: Numbers are thousandths, because the solver treats 1e-7 as 0; small whole numbers make ties.
 numbers = st.one_of(st.integers(-50_000, 200_000).map(lambda n: n / 1000), st.integers(-9, 9))
 tables = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
     lambda shape: arrays(float, shape, elements=numbers)
@@ -217,10 +216,10 @@ def test_consistent_statistics_stay_as_they_are() -> None:
 
 
 def test_consistency_of_a_case_worked_by_hand() -> None:
-    # Totals of the positive values: 6, 9, 8; the median is 8. Two records are missing in the first
-    # iteration, and the second has one too many.
+    # The totals of the positive values are 6, 9 and 8; the median is 8. The first iteration has two
+    # records too few, the second has one record too many.
     counts = np.array([[5.0, 1.0, -1.5], [0.25, 8.75, 0.0], [8.0, -7.0, 0.0]])
-    # The totals are 0, 3, 6. The median is 3: add 1 to each sum, no change, subtract 1 from each.
+    # The totals are 0, 3, 6. The median is 3, so row 1 gets +1, row 3 gets -1.
     sums = np.array([[-1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [6.0, 0.0, 0.0]])[:, :, None]
     found_counts, found_sums = consistent(counts, sums)
     np.testing.assert_allclose(found_counts, [[6, 2, 0], [0, 8, 0], [8, 0, 0]])
@@ -280,12 +279,12 @@ def test_cluster_numbers_mean_nothing(seed: int) -> None:
         for case in (statistics, other)
     )
     assert sorted(map(tuple, one.points)) == sorted(map(tuple, two.points))
-    # Equal centres are a tie; the lowest number wins.
+    # Of equal centres, the centre with the lowest number gets the record.
     if len(np.unique(statistics.assigned.reshape(-1, 2), axis=0)) == 15:
         assert one.best == pytest.approx(two.best, rel=1e-12)
 
 
-# -- cases worked by hand ----------------------------------------------------------------
+# -- cases computed by hand --------------------------------------------------------------
 
 
 @pytest.fixture
@@ -299,9 +298,9 @@ def small() -> Statistics:
 
 
 def test_log_likelihood_of_the_start(small: Statistics) -> None:
-    # Scaled to four points: n' = (2, 2), (3, 1) and s' = (-1, 1), (-0.75, 0.75). Three points
-    # are at -0.25 and one at 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations.
-    # The distance is 1 + 1 + 0.25 + 0.25 in iteration 1, and 0 in iteration 2.
+    # Scaled to four points: n' = (2, 2), (3, 1) and s' = (-1, 1), (-0.75, 0.75). Three points are
+    # at -0.25 and one point is at 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations. The
+    # distance is 1 + 1 + 0.25 + 0.25 in iteration 1, and 0 in iteration 2.
     found = run_chain(small, np.array([10.0, 1.0]), 4, draws(np.random.default_rng(0), 0, 1))
     assert found.points[:, 0].tolist() == [-0.25, -0.25, -0.25, 0.75]
     assert found.best == pytest.approx(-25)
@@ -347,7 +346,7 @@ def test_proposals_are_corrected_for(counts: tuple[float, float], off: float, ba
         assigned=centers, updated=centers, counts=np.array([counts]), sums=np.zeros((1, 2, 1))
     )
     for uniform, accepted in ((back - 1e-9, 1.0), (back + 1e-9, 0.5)):
-        # The last point moves from cluster 2 to cluster 1 with certainty, and maybe back.
+        # The last point certainly moves from cluster 2 to cluster 1; later it can move back.
         both = Draws(
             index=np.array([0.99, 0.99]),
             iteration=np.zeros(2),
@@ -379,7 +378,7 @@ def test_only_counts_of_zero_are_equal_shares() -> None:
         assigned=centers, updated=centers, counts=np.zeros((1, 2)), sums=np.zeros((1, 2, 1))
     )
     found = run_chain(zero, np.ones(1), 4, draws(np.random.default_rng(0), 0, 1))
-    # Without counted records: two points at 0 and two at 1.
+    # All counts are zero, so two points are at 0 and two points are at 1.
     assert found.best == -(2 + 2 + 0 + 2)
     for component, place in ((0.49, 0.0), (0.51, 1.0)):
         step = one_step((0.5, 0.5, component), [0.0], 0.0)

@@ -122,7 +122,7 @@ def plain_silhouettes(places: Floats, weights: Floats, centers: Floats) -> tuple
 def test_the_choice_is_the_best_separated_one_that_stands_out_of_the_noise(
     seed: int, m: int, ndim: int, more: int
 ) -> None:
-    # Enough groups that each point is one group.
+    # There are so many groups that each point is one group.
     most = m // 3 + 2 + more
     points = some_points(seed, m, ndim)
     found = choose_clusters(points, seed, most)
@@ -163,7 +163,8 @@ def test_groups_join_as_ward_says(seed: int, m: int, ndim: int) -> None:
 
 
 def test_a_heavy_group_counts_as_many_records() -> None:
-    # Joining the two light groups costs 1/2 * 4, joining the close pair 90 * 10 / 100 * 1.
+    # A join of the two light groups costs 1/2 * 4; a join of the close pair costs 90 * 10 / 100 *
+    # 1.
     places, weights = np.array([[0.0], [1.0], [5.0], [7.0]]), np.array([90.0, 10.0, 1.0, 1.0])
     three = dict(chosen._joins(places, weights, 3))[3]
     assert three[2] == three[3]
@@ -247,7 +248,7 @@ def test_no_record_and_one_give_two_clusters_of_noise(n: int) -> None:
             unsure += 1
             assert len(run.centers) == LEAST
             assert run.decision.endswith("noise hides whether there are more than 2.")
-    # By chance, two noisy cells of four can both exceed 3 standard deviations, but rarely.
+    # By chance, two of four noisy cells can exceed 3 standard deviations, but this is rare.
     assert unsure >= 18
 
 
@@ -322,7 +323,6 @@ def test_the_price_by_hand() -> None:
 
 
 def groups(ndim: int, clusters: int, n: int) -> Records:
-    """Groups far from each other in a box of many columns."""
     rng = np.random.default_rng(10 * ndim + clusters)
     middles = np.zeros((clusters, ndim))
     while pdist(middles).min() < 0.6:
@@ -380,7 +380,7 @@ def test_draws_are_compared_with_as_many_true_clusters() -> None:
     same = KMeansTrial.of(records, KMeansConfig(method="eugkm", clusters=5))
     assert scores == same.scores(one, 0, ("nicv_ratio", "f_measure", "displacement"))
     assert 1 <= scores["nicv_ratio"] < 1.05
-    # Clusters are numbered like the true ones, and no record is in another cluster.
+    # Clusters have the numbers of the true clusters, and every record is in its true cluster.
     np.testing.assert_array_equal(one.centers, same.truth.matched(one).centers)
     assert trial.affected(one).sum() == 0
 
@@ -436,7 +436,7 @@ def test_refined_sides_make_the_printed_bound_least(
 
 @pytest.mark.parametrize(
     ("size", "epsilon", "ndim", "clusters", "side"),
-    # From a plain loop over all m, independent of this code.
+    # These numbers are from a plain loop over all m that does not use this code.
     [
         (5000, 1.0, 2, 15, 35),
         (30_000, 0.098, 2, 15, 28),

@@ -1,4 +1,4 @@
-"""Compiled code is cached where possible; without a folder, or with damaged files, all works."""
+"""Compiled code is cached where possible; a missing folder and damaged files are no error."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ EXPECTED = np.linalg.norm(POINTS[:, None] - CENTERS, axis=2).argmin(axis=1).toli
 
 
 def kept(path: Path, ending: str) -> Path:
-    """File with the cached code of one kernel."""
     (file,) = (path.parent / "__pycache__").glob(f"*assign*.{ending}")
     return file
 

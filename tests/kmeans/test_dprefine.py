@@ -1,4 +1,4 @@
-"""DP-Refine: compiled parts equal plain definitions; sensitivities; utility."""
+"""DP-Refine: compiled parts equal plain definitions; tests of sensitivities and utility."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def plain_fraction(one: float, v1: float, other: float, v2: float, total: float)
 def plain_pass(
     noisy: Floats, variances: Floats, total: float, generator: np.random.Generator
 ) -> Floats:
-    """Counts of a grid after halving arrays once, with plain sums."""
+    """Counts of a grid that is halved in one random way, computed with plain sums."""
     found = np.zeros(noisy.shape)
     if total <= LEAST:
         return found
@@ -175,7 +175,7 @@ def test_grids_of_very_many_cells_are_halved_less_often() -> None:
 
 
 def test_nothing_but_noise_comes_out_nearly_empty_beside_a_group() -> None:
-    # 64 cells, one with a thousand records: a projection leaves some noise in all cells.
+    # One of 64 cells has a thousand records; a projection leaves some noise in all cells.
     noisy = np.random.default_rng(1).laplace(0, 10, 64)
     noisy[27] += 1000
     found = denoised(noisy, np.full(64, 200.0), 2, 1000.0, np.random.default_rng(2))
@@ -525,7 +525,6 @@ def test_steps_shrink_the_less_the_larger_true_moves_are_taken_for(
 
 
 def mixture(clusters: int, ndim: int, n: int, seed: int) -> tuple[Floats, Floats]:
-    """Points of Gaussians with standard deviation 0.1, and their means."""
     rng = np.random.default_rng(seed)
     middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
     points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.1, (n, ndim))
@@ -540,7 +539,8 @@ def ratios(points: Floats, clusters: int, epsilon: float, least: float, seeds: i
 
 @pytest.mark.parametrize(
     ("name", "clusters", "epsilon", "median"),
-    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028. The margins cover medians of 9 other seeds.
+    # The medians of 24 seeds were 1.097, 1.005, 1.72, 1.028. The margins cover medians of 9 other
+    # seeds.
     [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.2),
      ("unbalance", 8, 1.0, 1.05)],
 )  # fmt: skip
@@ -557,7 +557,7 @@ def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, med
 
 @pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.06), (1.0, 1.001)])
 def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -> None:
-    # Measured with 24 seeds: 1.035 and 1.0002.
+    # The medians of 24 seeds were 1.035 and 1.0002.
     points, middles = mixture(10, 10, 30_000, 1)
     least = wcss(points, middles)
     assert np.median(ratios(points, 10, epsilon, least)) <= median
@@ -565,7 +565,7 @@ def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -
 
 @pytest.mark.parametrize("ndim", [2, 8])
 def test_next_to_no_budget_is_no_worse_than_no_data(ndim: int) -> None:
-    # Only noise: as good as centres that use no data, up to their spread.
+    # There is only noise, so the result is as good as centres that use no data, up to their spread.
     points, _ = mixture(5, ndim, 300, 2)
     blind = [
         wcss(points, sphere_packing(5, ndim, np.random.default_rng(seed))) for seed in range(30)
@@ -575,13 +575,13 @@ def test_next_to_no_budget_is_no_worse_than_no_data(ndim: int) -> None:
 
 
 def test_norm_of_a_joining_record_is_one() -> None:
-    # A record on its centre changes only the count; a far record has the norm's limit.
+    # A record at its centre changes only the count; for a far record, the norm is at its limit.
     table = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.6, 0.8]])
     np.testing.assert_array_equal(k_norm(table, 2), [1.0, 1.0])
 
 
 def test_few_records_in_many_columns_tell_more_than_nothing() -> None:
-    # Measured with 24 seeds: 3.13. Seeds from groups of a projection give 10.3, centres that use
-    # no data give 18.
+    # Measured with 24 seeds: 3.13. The value is 10.3 for seeds from groups of a projection, and 18
+    # for centres that use no data.
     points, middles = mixture(2, 9, 2000, 2)
     assert np.median(ratios(points, 2, 0.05, wcss(points, middles))) <= 4.5

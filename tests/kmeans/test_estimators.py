@@ -28,7 +28,7 @@ from dpviz.privacy.noise_source import SeededNoise
 ESTIMATORS = [getattr(dpviz, entry.card.estimator) for entry in KMEANS.values()]
 PRIVATE = [estimator for estimator in ESTIMATORS if estimator is not TrueKMeans]
 
-#: Parameters that are on no card: for the data's domain, and for the noise.
+#: Parameters of the domain and of the noise, which are not on the cards.
 OF_DATA = {"domain", "outside"}
 OF_NOISE = {"variant", "neighbours", "cap", "random_state"}
 

@@ -28,7 +28,6 @@ NUMBERS = st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.7, 1.1, 2.9])
 
 
 def distinct(centers: np.ndarray) -> int:
-    """Number of centres that differ by more than rounding errors."""
     return len(np.unique(np.round(centers, 9), axis=0))
 
 
@@ -48,7 +47,7 @@ def test_the_true_run_has_as_many_centres_as_distinct_points(places, each, beyon
     assert np.allclose(np.sort(truth.centers, axis=0), np.sort(places, axis=0))
     assert truth.run.config.clusters == len(places)
     assert bool(truth.fewer) == (clusters > len(places))
-    # A private run keeps its K, which is public: clusters without a true one are last.
+    # A private run keeps its K, which is public: clusters without a matched true cluster are last.
     config = KMeansConfig(method="dplloyd", clusters=clusters, epsilon=5.0)
     drawn = KMeansTrial.of(records, config).draw(seed)
     assert len(drawn.centers) == clusters

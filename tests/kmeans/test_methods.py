@@ -61,7 +61,7 @@ PRIVATE = tuple(
     if variant.private
 )
 
-#: The same without nested and K-norm noise, which tests/test_replay.py checks.
+#: The same, except methods with nested or K-norm noise, which tests/test_replay.py checks.
 LAPLACE = tuple(one for one in PRIVATE if one[0] != "dprefine")
 
 #: Methods with a choice of start.
@@ -119,12 +119,10 @@ class Streams(SeededNoise):
 
 
 def domain_of(ndim: int) -> Domain:
-    """A different interval on each axis."""
     return Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
 
 
 def place(unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move points of the unit cube to the domain."""
     domain = domain_of(unit.shape[1])
     inside = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit >= 1, domain.highs, inside), domain.lows, domain.highs)
@@ -156,7 +154,6 @@ neighbourhoods = st.builds(
 def configs(
     draw: st.DrawFn, pairs: tuple[tuple[str, str], ...], most_clusters: int = 6, **fixed: Any
 ) -> KMeansConfig:
-    """Any of the given methods and variants, with any values of their parameters."""
     method, variant = draw(st.sampled_from(pairs))
     options = defaults_of(method, variant)
     chosen: dict[str, Any] = {
@@ -179,7 +176,6 @@ every = tuple((name, variant) for name in KMEANS for variant in VARIANTS)
 
 
 def assert_same(one: KMeansRun, other: KMeansRun) -> None:
-    """Both runs are equal to the last bit."""
     np.testing.assert_array_equal(one.centers, other.centers)
     assert one.ledger == other.ledger
     assert len(one.path) == len(other.path)
@@ -203,7 +199,7 @@ def assert_same(one: KMeansRun, other: KMeansRun) -> None:
 
 
 def refusal(run: Any) -> str | None:
-    """Message of the only error that input may cause; None if there was a result."""
+    """Message of the only error that input can cause; None if there is a result."""
     try:
         run()
     except InputError as error:
@@ -240,7 +236,7 @@ def test_ledger_sums_to_epsilon_and_centers_are_usable_and_reproducible(
 
 
 def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> None:
-    """K finite centres in the domain, in canonical order, equal to the last ones of the path."""
+    """K finite centres in the domain, in canonical order, equal to the last centres of the path."""
     ndim = records.domain.ndim
     for centers in (found.centers, *found.path):
         # Without noise all centres are different.
@@ -262,7 +258,7 @@ def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> N
 
 
 def budget_of(found: KMeansRun) -> float:
-    """The whole epsilon; published: the printed budgets of the steps that were made."""
+    """The whole epsilon; if published, the paper's budgets of the steps that were made."""
     config = found.config
     if config.method not in SPENDING:
         return 0.0
@@ -276,7 +272,7 @@ def budget_of(found: KMeansRun) -> float:
 
 
 def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
-    """The budget is spent to the last bit, and every scale matches its spent budget."""
+    """The whole budget is spent, and every scale matches its spent budget."""
     budget = budget_of(found)
     assert found.ledger.epsilon == pytest.approx(budget, abs=1e-9)
     assert found.ledger.unspent(config.epsilon) == pytest.approx(
@@ -327,7 +323,7 @@ def assert_consistent(
 @pytest.mark.parametrize("name", SPENDING)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
-    # A method that chooses among a few candidates may choose the same one again.
+    # A method that chooses one of a few candidates can choose the same candidate again.
     records = records_of(drawn(0, 150, 2))
     config = KMeansConfig(method=name, variant=variant, clusters=3, epsilon=0.5)
     found = [run_kmeans(records, config, SeededNoise(seed)).centers for seed in range(4)]
@@ -336,7 +332,6 @@ def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
 
 @pytest.fixture(scope="module")
 def used_records() -> Records:
-    """Records on which all methods have run, in all variants and geometries."""
     records = records_of(drawn(3, 60, 2))
     for name, variant in every:
         for geometry in GEOMETRIES if "geometry" in DEFAULTS[name] else (None,):
@@ -463,7 +458,7 @@ SHARES: list[tuple[dict[str, Any], list[tuple[str, float, float]]]] = [
         {"method": "hybrid", "clusters": 1, "variant": "published"},
         [("cells", 1.0, 1), ("iteration 1", 1.0, 3)],
     ),
-    # 1024^0.4 = 16 blocks; 2 K d / 16 with K = 4.
+    # There are 1024^0.4 = 16 blocks; the sensitivity is 2 K d / 16 with K = 4.
     ({"method": "gupt", "variant": "published"}, [("centers", 2.0, 1.0)]),
 ]
 
@@ -541,7 +536,6 @@ EDGES = edge_cases()
 
 
 def needs_grid(config: KMeansConfig) -> bool:
-    """Whether the method uses a grid of cells over all columns."""
     if config.method in ("eugkm", "hybrid"):
         return True
     seeded = config.start in ("records", "kmeans++", "utility_plus")
@@ -609,7 +603,7 @@ def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> No
     config = KMeansConfig(method=name, variant=variant, clusters=2, epsilon=1e6)
     silent = KMEANS[name].run(records, config, Accountant(Silenced(SeededNoise(5)), 1e6))
     found = run_kmeans(records, config, SeededNoise(5))
-    # The chain of MCMC may take other steps, but it starts from the same centres.
+    # The chain of MCMC can make other steps, but it starts from the same centres.
     ends = [one.centers if one.before is None else one.before for one in (found, silent)]
     width = records.domain.highs - records.domain.lows
     # Published: the positive noise of a million empty cells adds up to half a record of 150.
@@ -629,8 +623,8 @@ def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> No
         ({"method": "kmean"}, 'method = "kmean" is unknown: choose one of kmeans, dplloyd'),
         ({"method": "privqt"}, 'method = "privqt" is unknown'),
         ({"variant": "new"}, 'variant = "new" is unknown: choose sound or published'),
-        ({"epsilon": 0}, "epsilon = 0 is no usable privacy budget"),
-        ({"epsilon": math.nan}, "epsilon = nan is no usable privacy budget"),
+        ({"epsilon": 0}, "epsilon = 0 is not a usable privacy budget"),
+        ({"epsilon": math.nan}, "epsilon = nan is not a usable privacy budget"),
         ({"clusters": 0}, "clusters = 0: give a whole number from 1 to 1,000"),
         ({"clusters": 1001}, "clusters = 1001: give a whole number"),
         ({"clusters": 2.5}, "clusters = 2.5: give a whole number"),
@@ -680,13 +674,13 @@ def test_defaults_fill_what_a_method_has_and_nothing_else(name: str, variant: An
     assert KMEANS[name].card.spends == (name != "kmeans")
 
 
-# -- privacy: only answers count ---------------------------------------------------------
+# -- privacy: runs depend only on answers ----------------------------------------------------
 
 
 def replayed(
     config: KMeansConfig, one: NDArray[np.float64], other: NDArray[np.float64]
 ) -> tuple[tuple[KMeansRun, Recorder], tuple[KMeansRun, Recorder]]:
-    """Run on one data set, then on another one with the answers of the first run."""
+    """Run on one data set, then on another data set with the answers of the first run."""
     asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
     found = KMEANS[config.method].run(records_of(one), config, asked)
     answers = [request.answer for request in asked.requests]
@@ -696,7 +690,6 @@ def replayed(
 
 
 def promises(config: KMeansConfig) -> bool:
-    """Whether a run with a declared domain is private."""
     return claim(KMEANS[config.method].card, config, domain_of(2)).private
 
 
@@ -711,7 +704,8 @@ def test_private_results_are_functions_of_the_mechanisms_answers(
     config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
 ) -> None:
     # Data sets that have only public values in common give the same run if the answers are the
-    # same: number of cells and blocks, stopping, starts and all else depend on the answers.
+    # same: the number of cells and blocks, the stop, the starts and everything else depend on the
+    # answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     (found, _), (again, replay) = replayed(config, one, other)
     assert_same(found, again)
@@ -776,7 +770,6 @@ def requests(
 
 
 def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDArray[np.float64]:
-    """Additional records: in corners, or anywhere."""
     if kind == "corners":
         return place(rng.integers(0, 2, (number, ndim)).astype(float))
     return place(rng.random((number, ndim)))
@@ -891,9 +884,10 @@ def test_one_record_changes_the_centers_of_its_own_block_alone(K: int) -> None:
 
 
 def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
-    # 40 sets of 3 records that alternate between two corners, -1 and 1 when scaled: sums are 1 or
-    # -1. One more record at the end moves all 39 borders by one and changes the sign of each sum:
-    # 39 times 2 in both columns. The noise is for a change of 3.
+    # There are 40 sets of 3 records. Records alternate between two corners, which are -1 and 1 when
+    # scaled, so each sum is 1 or -1. One more record at the end moves all 39 borders by one and
+    # changes the sign of each sum. The total change is 39 times 2 in both columns. The noise is for
+    # a change of 3.
     points = np.tile([[0.0, 0.0], [1.0, 1.0]], (60, 1))
     more = np.vstack([points, [[0.5, 0.5]]])
     losses = {}
@@ -914,10 +908,10 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
 
 
 def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
-    # 9 blocks of 27; at every second border there is a record in the far corner on both sides.
-    # One more record at the end moves the borders, so both records are in one block: 4 blocks of
-    # 9 lose their second centre, which falls by 2 in both columns. The noise is for 1 block of 9
-    # whose two centres both change.
+    # There are 9 blocks of 27 records; at every second border, the records on both sides are in the
+    # far corner. One more record at the end moves the borders, so both records are then in one
+    # block. So 4 of the 9 blocks lose their second centre, which falls by 2 in both columns. The
+    # noise hides a change of both centres in only 1 of the 9 blocks.
     points = np.zeros((243, 2))
     for border in (27, 81, 135, 189):
         points[border - 1 : border + 1] = 1
@@ -942,7 +936,7 @@ def test_a_corner_record_is_drawn_into_the_ball_that_the_noise_is_for(method: st
 
 
 def test_the_true_number_of_records_sets_the_published_grid() -> None:
-    # Card of EUGkM: one more record can change the grid, which everyone sees.
+    # The card of EUGkM says that one more record can change the grid, which is public.
     config = KMeansConfig(method="eugkm", variant="published", clusters=2)
     shapes = []
     for n in range(300, 340):
@@ -953,7 +947,7 @@ def test_the_true_number_of_records_sets_the_published_grid() -> None:
 
 
 def test_published_contour_budgets_tell_about_the_records() -> None:
-    # Same answers, one more record: the scales differ.
+    # With the same answers and one more record, the scales differ.
     config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=5.0)
     points = drawn(0, 12, 2)
     pairs = requests(config, points, np.vstack([points, place(np.ones((1, 2)))]))
@@ -983,7 +977,6 @@ def test_published_contour_deals_by_averages_of_clusters() -> None:
 
 
 def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
-    """Function from centres and epsilon to the budgets of contour."""
     return lambda centers, epsilon: dealt(simplified_silhouettes(points, centers, weights), epsilon)
 
 
@@ -996,7 +989,8 @@ def test_contour_deals_an_iterations_budget_by_hand() -> None:
     # Without the third centre, S of 10 is 1 and of 11 it is 10/11: S_k = 2/3 and 21/22, which is
     # larger by 19/66.
     np.testing.assert_allclose(deal(centers[:2], 2.0), [2 * 66 / 85, 2])
-    # Weights: 10 counts three times, so S_2 = 3/4 is the largest; 1 + 3/4 against 1 + 2/3 and 1.
+    # With weights, 10 is counted three times, so S_2 = 3/4 is the largest: the shares are
+    # proportional to 1 + 2/3, 1 + 3/4 and 1.
     heavy = by_contour(points, np.array([1.0, 1.0, 3.0, 1.0]))
     np.testing.assert_allclose(heavy(centers, 1.0), np.array([5 / 3, 7 / 4, 1]) * 4 / 7)
     # A single cluster gets the whole budget, because there is no other cluster to compare.
@@ -1059,7 +1053,7 @@ def test_a_start_from_cells_is_one_place_in_every_geometry(options: dict[str, An
 
 @pytest.mark.parametrize(
     ("name", "printed"),
-    # Only the second start is already the optimum; the first start is two records.
+    # The second start is already the optimum; the first start is two records.
     [("dpkmeanspp", [0.5, 0.25]), ("dpkmeansup", [0.5])],
 )
 def test_only_as_printed_the_raw_errors_stop_the_iterations(
@@ -1095,7 +1089,7 @@ def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
 
 
 def test_gupt_averages_the_ordered_centers_of_its_blocks() -> None:
-    # 32 records, 4 blocks of 8 records: four copies of each of two points, in any order.
+    # There are 4 blocks of 8 records; a block has four copies of each of two points, in any order.
     rng = np.random.default_rng(0)
     lefts, rights = rng.uniform(-0.9, -0.5, (4, 2)), rng.uniform(0.5, 0.9, (4, 2))
     blocks = [
@@ -1194,7 +1188,7 @@ def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
     np.testing.assert_array_equal(born[:PARENTS], parents)
     pairs, cuts = set(), set()
     for child in born[PARENTS:]:
-        # Each centre has the same place as in the parent that it is from.
+        # Each centre has the same place as in its parent.
         owners = [np.flatnonzero((parents[:, k] == child[k]).all(axis=1)) for k in range(5)]
         assert sum(len(one) == 0 for one in owners) == 1
         kept = [int(one[0]) for one in owners if len(one)]
@@ -1208,7 +1202,7 @@ def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
 
 @pytest.mark.parametrize("generation", [1, 4, 8])
 def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> None:
-    # 190 children with 2 coordinates, 20 seeds: the standard error of the spread is 0.8%.
+    # With 190 children of 2 coordinates and 20 seeds, the standard error of the spread is 0.8%.
     moves, width = [], 0.2 * 0.95 ** (generation - 1)
     for seed in range(20):
         born = _offspring(np.zeros((PARENTS, 3, 2)), generation, np.random.default_rng(seed))
@@ -1220,7 +1214,6 @@ def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> Non
 
 
 def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.float64]:
-    """Candidates with any similarity, from independent to almost equal; some at the border."""
     base = rng.uniform(-1, 1, (1, clusters, ndim))
     spread = rng.choice([0.0, 0.01, 0.3, 2.0])
     return np.clip(base + rng.normal(0, spread, (6, clusters, ndim)), -1, 1)
@@ -1231,7 +1224,7 @@ def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.
 def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     seed: int, clusters: int, ndim: int
 ) -> None:
-    """Brute force: records on a lattice of the box with its corners, and next to all centres."""
+    """Try records on a lattice of the box, which contains its corners, and next to all centres."""
     rng = np.random.default_rng(seed)
     candidates = relatives(rng, clusters, ndim)
     axis = np.linspace(-1, 1, 9)
@@ -1244,7 +1237,8 @@ def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     assert bound <= 4 * ndim + 1e-12
     if clusters == 1:  # then a corner attains the bound, unless the farthest distance is less
         assert bound == pytest.approx(worst)
-    # An added record lowers scores on the lattice by at most the bound that the noise is made for.
+    # An added record lowers scores on the lattice by at most the bound for which the noise is
+    # computed.
     most = (math.floor(bound / LATTICE) + 2) * LATTICE
     ones = np.array([excess(one[None], None, candidates, LATTICE) for one in records])
     assert (ones >= 0).all()
@@ -1369,7 +1363,7 @@ def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
 def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
     clusters: int, n: int, epsilon: float
 ) -> None:
-    """Few records: never worse than the grid. Many records: better in almost all runs.
+    """Hybrid is not worse than the grid, and with many records better in almost all runs.
 
     With many records, Hybrid was better in 100 of 100 other runs, so its probability is above 0.95
     with 99% confidence. Then the probability of fewer than 13 better runs of 20 is below 1e-6.
@@ -1422,7 +1416,6 @@ def test_true_run_finds_clear_clusters_and_spends_nothing() -> None:
 
 
 def _noise() -> SeededNoise:
-    """Any seed: the true run uses no noise."""
     return SeededNoise(0)
 
 
@@ -1456,7 +1449,7 @@ def test_the_chain_is_told_what_the_iterations_did(
         epsilon=2.0,
     )
     found = run_kmeans(records, config, SeededNoise(0))
-    # The same places to which records were assigned, even if they are outside the ball.
+    # These are the places to which records were assigned, even those outside the ball.
     domain = records.domain
     low = 0 if geometry == "cube" else -1
     path = [
@@ -1477,14 +1470,15 @@ def test_the_chain_is_told_what_the_iterations_did(
     np.testing.assert_allclose(told["statistics"].updated, centers, atol=1e-12)
     np.testing.assert_array_equal(told["statistics"].counts, counts)
     np.testing.assert_array_equal(told["statistics"].sums, sums)
-    # Published: all records are simulated. Sound: 2,000, and each represents several records.
+    # Published: all records are simulated. The sound variant simulates 2,000 records, and each
+    # represents several records.
     size = round(counts[0].sum()) if variant == "published" else 2000
     assert size > 2000 or variant == "sound"
     assert (told["size"], told["delta"]) == (size, 0.001)
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # Each record costs 1 / b, or 1 in the printed version.
+    # Each record costs 1 / b, or 1 with temperature printed.
     worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0
@@ -1531,7 +1525,7 @@ def test_at_most_so_many_records_are_simulated_as_printed(monkeypatch: pytest.Mo
 def test_cards_tell_how_this_paper_is_read() -> None:
     for method in ("dplloyd", "mcmc"):
         told = " ".join(KMEANS[method].card.deviations)
-        for reading in ("line to the origin", "print no clipping", "constant apart"):
+        for reading in ("line to the origin", "do not mention clipping", "constant least"):
             assert reading in told
     assert "likeliest values" in " ".join(KMEANS["mcmc"].card.deviations)
     assert any("minus sign" in erratum for erratum in KMEANS["mcmc"].card.errata)
@@ -1541,5 +1535,6 @@ def test_a_printed_number_of_generations_is_nobodys_but_the_implementations() ->
     reason = KMEANS["privgene"].card.variant("published").reason
     assert "Lee, Kifer print no number" in reason
     assert "also a replaced one" in reason
-    # The last number of records with eight generations, also after one record joins or leaves.
+    # This is the largest number of records with eight generations, even if a record is added or
+    # removed.
     assert printed_generations(71_999, 1.0) == FEWEST < printed_generations(72_000, 1.0)

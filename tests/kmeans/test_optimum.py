@@ -31,7 +31,6 @@ def squares(points: NDArray, centers: NDArray) -> NDArray:
 
 
 def lattice(columns: int, rows: int, each: int, deviation: float) -> tuple[NDArray, NDArray]:
-    """Equal Gaussians on a lattice over [-1, 1]^2, and the means of their records."""
     middles = np.array([(x, y) for x in range(columns) for y in range(rows)], dtype=float)
     noise = np.random.default_rng(0).normal(0, deviation, (len(middles) * each, 2))
     points = np.repeat(middles, each, axis=0) + noise
@@ -97,7 +96,7 @@ def test_lloyd_stops_where_it_is_told() -> None:
         assert errors[name] == pytest.approx(wcss(points, found))
     assert max(errors.values()) > errors["coarse"] > errors["whole"] > 100
     assert errors["hopeless"] > errors["whole"]
-    # At rest, every centre is the mean of its nearest records.
+    # In a local optimum, every centre is the mean of its nearest records.
     whole = optimum.descended(points, points[:9])
     labels = nearest(points, whole)
     for k in range(9):

@@ -1,4 +1,4 @@
-"""Shared parts of the k-means family: passes equal definitions, spaces bound, starts are valid."""
+"""Shared parts of the k-means family: passes equal their definitions, and starts are valid."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ seeds = st.integers(0, 2**32)
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
@@ -107,7 +106,7 @@ def plain_contours(points: NDArray, centers: NDArray, weights: NDArray) -> NDArr
 
 
 def plain_lloyd(points: NDArray, centers: NDArray, steps: int) -> list[NDArray]:
-    """Centres of Lloyd's iteration with the start; a centre without records does not move."""
+    """Centres of all steps, including the start; a centre without records does not move."""
     path = [centers]
     for _ in range(steps):
         labels = plain_labels(points, path[-1])
@@ -130,7 +129,6 @@ def draw_points(rng: np.random.Generator, n: int, d: int, exact: bool) -> NDArra
 
 @st.composite
 def cases(draw: st.DrawFn, least: int = 0) -> tuple[NDArray, NDArray, bool]:
-    """Points, centres, and whether they are on a lattice."""
     rng, exact = np.random.default_rng(draw(seeds)), draw(st.booleans())
     d, n = draw(st.sampled_from(DIMS)), draw(st.integers(least, 40))
     points = draw_points(rng, n, d, exact)
@@ -141,13 +139,11 @@ def cases(draw: st.DrawFn, least: int = 0) -> tuple[NDArray, NDArray, bool]:
 
 
 def records_of(points: NDArray, low: float = -1.0, high: float = 1.0) -> Records:
-    """Records with the same declared interval for all columns."""
     domain = Domain(((low, high),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain)
 
 
 def silent(seed: int = 0, epsilon: float = 1.0) -> Accountant:
-    """Accountant whose mechanisms return their input without noise."""
     return Accountant(Silenced(SeededNoise(seed)), epsilon)
 
 
@@ -235,16 +231,17 @@ def test_contour_coefficients_worked_by_hand() -> None:
     # 13: (3 - 1) / 3 = 2/3. Means: 2/3, 1/3, 2/3.
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 9, 11, 13], [0, 10, 12]))
     np.testing.assert_allclose(simplified_silhouettes(points, centers), [2 / 3, 1 / 3, 2 / 3])
-    # A fourth centre equal to the first: both have the same distance to the first one's records.
+    # The fourth centre equals the first, so both have the same distance to the first cluster's
+    # records.
     twin = np.vstack([centers, [[0.0]]])
     np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
 
 
 def test_printed_contours_by_hand() -> None:
-    # Centres 0, 2, 50; the last one has no records. The average of -10 and 0.9 is 5.45, and 0.9 is
-    # nearer to centre 2 than that: (12 - 5.45) / 12 and (1.1 - 5.45) / 5.45. The average of 2, 2, 5
-    # is 1: (2 - 1) / 2 twice and (5 - 1) / 5.
+    # Centres are 0, 2, 50; the last centre has no records. The average of -10 and 0.9 is 5.45,
+    # which is more than the distance from 0.9 to centre 2: (12 - 5.45) / 12 and (1.1 - 5.45) /
+    # 5.45. The average of 2, 2, 5 is 1: (2 - 1) / 2 twice and (5 - 1) / 5.
     points, centers = (np.array([row], dtype=float).T for row in ([-10, 0.9, 2, 2, 5], [0, 2, 50]))
     expected = [(6.55 / 12 - 4.35 / 5.45) / 2, 1.8 / 3, 0]
     assert expected[0] < 0
@@ -424,7 +421,6 @@ def test_records_that_can_not_take_part_are_refused(
 
 @st.composite
 def domains(draw: st.DrawFn, most: int = 4) -> Domain:
-    """Bounds of any size and place, different on each axis."""
     low = st.sampled_from([0.0, -1.0, 0.1, -7e5]) | st.floats(-1e6, 1e6)
     width = st.sampled_from([1.0, 1e-2, 3e5]) | st.floats(1e-2, 1e6)
     pairs = draw(st.lists(st.tuples(low, width), min_size=1, max_size=most))
@@ -432,7 +428,6 @@ def domains(draw: st.DrawFn, most: int = 4) -> Domain:
 
 
 def inside(domain: Domain, rng: np.random.Generator, n: int) -> NDArray:
-    """Points of a domain, including corners and points on the border."""
     unit = np.clip(rng.uniform(-0.3, 1.3, (n, domain.ndim)), 0, 1)
     points = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit == 1, domain.highs, points), domain.lows, domain.highs)
@@ -461,7 +456,7 @@ def test_scaled_points_lie_within_the_bounds_and_come_back(
     np.testing.assert_allclose(middle, (low + 1) / 2, atol=1e-7)
     back = space.restore(scaled)
     assert domain.contains(back).all()
-    # A few rounding errors relative to the larger bound.
+    # The tolerance is a few rounding errors relative to the larger bound.
     largest = np.maximum(np.abs(domain.lows), np.abs(domain.highs))
     assert (np.abs(back - points) <= 16 * np.finfo(float).eps * largest).all()
 
@@ -537,7 +532,6 @@ joiners = st.sampled_from(["far", "corner", "anywhere", "center"])
 
 
 def joined(rng: np.random.Generator, kind: str, centers: NDArray, ndim: int) -> NDArray:
-    """Place of an added record in [0, 1]^d."""
     if kind == "far":
         return np.ones(ndim)
     if kind == "corner":
@@ -600,7 +594,7 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
         assert following == share / 2
     # Nothing is left, so the last step gets the same budget as the step before.
     assert shares[-1] == pytest.approx(shares[-2])
-    # Published: the last step gets only the budget of its number.
+    # In the published variant, the last step gets only epsilon / 2^t.
     printed = budgets("halving", epsilon, steps, whole=False)
     assert printed == tuple(epsilon / 2**step for step in range(1, steps + 1))
     assert budgets("uniform", epsilon, steps, whole=False) == budgets("uniform", epsilon, steps)
@@ -754,7 +748,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
     total = ((noisy, in_cells) / variances).sum() / (1 / variances).sum()
     assert grid.weights.sum() == pytest.approx(total)
-    # Published: the true number of records, and the whole budget for the cells.
+    # The published variant uses the true number of records, and the whole budget for the cells.
     accountant = Accountant(SeededNoise(3), 1.0, unit)
     grid = noisy_grid(
         records, accountant, step="cells", epsilon=0.5, clusters=3, variant="published"
@@ -908,7 +902,8 @@ def test_drawn_points_are_as_many_others(seed: int, n: int, K: int, some: bool) 
 
 
 def test_points_are_drawn_by_their_weights() -> None:
-    # First one of 1, 2 and 5: P(i) = w / 8; then another one by the other weights. 3,000 draws.
+    # The first index has P(i) = w / 8 with weights 1, 2 and 5; the second is sampled by the other
+    # two weights. There are 3,000 draws.
     points, weights = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 2.0, 5.0])
     generator, seen = np.random.default_rng(1), np.zeros((3, 3))
     for _ in range(3000):
@@ -943,7 +938,6 @@ def test_plus_plus_draws_by_weight_then_by_squared_distance() -> None:
 
 
 def blobs(seed: int) -> tuple[NDArray, NDArray]:
-    """600 points in 15 clear blobs, and the means of the blobs."""
     middles = np.array([(x, y) for x in range(4) for y in range(4)][:15]) / 2 - 0.75
     noise = np.random.default_rng(seed).normal(0, 0.03, (600, 2))
     return np.repeat(middles, 40, axis=0) + noise, middles
@@ -956,7 +950,8 @@ def is_right(centers: NDArray, middles: NDArray) -> bool:
 
 def test_improved_start_puts_clear_blobs_right() -> None:
     # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start
-    # always. With a rate of 9 of 10, 20 of 20 successes would have a probability of 12%.
+    # always. If it failed in 1 of 10 cases, 20 successes in 20 cases would have a probability of
+    # 12%.
     points, middles = blobs(0)
     right = {"plain": 0, "improved": 0}
     for seed in range(20):
@@ -996,8 +991,8 @@ def test_improved_start_is_never_worse_than_k_means_from_the_same_place(
 
 
 def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Line 6 of the algorithm repeats while retry <= retry_max: a first k-means, then one for
-    # retry = 0, 1, ..., retry_max. Two tight pairs with two centres cannot be improved.
+    # Line 6 of the algorithm repeats while retry <= retry_max: a first run of k-means, then one run
+    # for each retry = 0, 1, ..., retry_max. Two tight pairs with two centres cannot be improved.
     points = np.array([[0.0], [0.01], [1.0], [1.02]])
     calls = []
     plain = start.converged
@@ -1023,7 +1018,7 @@ def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
 
 
 def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two failures, an improvement, then no further improvement: retry starts at 0 again.
+    # There are two failures, then an improvement, which sets retry to 0, then no improvement.
     errors = [10.0, 11.0, 10.0, 9.0, *[9.0] * 20]
     calls = []
 
@@ -1042,7 +1037,7 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
-    # One blob of two halves with one centre, another blob with two centres: k-means cannot leave.
+    # A blob of two halves has one centre, another blob has two: k-means cannot leave this optimum.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
     np.testing.assert_allclose(start.converged(points, None, stuck), stuck)
@@ -1116,8 +1111,6 @@ def test_all_clusters_are_formed_before_any_center_moves() -> None:
 
 
 class _Given(SeededNoise):
-    """Noise with given values, by step."""
-
     def __init__(self, noise: dict[str, list[list[float]]]) -> None:
         super().__init__(0)
         self._noise = noise
@@ -1128,8 +1121,8 @@ class _Given(SeededNoise):
 
 @pytest.mark.parametrize(
     ("variant", "low", "high"),
-    # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and
-    # (-1, 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Sound: the first does not move.
+    # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and (-1,
+    # 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Sound: the first centre does not move.
     [("published", [-0.5, -1], [-0.5, 0.5]), ("sound", [-0.5, 0], [-0.5, 0.5])],
 )
 def test_two_records_under_given_noise(variant: Any, low: list[float], high: list[float]) -> None:
@@ -1145,7 +1138,7 @@ def test_two_records_under_given_noise(variant: Any, low: list[float], high: lis
 
 
 def test_one_iteration_without_noise_worked_by_hand() -> None:
-    # Domain [0, 8] x [0, 4], starts at scaled (-0.5, 0) and (0.5, 0), which are (2, 2) and
+    # The domain is [0, 8] x [0, 4]. Starts are (-0.5, 0) and (0.5, 0) scaled, that is, (2, 2) and
     # (6, 2). Cluster 1: (0, 0), (2, 1), (1, 2), mean (1, 1). Cluster 2: (8, 4), (6, 4).
     points = np.array([[0, 0], [2, 1], [8, 4], [1, 2], [6, 4]], dtype=float)
     records = Records.build(Dataset(name="", points=points), Domain(((0, 8), (0, 4))))
@@ -1201,7 +1194,7 @@ def test_start_by_partition_is_the_means_of_the_sets() -> None:
             method="dplloyd", clusters=3, start="partition", variant="published", geometry=geometry
         )
         run = lloyd(records_of(points), config, silent())
-        # Eleven records of a list in three sets: 4, 4, 3.
+        # A list of eleven records is divided into sets of 4, 4 and 3 records.
         taken = into_ball(points) if geometry == "l1" else points
         means = np.array([taken[:4].mean(0), taken[4:8].mean(0), taken[8:].mean(0)])
         assert run.start is not None
@@ -1276,7 +1269,7 @@ def test_settling_compares_the_centers_before_and_after_each_iteration() -> None
 def test_centers_rest_where_they_moved_by_less_than_one_in_all(moves: list, rests: bool) -> None:
     before = np.array([[-1.0, -0.5], [0.5, 0.0]])
     assert resting(before, before + moves, span=2.0) is rests
-    # The same places and moves, scaled to the cube.
+    # These are the same places and moves, scaled to the cube.
     assert resting((before + 1) / 2, (before + 1 + moves) / 2, span=1.0) is rests
 
 
@@ -1288,8 +1281,8 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     still = run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert epsilons_of(still) == [0.25, 0.25]
     assert still.ledger.spends[0].epsilon == 0.5
-    # Two opposite corners: both means move from near the middle to a corner, each by about 0.7 of
-    # the unit square. Only in the next iteration no centre moves.
+    # Records are in two opposite corners: both means move from near the middle to a corner, each by
+    # about 0.7 of the unit square. In the next iteration no centre moves.
     corners = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 200, axis=0)
     moving = run(records_of(corners), config, silent())
     assert moving.start is not None

@@ -46,7 +46,6 @@ OBLONG = Domain(((-3, 7), (0, 200), (5, 5.5)))
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
@@ -56,7 +55,6 @@ def column(*values: float) -> NDArray[np.float64]:
 
 
 def records_of(points: NDArray[np.float64], domain: Domain | None = None) -> Records:
-    """Records in a domain; default: [0, 1]^d."""
     unit = Domain(((0, 1),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain or unit)
 
@@ -68,7 +66,6 @@ def blobs(seed: int, n: int = 90, domain: Domain = OBLONG) -> NDArray[np.float64
 
 
 def run_with(centers: NDArray[np.float64], **options: Any) -> KMeansRun:
-    """A run with given final centres."""
     config = KMeansConfig(method="dplloyd", clusters=len(centers), **options)
     return KMeansRun(config=config, centers=centers, ledger=Ledger())
 
@@ -115,16 +112,16 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
     [
         # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both have weight 5.
         ([[4, 1], [0, 5]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
-        # The same with the two numbers exchanged.
+        # This is the same case with the two numbers exchanged.
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster for two: it matches the larger one, P = 6/8, R = 1, F = 6/7; the other has 0.
+        # One cluster replaces two and matches the larger: P = 6/8, R = 1, F = 6/7; the other has 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
-        # An empty cluster on either side.
+        # A result has an empty cluster.
         ([[0, 0], [0, 5]], 1),
         ([[2, 0, 0], [0, 0, 0], [0, 0, 3]], 1),
-        # Two records of each of two clusters in one: P = 2/4, R = 1, F = 2/3 for one of the two.
+        # One cluster joins two clusters of two records: P = 2/4, R = 1, F = 2/3 for one of them.
         ([[2, 0], [2, 0]], 2 * 2 / 3 / 4),
         ([[0]], 0),
     ],
@@ -160,7 +157,7 @@ def test_errors_of_the_truth_are_those_of_scikit_learn() -> None:
     model = KMeans(4, n_init=10, random_state=0).fit(points)
     assert truth.wcss(truth.centers) == pytest.approx(model.inertia_, rel=1e-9)
     assert truth.wcss(model.cluster_centers_) == pytest.approx(model.inertia_, rel=1e-9)
-    # On [0, 1]^2 every square is a quarter of the one on the scaled box.
+    # On [0, 1]^2 every square is a quarter of the square on the scaled box.
     assert truth.nicv(truth.centers) == pytest.approx(model.inertia_ / 4 / 300, rel=1e-9)
     assert truth.errors == (truth.wcss(truth.centers), truth.nicv(truth.centers))
 
@@ -183,7 +180,7 @@ def test_records_are_assigned_on_the_scaled_domain() -> None:
     domain = Domain(((0, 10), (0, 100)))
     truth = KMeansTruth(records_of(np.array([[6.0, 50.0], [0.0, 0.0]]), domain), 2)
     centers = np.array([[6.0, 95.0], [0.0, 52.0]])
-    # In the units of the data 45 is compared with 6.3; scaled, 0.45 with 0.6.
+    # In the units of the data, 45 is compared with 6.3; scaled, 0.45 is compared with 0.6.
     assert truth.assign(centers).tolist() == [0, 1]
     assert squares(truth.records.points, centers).argmin(axis=1).tolist() == [1, 1]
 
@@ -227,7 +224,7 @@ def test_scores_worked_by_hand() -> None:
         assert scores[name] == pytest.approx(6.75 / 4)
     for name in ("f_measure", "ari", "ami"):
         assert scores[name] == pytest.approx(1)
-    # The centres move by 0.5 and 1 in a domain of width 10: 0.05 and 0.1.
+    # The centres move by 0.5 and 1 in a domain of width 10, that is, by 0.05 and 0.1.
     assert scores["displacement"] == pytest.approx(0.075)
     # S: 1 - 1.5/8 for record 1, 1 - 0.5/7 for 2, 1 - 0.5/6 for 3; 1 - 2/4.5 for 7, 1 for 9.
     first = (3 - 1.5 / 8 - 0.5 / 7 - 0.5 / 6) / 3
@@ -235,8 +232,9 @@ def test_scores_worked_by_hand() -> None:
     # Centres 1 and 3: records 1, 2 (a tie) and 3, 7, 9.
     # F: true cluster {1, 2, 3} matches {1, 2}: 2 * 2 / 5; {7, 9} matches {3, 7, 9}: 2 * 2 / 5.
     assert truth.scores(run_with(column(1, 3)))["f_measure"] == pytest.approx(0.8)
-    # Pairs joined in both: {1, 2}, {7, 9}; only in the truth {1, 3}, {2, 3}: 3 + 1 pairs; only in
-    # the other {3, 7}, {3, 9}: 1 + 3. (2 - 4 * 4 / 10) / (4 - 4 * 4 / 10) = 1/6.
+    # Both results join the pairs {1, 2} and {7, 9}. Only the truth joins {1, 3} and {2, 3} (3 + 1
+    # pairs in all), only the run joins {3, 7} and {3, 9} (1 + 3 pairs in all). (2 - 4 * 4 / 10) /
+    # (4 - 4 * 4 / 10) = 1/6.
     assert truth.scores(run_with(column(1, 3)))["ari"] == pytest.approx(1 / 6)
 
 
@@ -298,7 +296,6 @@ def test_no_run_is_better_in_its_space_than_the_truth_there(
 
 @pytest.fixture
 def bad_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that returns two neighbouring points."""
     monkeypatch.setattr(
         "dpviz.kmeans.records.optimum",
         lambda points, clusters: np.sort(points, axis=0)[:clusters],
@@ -312,8 +309,8 @@ def test_no_run_is_better_than_what_it_is_held_against(domain: Domain) -> None:
     points[:, 0] = [1, 2, 3, 7, 9]
     truth = KMeansTruth(records_of(points, domain), 2)
     good = run_with(points[[1, 3]])
-    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49. Centres 2 and 7 of the run:
-    # 1 + 1 + 4. k-means from there finds 2 and 8: 4.
+    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49. Centres 2 and 7 of the run: 1 + 1 +
+    # 4. k-means from there finds 2 and 8, with error 4.
     assert truth.errors[0] == pytest.approx(75)
     scores = truth.scores(good)
     assert scores["nicv_ratio"] == scores["wcss_ratio"] == pytest.approx(6 / 4)
@@ -414,7 +411,7 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
         ([0, 0, 0, 1, 1, 0, 1, 1], 13 / 21),
         # Class 0 of 2: 4/7; class 1 of 3: 6/8; both match the first cluster; class 2: 1.
         ([0, 0, 1, 1, 1, 2, 2, 2], (2 * 4 / 7 + 3 * 3 / 4 + 3) / 8),
-        # One class of 8: 2 * 5 / 13.
+        # One class of 8 records: 2 * 5 / 13.
         ([0] * 8, 10 / 13),
     ],
 )
@@ -438,8 +435,8 @@ def test_against_the_same_method_without_noise() -> None:
             truth.records, config, Accountant(Silenced(SeededNoise(4)), 1.0)
         )
         assert truth.against_silenced(silent, SeededNoise(4)) == 1
-    # By hand: without noise {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2 * 2 / 5
-    # for both: P = 1, R = 2/3 and P = 2/3, R = 1.
+    # The clusters without noise are {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2
+    # * 2 / 5 for both: P = 1, R = 2/3 and P = 2/3, R = 1.
     line = KMeansTruth(records_of(column(1, 2, 3, 7, 9), Domain(((0, 10),))), 2)
     found = run_with(column(1, 3))
     assert line.against_silenced(found, SeededNoise(0)) == pytest.approx(0.8)
@@ -456,7 +453,6 @@ def test_the_truth_needs_as_many_records_as_clusters() -> None:
 
 @pytest.fixture(scope="module")
 def s1() -> KMeansTruth:
-    """S1 with 15 clusters, on the range of the data as in the paper."""
     table = dpviz.read_table(reference_file("s1.csv.gz"))
     return KMeansTruth(Records.build(table.select(["x", "y"])), 15)
 
@@ -478,7 +474,7 @@ def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: floa
         assert found.before is not None
         assert found.chain is not None
         assert found.chain.points.shape[1] == 2
-        # Published: as many points as the noisy count.
+        # The published variant simulates as many points as the noisy count.
         counted = np.array([one.counts for one in found.iterations]).clip(0).sum(axis=1)
         assert len(found.chain.points) == round(float(np.median(counted)))
         assert found.chain.best >= found.chain.log_likelihood[0]

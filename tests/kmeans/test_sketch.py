@@ -1,4 +1,4 @@
-"""A sketch of many records: runs on it have the distribution of runs on all, or are coarser."""
+"""A sketch of many records: runs on it are distributed like runs on all records."""
 
 import math
 from dataclasses import replace
@@ -64,7 +64,7 @@ def test_counts_sums_and_errors_have_the_size_of_all_records(many: Records) -> N
     truth = KMeansTruth(many, 4)
     scaled = space.scale(truth.centers)
     whole, rough = many.sums(space, scaled), sketch.sums(space, scaled)
-    # Sampling changes a share of 0.1 by about 1% of it.
+    # Sampling changes a share of 0.1 by about 0.001.
     np.testing.assert_allclose(rough[:, 0], whole[:, 0], rtol=0.05)
     np.testing.assert_allclose(rough[:, 1:], whole[:, 1:], rtol=0.05, atol=0.02 * many.n)
     assert rough[:, 0].sum() == sketch.n

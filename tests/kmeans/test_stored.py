@@ -68,7 +68,6 @@ def drawn(records: Records, config: KMeansConfig) -> KMeansRun:
 
 
 def in_passes() -> list[KMeansConfig]:
-    """All methods and variants that need only passes."""
     found = []
     for name, method in METHODS.items():
         for variant in method.card.variants if method.card.spends else ():
@@ -190,7 +189,7 @@ def test_true_run_and_scores_are_those_in_memory(tmp_path, monkeypatch, outside,
     held, stored = (one.scores(one.draw(5), 5, names) for one in trials)
     assert stored.keys() == held.keys()
     for name in names:
-        # Both end near a local optimum, stored records after fewer rounds.
+        # Both searches end near a local optimum; with stored records there are fewer rounds.
         assert stored[name] == pytest.approx(held[name], rel=2e-5), name
     assert (trials[1].true()["wcss"]) == pytest.approx(trials[0].true()["wcss"], rel=1e-5)
     # With a small sample the search finds nearly the same, and no ratio is below 1.

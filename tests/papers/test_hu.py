@@ -68,7 +68,7 @@ def test_caption_of_figure_2_has_the_numbers_of_unbalance(lab: Lab) -> None:
 
 @pytest.mark.exhaustive
 def test_card_has_the_numbers_by_iterations(lab: Lab) -> None:
-    late = next(one for one in CARDS["dpkmeanspp"].deviations if "by the rule" in one)
+    late = next(one for one in CARDS["dpkmeanspp"].deviations if "with the rule" in one)
     said = list(triples(late))
     assert len(said) == 12
     settings = [(steps, epsilon) for steps in (10, 5, 2, 1) for epsilon in (0.25, 0.5, 1.0)]
@@ -78,13 +78,13 @@ def test_card_has_the_numbers_by_iterations(lab: Lab) -> None:
 
 @pytest.mark.exhaustive
 def test_card_has_the_numbers_of_a_whole_budget_in_each_iteration(lab: Lab) -> None:
-    whole = next(one for one in CARDS["dpkmeansup"].deviations if "ten times the promise" in one)
+    whole = next(one for one in CARDS["dpkmeansup"].deviations if "spends ten times epsilon" in one)
     for epsilon, one in zip((1.0, 5.0, 10.0), triples(whole), strict=True):
         compare(lab, "class_f", epsilon, one, **WHOLE)
 
 
 def test_card_has_the_numbers_of_both_readings_of_a_random_start(lab: Lab) -> None:
-    text = next(one for one in CARDS["dplloyd"].deviations if "does not say from where" in one)
+    text = next(one for one in CARDS["dplloyd"].deviations if "does not say from which set" in one)
     rows = re.findall(r"(\w+) ((?:\.\d\d, ){3}\.\d\d)", text)
     assert [name for name, _ in rows] == ["records", "places"]
     for start, (_, numbers) in zip(("records", "random"), rows, strict=True):
@@ -98,7 +98,7 @@ def test_card_has_the_numbers_of_both_readings_of_a_random_start(lab: Lab) -> No
 def test_clipping_the_last_centers_alone_changes_as_little_as_the_card_says(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = next(one for one in CARDS["dpkmeansup"].deviations if "no clipping;" in one)
+    text = next(one for one in CARDS["dpkmeansup"].deviations if "do not clip centres" in one)
     clipped, not_clipped = triples(text)
     raw = Lab()
 

@@ -11,9 +11,9 @@ from dpviz.data.reading.reader import QUESTIONS, Reading, packed
 
 @pytest.fixture(autouse=True)
 def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the job for OCM and 2CE beside the picture, which takes longer than the page itself.
+    """Don't run the job for OCM and 2CE, because it takes longer than the rest of the page.
 
-    The test of these two scores restores the job.
+    The test of these two scores runs the job again.
     """
     brief = {"ocm": 0.1, "two_ce": 0.1}, 1e-4
     monkeypatch.setattr(
@@ -22,7 +22,7 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _ReaderHere:
-    """Answers about a file like the process that reads it; starting that process takes too long.
+    """Answers about a file as the reading process does; to start that process takes too long.
 
     The process itself is tested in ``test_uploads.py`` and ``tests/data/reading``.
     """

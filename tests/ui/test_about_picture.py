@@ -11,14 +11,14 @@ from dpviz.ui.widgets.about_picture import ABOUT
 from tests.support import ROOT
 from tests.support.links import opened
 
-#: Names that the code composes, or takes from the link.
+#: Names that the code composes from parts, or reads from the link.
 FROM_ELSEWHERE = {f"find {part}" for part in PARTS} | {
     view for pictures in PICTURES.values() for view in pictures.views
 }
 
 
 def in_code() -> Iterator[str]:
-    """Names that the code gives beside a figure."""
+    """Names that the code gives to the texts of figures."""
     for path in sorted((ROOT / "dpviz" / "ui").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             given: list[ast.expr] = []
@@ -42,7 +42,7 @@ def test_words_are_sentences_for_newcomers():
         for text in (about.shows, about.read, about.attempt):
             assert text[0].isupper()
             assert text.endswith((".", "?"))
-            # Short sentences without symbols, because the text has to explain the symbols.
+            # Sentences are short and without symbols, because they have to explain the symbols.
             assert max(map(len, text.replace("?", ".").split(". "))) <= 160, text
             assert "ε" not in text
 

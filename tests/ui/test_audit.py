@@ -58,7 +58,6 @@ def no_job_left():
 
 
 def claims_of(test):
-    """Table of all claims and their measurements."""
     return next(one.value for one in test.dataframe if "verdict" in one.value.columns)
 
 
@@ -216,8 +215,6 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
 
 @pytest.fixture
 def app():
-    """Open the page by a link; the app may not raise an error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in {"draws": 500, **link}.items():
@@ -229,7 +226,7 @@ def app():
 
 
 def test_the_end_of_the_program_waits_for_jobs_to_stop():
-    """Compiled code that still runs during shutdown may crash the interpreter."""
+    """Compiled code that still runs while the interpreter shuts down may crash it."""
     script = """
 from time import sleep
 from dpviz.ui.session.job import Job
@@ -252,7 +249,6 @@ job = Job(work)
 
 
 def finish(test: AppTest, key: str) -> AppTest:
-    """Wait for a job, and rerun the page with its result."""
     assert test.session_state[key].wait(PATIENCE)
     return checked(test.run())
 
@@ -279,7 +275,6 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def strip(test: AppTest) -> str:
-    """Strip with the verdict; empty if there is no verdict."""
     return " ".join(one.proto.body for one in test.get("html") if 'role="status"' in one.proto.body)
 
 
@@ -426,7 +421,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     assert row["verdict"] == "refuted"
     assert row["runs"] == 500
     assert figures(test)["bounds"]["figure"]["data"][0]["x"] == [expected.epsilon_lower]
-    # The result belongs to its settings, and stays after a visit to another page.
+    # The result belongs to its settings, and remains after a visit to another page.
     checked(control(test.number_input, "audit:seed").set_value(4).run())
     assert strip(test) == ""
     assert "Not run with these settings" in bars(test)
@@ -619,7 +614,8 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
     test = app()
     (table,) = (one.value for one in test.dataframe if "Unbalance" in one.value.columns)
     assert set(table.index) == {CARDS[row.method].title for row in costs()}
-    # Equal, better (late iterations as published are noise), and worse.
+    # The sound variant is equal on the first row, better on the second (late iterations of the
+    # published variant are only noise), and worse on the third.
     for method, data, mark in (("dplloyd", "s1", ""), ("dpkmeanspp", "s1", " ▼"),
                                ("eugkm", "unbalance", " ▲")):  # fmt: skip
         row = next(
@@ -651,7 +647,7 @@ def test_what_the_audit_can_see_is_read(app):
     said = " ".join(one.value for one in test.markdown)
     found = sum(row.found for row in halved)
     assert f"is found with 20,000 runs in **{found} of {len(halved)} steps**" in said
-    # What is out of sight is named with its reason.
+    # Each mistake that the audit can't find is named with the reason.
     for row in halved:
         if row.reason:
             (line,) = (one for one in said.splitlines() if steps.REASONS[row.reason] in one)

@@ -31,13 +31,12 @@ def table(names: str, points: np.ndarray) -> bytes:
 
 LEIPZIG = table("lat,lon", town(12.37, 51.34, 1500)[:, ::-1])
 
-#: A link from a user who chose the columns in the order of the file.
+#: Link of a user who chose the columns in the order in which they are in the file.
 LINK = {"data": "own", "columns": "lat,lon", "domain": "51,52;12,13.5"}
 BOUNDS = "12.0,13.5;51.0,52.0"
 
 
 def boxes(test: AppTest) -> dict[str, str]:
-    """Declared bounds, by column."""
     end = ": from, to"
     return {
         one.label.removesuffix(end): one.value for one in test.text_input if one.label.endswith(end)
@@ -45,7 +44,7 @@ def boxes(test: AppTest) -> dict[str, str]:
 
 
 def chosen(test: AppTest) -> list[str]:
-    """Columns of the two axes: across, upwards; on the release page in their order there."""
+    """Columns of the two axes: the horizontal one first; the release page has its own order."""
     if named := [one.value for one in test.multiselect if one.label == "Columns"]:
         return list(named[0])
     return [one.value for one in test.selectbox if one.label in ("Across", "Upwards")]
@@ -58,7 +57,7 @@ def chosen(test: AppTest) -> list[str]:
 def test_a_link_is_turned_with_its_bounds_and_cells(first: str) -> None:
     method = {"methods": "privqt", "draws": 1, "points": 1} if first == "compare" else {}
     test = load(opened(first, **LINK, g="32,16", **method), "t.csv", LEIPZIG)
-    # The explorer of k-means has no grid.
+    # The k-means explorer has no grid.
     assert first == "kmeans" or link_of(test)["g"] == "16,32"
     for place in (first, "kmeans", "release"):
         found = link_of(test) if place == first else visit(test, place)
@@ -84,7 +83,7 @@ def test_no_click_puts_latitude_across() -> None:
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("lat").run())
     assert chosen(test) == ["lon", "lat"]
-    # The same on the release page, by the order of clicks.
+    # The same is true on the release page for the order of clicks.
     visit(test, "release")
     for named in (["lat", "lon"], ["lon", "lat"], ["lat", "hour"]):
         (columns,) = (one for one in test.multiselect if one.label == "Columns")

@@ -1,4 +1,4 @@
-"""The benchmark page: choices, table, promises, and its message if there are no results."""
+"""The benchmark page: choices, table, promises, and the message that there are no results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tests.support.links import opened
 
 EPSILONS = (0.1, 1.0)
 
-#: Values of the methods on each set at epsilon 1; at 0.1 the distance from 1 is ten times larger.
+#: Values of the methods on each set at epsilon 1. At epsilon 0.1, the difference from 1 is ten
+#: times larger.
 NUMBERS = {
     "a": {"eugkm": 1.1, "google": 3.0, "nodata": 5.0},
     "b": {"eugkm": 1.4, "google": 1.2, "nodata": 5.0},
@@ -68,7 +69,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Benchmark:
 
 
 def table(test: AppTest) -> dict[str, list[str]]:
-    """Cells of the table by method: marks and numbers without the small print."""
+    """Cells of the table by method: marks and numbers, without the small print."""
     first = next(one.proto.body for one in test.get("html") if "ε" in one.proto.body)
     large = re.sub(r"<small>.*?</small>", "", first, flags=re.DOTALL)
     found = {}
@@ -91,15 +92,16 @@ def test_the_average_is_over_sets_that_all_have(figures: Benchmark) -> None:
     assert table(test) == {
         "EUGkM": [f"★ {(2.01 * 5.01) ** 0.5:.3f}", f"★ {ours:.3f}"],
         "Google LSH clustering": [f"{(21.01 * 3.01) ** 0.5:.3f}", f"{theirs:.3f}"],
-        # A line without data gets no star.
+        # A method that reads no data gets no star.
         "Centres without data": ["41", "5.010"],
     }
     assert "Geometric mean over 2 sets of 4" in captions(test)
     shown = next(one.proto.body for one in test.get("html") if "ε" in one.proto.body)
-    # Wins count all sets: EUGkM is first on a and c, Google on b.
+    # The wins on all sets are counted: EUGkM is first on a and c, Google is first on b.
     assert shown.count("best on 2") == 2
     assert shown.count("best on 1") == 2
-    # The ends of the bands are averaged like the values; draws are 0.01 below and above.
+    # The ends of the bands are averaged in the same way as the values; one draw is 0.01 lower, one
+    # is 0.01 higher.
     assert f"{(1.1 * 1.4) ** 0.5:.3f} – {(1.12 * 1.42) ** 0.5:.3f}\nbest on 2" in shown
 
 
@@ -137,7 +139,7 @@ def test_filters_and_links(figures: Benchmark) -> None:
     control(test.selectbox, "benchmark:kind").set_value("mixture").run()
     assert table(test)["Google LSH clustering"] == ["★ 3.010", "★ 1.210"]
     assert {name: "".join(value) for name, value in test.query_params.items()}["kind"] == "mixture"
-    # The other family has no mixtures, so the choice returns to all sets.
+    # The other family has no mixtures, so the choice changes to all sets.
     control(test.segmented_control, "benchmark:family").set_value("wavecluster").run()
     assert not test.exception
     assert table(test) == {"PrivTHR": ["★ 1.000", "★ 0.100"]}
@@ -191,12 +193,12 @@ def test_sets_whose_results_a_family_knew_are_no_fresh_ones(
 
 
 def test_lost_cells_come_with_a_reason(figures: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without results of the default method there is no sentence about losses.
+    # If the default method has no results, there is no sentence about losses.
     assert "loses" not in captions(opened("benchmark", {"family": "kmeans"}))
     monkeypatch.setattr(FAMILIES["kmeans"], "first", "eugkm")
     monkeypatch.setattr(lost, "REASONS", {("kmeans", "b"): "It <has> few records."})
     test = opened("benchmark", {"family": "kmeans", "group": "all"})
-    # On b Google is better at both budgets; on the old set the line without data is better.
+    # On set b, Google is better at both budgets. On the old set, centres without data are better.
     label = "Where EUGkM loses: 4 of 8 cases"
     assert label in [one.label for one in test.expander]
     test.session_state["benchmark:lost"] = True
@@ -207,7 +209,7 @@ def test_lost_cells_come_with_a_reason(figures: Benchmark, monkeypatch: pytest.M
     assert "ε 0.1: 4.010 (4.000 – 4.020), Centres without data 1.110" in said
     assert "It &lt;has&gt; few records." in said
     assert said.count("not explained yet") == 1
-    # On a alone, it is the best.
+    # On set a, EUGkM is the best.
     test = opened("benchmark", {"family": "kmeans", "set": "a"})
     assert "EUGkM loses none of 2 cases" in captions(test)
 

@@ -66,8 +66,6 @@ def no_job_left():
 
 @pytest.fixture
 def app():
-    """Open the page by a link, and wait until all is run; the app may not raise an error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -80,7 +78,7 @@ def app():
 
 @pytest.fixture
 def swept(monkeypatch) -> list[Plan]:
-    """Plans that are run from now on."""
+    """The plans that are run after this call."""
     plans: list[Plan] = []
 
     def note(plan, **more):
@@ -92,14 +90,13 @@ def swept(monkeypatch) -> list[Plan]:
 
 
 def finish(test: AppTest) -> AppTest:
-    """Wait for the job, if there is one, and rerun the page with its result."""
     if JOB in test.session_state:
         assert test.session_state[JOB].wait(PATIENCE)
     return checked(test.run())
 
 
 def figure(test: AppTest) -> dict:
-    """Head of the figure: everything except its arrays."""
+    """The head of the figure, which has everything except the arrays."""
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_live_figure":
             raw = one.proto.bytes
@@ -140,7 +137,6 @@ def choose(test: AppTest, **values) -> AppTest:
 
 
 def draws(plans: list[Plan]) -> dict[str, int]:
-    """Runs by method."""
     found: dict[str, int] = {}
     for plan in plans:
         (method,) = plan.methods
@@ -165,7 +161,7 @@ def test_opens_with_curves_of_four_techniques(app):
     assert figure(test)["base_name"] == "dpviz exploration compare dsg_c"
     assert "Fifteen Gaussians: PrivQT from" in figure(test)["alt"]
     assert len(table(test)) == 32
-    # One sentence, the same as that of the picture.
+    # There is one sentence, which is the same as the sentence of the picture.
     assert "May be published: shows made-up data" in figure(test)["alt"]
     assert any("These curves may be published" in one.value for one in test.caption)
     assert not any("owner only" in one.value for one in test.caption)
@@ -197,7 +193,7 @@ def test_panels_by_data_set_and_by_score(app):
     assert len(headings(test)) == len(shown) > 3
     assert headings(test)[0] == "<b>Cells wrong (DSG_C), 0 is equal</b>"
     assert set(table(test)["data"]) == {"Three spirals"}
-    # Scores of a single result show the true value, too.
+    # Scores that need only one result are also shown for the true result.
     true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
     assert len(true) == sum(name in (*view._COUNTED, "class_f") for name in shown)
 
@@ -238,10 +234,10 @@ def test_k_stands_beside_the_true_one(app):
     (ranks,) = (one.value for one in test.dataframe if "inside" in one.value.columns)
     assert list(ranks["k"]) == [212, 212]
     assert list(ranks["mean"]) == list(table(test)["mean"])
-    # Without a value of the paper there is no such column, but a line with the reason.
+    # The paper gives no value, so there is no such column; instead a line gives the reason.
     assert "printed" not in ranks
     assert any("only for its own set DS2" in one.value for one in test.caption)
-    # Theorem 5 is shown beside the draws, in the table and as a band of the chart.
+    # Theorem 5 is shown beside the draws: in the table, and as a band of the chart.
     assert ranks["promised"].tolist() == pytest.approx([0.85, 0.85])
     assert ranks["inside"].between(0, 1).all()
     assert (ranks["theorem low"] < ranks["k"]).all()
@@ -281,7 +277,7 @@ def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
     (drawn,) = swept
     expected = summary(run_sweep(drawn), "dsg_c", "alpha")
     assert found["mean"].tolist() == expected["mean"].tolist()
-    # Another value needs only its own runs, and the runs open with their alpha.
+    # Another value of alpha needs only its own runs, and these runs open with their alpha.
     swept.clear()
     finish(test)
     checked(control(test.text_input, "compare:values").set_value("0.2, 0.5, 0.9").run())
@@ -293,7 +289,7 @@ def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
 def test_an_axis_that_not_all_methods_have_is_corrected(app):
     test = app(**{**SMALL, **ALPHA, "methods": "privthr,privqt"})
     (said,) = [one.value for one in test.warning]
-    assert "axis = alpha does not go with the methods; epsilon is used" in said.replace("\\", "")
+    assert "axis = alpha does not suit the methods; epsilon is used" in said.replace("\\", "")
     assert title(test).startswith("DSG_C over ε")
     test = app(**{**SMALL, **ALPHA, "values": "0.2,2"})
     (said,) = [one.value for one in test.warning]
@@ -332,7 +328,7 @@ def test_the_noise_itself_is_a_figure(app):
     assert any(FIGURES["004-1"].caption in one.value for one in test.caption)
     law = next(one for one in figure(test)["figure"]["data"] if one["name"].startswith("law"))
     assert law["name"] == "law: sensitivity / ε"
-    # From here, the user can choose another figure or return to the own choice.
+    # From here, the user can choose another figure, or return to their own choices.
     test = choose(test, preset="none")
     assert title(test).startswith("DSG_C over ε")
 
@@ -351,7 +347,7 @@ def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
         assert plain_text(sentence) in said
     assert any("2 cores" in one.value for one in test.caption)
     assert "".join(test.query_params["price"]) == "0.5"
-    # Without a price the link has no price, and no cost is shown.
+    # If no price is typed, the link has no price, and no cost is shown.
     test.number_input[0].set_value(0.0).run()
     assert "price" not in test.query_params
     assert "cost of an hour" not in test.dataframe[0].value
@@ -441,7 +437,7 @@ def test_found_keeps_the_newest_rows(monkeypatch):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Work that waits before its second method until the test releases or stops it."""
+    """Work that waits before its second method until the test lets it continue or stops it."""
     begun, go, plans = Event(), Event(), []
 
     def wait(plan, *, progress, cancelled):
@@ -472,7 +468,7 @@ def test_cancel_keeps_what_is_finished_and_the_button_goes_on(slow):
     test = open_slow()
     assert begun.wait(PATIENCE)
     checked(test.run())
-    # Curves appear as soon as they are computed; the page is usable meanwhile.
+    # Curves appear as soon as they are computed; meanwhile the user can use the page.
     assert set(table(test)["method"]) == {"PrivQT"}
     press(test, "Cancel")
     finish(test)
@@ -558,7 +554,7 @@ def test_all_choices_stand_in_the_link_and_come_back(app):
     assert dict(test.query_params) == LINK
     assert control(test.multiselect, "compare:methods").value == ["privthr", "dplloyd"]
     assert control(test.text_input, "compare:epsilons").value == "0.5, 3"
-    # They are still there after a visit to another page.
+    # The curves are still there after a visit to another page.
     visit(test, "audit")
     finish(visit(test, "compare"))
     assert dict(test.query_params) == LINK
@@ -633,7 +629,7 @@ def test_a_wrong_list_of_budgets_is_said_and_mended(app):
     test = app(**SMALL)
     checked(control(test.text_input, "compare:epsilons").set_value("0.1; 2").run())
     (said,) = [one.value for one in test.error]
-    assert 'epsilons has "0.1; 2", which is no number' in said
+    assert 'epsilons has "0.1; 2", which is not a number' in said
     checked(control(test.text_input, "compare:epsilons").set_value("").run())
     assert not finish(test).error
     checked(control(test.number_input, "compare:low").set_value(4.0).run())
@@ -695,10 +691,10 @@ def test_a_figure_brings_its_parameters(app, swept):
         assert chosen.get("start") == ("records" if plan.methods == ("dplloyd",) else None)
         assert plan.variant == "published"
     swept.clear()
-    # Of a figure's options, the options of the chosen methods remain.
+    # Only those options of the figure remain that belong to the chosen methods.
     choose(test, methods=["eugkm"])
     assert [plan.options for plan in swept] == [{}]
-    # Without the figure, the methods' own defaults return.
+    # If no figure is chosen, the methods have their own defaults again.
     swept.clear()
     choose(test, methods=["dplloyd"], preset="none")
     assert [plan.options for plan in swept] == [{}]
@@ -710,12 +706,11 @@ FEW = {"draws": 1, "epsilons": "1", "methods": "privthr"}
 
 
 def path_of(test: AppTest, name: str, path: object) -> AppTest:
-    """Type the path of a paper's set."""
     return finish(checked(control(test.text_input, f"compare:path of {name}").input(path).run()))
 
 
 def spirals_file(folder, records: int = 31_200):
-    """A file with as many records as DS2, but not the records of DS2."""
+    """A file that has the number of records of DS2, but not the records of DS2."""
     path = folder / "mine.csv"
     points = np.random.default_rng(1).uniform(0, 1e6, (records, 2))
     path.write_text("\n".join(f"{x:.0f},{y:.0f}" for x, y in points), encoding="utf-8")
@@ -737,10 +732,10 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
     assert "DS2: Three spirals stands in. Available from github.com" in said(test)
-    # The paper prints no number there, so there is no column for one.
+    # The paper gives no number there, so there is no column for the paper's number.
     assert "printed" not in table(test)
     assert "prints no number for this figure" in said(test)
-    # The whole name of the figure, because the box cuts it off.
+    # The caption has the whole name of the figure, because the box cuts the name off.
     assert "Chen, Yu, Chirkova 2015, figure 6: DSG_C" in said(test)
     assert title(app(**FEW)).endswith("sound")
 
@@ -758,7 +753,7 @@ def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
     assert command.startswith("python -m dpviz sweep mine.csv ")
     assert "--grid 40" in command
     assert "--columns" in command
-    # The file is in no link, and one press removes it.
+    # No link contains the file, and one press removes the file.
     assert "ds2" not in str(dict(test.query_params)).lower()
     test = finish(press(test, "Back to the stand-ins"))
     assert headings(test) == ["<b>stand-in: Three spirals for DS2</b> · not private"]
@@ -898,7 +893,7 @@ def test_draws_to_open_are_told_with_their_own_numbers(app):
         for name, value in (("data", data), ("method", method)):
             checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
         box = control(test.selectbox, "compare:open seed")
-        # New labels need a new widget, because the browser would keep the old labels.
+        # New labels are in a new widget, because the browser would keep the old labels.
         assert box.key not in seen
         seen.add(box.key)
         rows = test.session_state[FOUND]._table
@@ -1084,7 +1079,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     finish(checked(control(test.number_input, "own:cap").set_value(2).run()))
     assert not test.error
     rows = test.session_state[FOUND]._table.set_index("data")
-    # The relation is used for all data, the cap only for data with persons.
+    # The relation applies to all data; the cap applies only to data with persons.
     assert set(rows["neighbours"]) == {"replace_one"}
     assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
     assert set(rows.loc["incomes", "cap"]) == {1}
@@ -1140,7 +1135,7 @@ def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
     finish(choose(test, methods=["eugkm", "privqt"]))
     assert not test.error
     assert "--columns east,north " in test.code[0].value
-    # The link has these two columns, although the explorer had all three.
+    # The link has these two columns, although the explorer had three columns.
     for name, value in {"method": "eugkm", "epsilon": 2.0, "seed": 1}.items():
         checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
     (link,) = (
@@ -1188,7 +1183,7 @@ def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
     pd.testing.assert_frame_equal(kept.rows(plan), run_sweep(plan)[:4], check_exact=True)
     (left,) = kept.missing(plan)
     assert left.seeds == (4, 5, 6, 7)
-    # If it is stopped before its first run, there is nothing to keep.
+    # If the job is stopped before its first run, there are no rows to keep.
     with pytest.raises(SweepCancelled):
         compare_runs.draw_all([left], "request", kept, lambda *_: None, lambda: True)
     assert len(kept.rows(plan)) == 4

@@ -1,4 +1,4 @@
-"""The Docs page: a link to every page of the documentation, and the site that it leads to."""
+"""The Docs page: a link to every page of the documentation, and the site behind the links."""
 
 from __future__ import annotations
 

@@ -39,8 +39,6 @@ def no_job_left():
 
 @pytest.fixture
 def app():
-    """Open a page by a link, with the panel open."""
-
     def open_app(page: str, opened: bool = True, **link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -53,7 +51,6 @@ def app():
 
 
 def finished(test: AppTest, page: str) -> AppTest:
-    """Wait for the draws, and rerun the page with the result."""
     job = test.session_state[f"{page}:draws:job"]
     assert job.wait(PATIENCE)
     return checked(test.run())
@@ -106,9 +103,9 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
     assert shown["true"].notna().all()
-    # The marked draw is the draw on the screen.
+    # The draw that is marked is the draw on the screen.
     np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
-    # For k' there are the bounds of its theorem, and the share of the draws between them.
+    # For k', there are the bounds of a theorem, and the share of the draws between the bounds.
     bounds = k_bounds(trial.truth, config)
     row = shown.iloc[-1]
     assert row["true"] == trial.truth.stages.threshold.k
@@ -136,7 +133,7 @@ def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:
 
 
 def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> None:
-    """No draws run while a slider is held, so the old draws keep their own title and maps."""
+    """While a slider is dragged, no draws run, so old draws still have their title and maps."""
     test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
     before = specs(test)
     monkeypatch.setattr("dpviz.ui.explorer.settings.slider", lambda *given, **looks: False)

@@ -1,4 +1,4 @@
-"""Why a default method is the default: the sentence, and the counts in it."""
+"""The sentence on why a default method is the default, and the counts in the sentence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from dpviz.ui.widgets.first_method import reason
 from tests.support.benchmark import summarised
 from tests.support.links import opened
 
-#: Error of each method on each set; "seen" was seen in development, "far" has no DP-Refine.
+#: Error of each method on each set. The set "seen" was used in development; on "far", DP-Refine was
+#: not run.
 ERRORS = {
     ("dprefine", "sound"): {"a": 1.1, "b": 1.3, "c": 1.2, "seen": 1.0},
     ("dplloyd", "sound"): {"a": 1.5, "b": 1.4, "c": 1.2, "seen": 2.0, "far": 1.0},
-    # Not private, and therefore not a rival, like centres without data.
+    # These methods are not private and so are no rivals; the same is true of centres without data.
     ("dpkmeanspp", "published"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("kmeans", "sound"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("nodata", "sound"): {"a": 1.05},
@@ -42,7 +43,7 @@ def found():
 
 
 def test_cases_are_those_of_unseen_sets_against_all_that_is_private(found):
-    # First on a, worse than a peer on b, equal to the best on c.
+    # DP-Refine is first on a, worse than a peer on b, and equal to the best method on c.
     assert lead(found, "kmeans", "dprefine") == Lead(score="nicv_ratio", best=2, cases=3, sets=3)
     assert lead(found, "wavecluster", "twostage") is None
     assert lead(Benchmark(sets={}, cells=found.cells[:0]), "kmeans", "dprefine") is None

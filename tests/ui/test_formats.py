@@ -1,4 +1,4 @@
-"""Own data in common formats: the panel reads them, and asks for the sheet."""
+"""Own data in common formats: the panel reads the formats, and asks which sheet to read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def as_text(rows: list) -> str:
 
 
 def arrays(rows: list) -> bytes:
-    """Two arrays of points, and an array of other numbers."""
     stream = io.BytesIO()
     points = np.array(rows[1:], dtype=float)
     np.savez(stream, north=points, south=points[:8], year=np.arange(300))
@@ -71,10 +70,10 @@ def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(a
     (picker,) = sheets(test)
     assert (picker.options, picker.value) == (["north", "south"], "south")
     (said,) = (one.value for one in test.info)
-    assert said.startswith("A release reads CSV, Parquet and .npy alone, and survey.xlsx is of")
+    assert said.startswith("A release reads only CSV, Parquet and .npy, and survey.xlsx is of")
     (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
     assert button is not None
-    # Its values, loaded instead of the file.
+    # The values of the file are loaded instead of the file itself.
     saved = test.session_state["own"].loaded.data.csv(2**20)
     assert saved == b"x,y\n1,2\n3,5\n4,4\n"
     test.file_uploader(key="own:file").set_value(("survey-read.csv", saved, "text/csv"))

@@ -1,4 +1,4 @@
-"""The game's page: information for players, rooms by link and by code, and wrong codes."""
+"""The game's page: what players see, rooms by link and by code, and wrong codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.support.links import opened
 
 @pytest.fixture
 def rooms(monkeypatch) -> Rooms:
-    """Rooms that only this test uses."""
     mine = Rooms()
     for module in ("game.page", "game.room"):
         monkeypatch.setattr(f"dpviz.ui.{module}.rooms", lambda: mine)
@@ -37,7 +36,7 @@ def html(test: AppTest, mark: str) -> str:
 
 
 def told(test: AppTest) -> list[bytes]:
-    """Everything that the page sends to the browser, sorted by its bytes."""
+    """Everything that the page sends to the browser, in sorted order."""
     nodes = (getattr(node, "proto", None) for node in test._tree)
     return sorted(one.SerializeToString() for one in nodes if hasattr(one, "SerializeToString"))
 
@@ -60,14 +59,14 @@ def test_a_guess_is_answered_and_counted(name):
 
 
 def test_only_the_private_result_goes_to_the_browser():
-    """For an open draw, the browser gets the same data for both results of the coin."""
+    """During a draw, the browser gets the same data for both results of the coin."""
     test = opened("game", {"case": "map"}).run()
     game = next(iter(test.session_state["game:solo"].values()))
     seen, sent = game.round, told(test)
     for joined, ratio in ((True, 5.0), (False, -5.0)):
         game.round = Round(number=seen.number, seen=seen.seen, joined=joined, ratio=ratio)
         assert told(test.run()) == sent
-    # The comparison fails if there is a difference.
+    # If there is a difference, the comparison fails.
     game.last = Answer(said=True, rule=True, joined=True)
     assert told(test.run()) != sent
 
@@ -87,7 +86,7 @@ def test_words_of_the_score():
     assert score_in_words("you", Tally(5, 10)) == (
         "You: 5 of 10 right, 50.0%. In the long run: 18% to 82% (95% sure)."
     )
-    # Rounded up, because it is an upper limit.
+    # The number is rounded up, because it is an upper limit.
     assert "= 73.2%." in limit_in_words((), case, 1.0)
     assert "luck" in limit_in_words((("you", Tally(10, 10)),), case, 0.5)
     assert "luck" not in limit_in_words((("you", Tally(10, 10)),), case, 1.0)
@@ -110,7 +109,7 @@ def test_a_room_from_opening_to_its_end(rooms):
     assert f"<b>{code}</b>" in html(teacher, "dpv-room")
     assert f"room={code}</figcaption>" in html(teacher, "dpv-qr")
     assert key not in html(teacher, "dpv-qr")
-    # One player opens the link; another types the code.
+    # One player opens the link, and another player types the code.
     by_link = opened("game", {"room": code.lower()})
     assert by_link.query_params["room"] == code
     typing = opened("game", {})
@@ -124,15 +123,15 @@ def test_a_room_from_opening_to_its_end(rooms):
     teacher.run()
     assert "**2 players**, 4 guesses" in "".join(one.value for one in teacher.markdown)
     assert html(teacher, "dpv-score").count("of 4 right") == 2
-    # Another level: all players stay, and scores start again.
+    # After a change of the level, all players stay, and the scores start again.
     control(teacher.get("button_group"), "game:level").set_value("0.5").run()
     assert rooms.find(code).epsilon == 0.5
     assert "no guess yet" in html(press(by_link, "The person is in"), "dpv-score")
     press(by_link, "The person is in")
     assert "of 1 right" in html(by_link, "dpv-score")
-    # A class also learns how a leaking method is beaten.
+    # A class also learns how a player beats a leaking method.
     assert any(one.label == "Why is there a limit?" for one in teacher.expander)
-    # Reloading the teacher's page by a link with the old level changes nothing.
+    # If the teacher's page is loaded again by a link with the old level, nothing changes.
     again = opened("game", {"room": code, "key": key, "level": "2"})
     assert again.query_params["level"] == "0.5"
     assert rooms.find(code).score().everybody.guesses == 1
@@ -153,8 +152,8 @@ def test_a_session_has_one_room_and_says_so(rooms):
     assert any(f"Your room {first} is open" in one.value for one in teacher.run().caption)
     press(teacher, "Open a room")
     assert list(rooms._open) == [teacher.query_params["room"]] != [first]
-    said = [one.value for one in teacher.caption if "has ended: one room at a time" in one.value]
-    assert said == [f"Room {first}, which you opened before, has ended: one room at a time."]
+    said = [one.value for one in teacher.caption if "has ended: only one can be open" in one.value]
+    assert said == [f"Room {first}, which you opened before, has ended: only one can be open."]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The glossary: every term once, with the same text as the question marks, and its page."""
+"""The glossary: every term occurs once, with the text of the question marks; and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file of own data is read: notes, fields, their entries in links, and the saved file."""
+"""How a file of own data is read: notes, fields, entries in links, and the file that is saved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ PLAIN = b"lon,lat\n" + b"".join(b"13.%04d,52.%04d\n" % (at * 37 % 997, at) for a
 
 
 def panel(test: AppTest):
-    """The expander, or None."""
     return next((one for one in test.expander if one.label == PANEL), None)
 
 
@@ -42,7 +41,7 @@ def test_what_was_guessed_is_said_in_an_open_panel() -> None:
     test = load(opened("kmeans", data="own"), "trees.csv", COMMENTS)
     assert is_open(test)
     assert says(test) == ["2 lines above the table are skipped."]
-    # The note is there, and nowhere else.
+    # The note is in this place only.
     assert notes(test).count("2 lines above the table") == 1
     assert "Active: trees.csv · 200 records" in notes(test)
 
@@ -73,7 +72,7 @@ def test_each_field_changes_the_picture_and_the_link_opens_it_again() -> None:
     assert link_of(again) == link
     assert "Active: trees.csv · 198 records" in notes(again)
     assert is_open(again)
-    # The value follows to other pages.
+    # The other pages have the same value.
     assert visit(test, "wavecluster")["skip"] == "5"
 
 
@@ -125,7 +124,7 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     visit(test, "release")
     assert "Exploring guesses how trees.csv is read" in notes(test)
     assert len(saved(test)) == 1
-    # A release does not use the user's reading options either, because it can't reproduce them.
+    # A release does not use the user's settings of the reader either, because it can't repeat them.
     visit(test, "kmeans")
     fill(test, "skip", 2)
     assert visit(test, "release")["skip"] == "2"
@@ -154,7 +153,7 @@ def test_a_file_of_this_computer_is_saved_beside_and_loaded(tmp_path: Path) -> N
     assert (tmp_path / "trees-read.csv").read_text() == "mine"
     written = (tmp_path / "trees-read-2.csv").read_bytes()
     assert written.startswith(b"lon,lat,kind\n13.0000,52.0000,-\n13.0037,52.0091,oak")
-    # With the same columns as before.
+    # The columns are the same as before.
     assert "Active: trees-read-2.csv · 200 records" in notes(test)
     assert link_of(test)["columns"] == "lon,lat"
 

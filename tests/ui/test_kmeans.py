@@ -1,4 +1,4 @@
-"""The k-means explorer without a browser: numbers, messages and kept values."""
+"""The k-means explorer without a browser: numbers, messages, and values that are kept."""
 
 import json
 import re
@@ -56,8 +56,6 @@ CHOICES = ("t", "start", "schedule", "geometry", "temperature", "cells", "choose
 
 @pytest.fixture
 def app():
-    """Open the page by a link; the app may not raise an error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -76,7 +74,7 @@ def visit(test, page):
 
 
 def move(test, **values):
-    """Set sliders as their messages would."""
+    """Set sliders in the way in which messages of the browser set them."""
     for name, value in values.items():
         test.session_state[f"kmeans:{name}"] = value
     return checked(test.run())
@@ -87,7 +85,7 @@ def choose(test, name, value):
 
 
 def look(test, view):
-    """Choose a view by its name on the screen; returns whether the view is available."""
+    """Choose a view by its name on the screen; return whether the view is available."""
     group = control(test.button_group, "kmeans:view")
     if VIEWS[view] not in group.options:
         return False
@@ -112,7 +110,6 @@ def headings(test):
 
 
 def line(test):
-    """The line of text in the picture."""
     return figure_head(test)["figure"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -157,7 +154,7 @@ def run_of(truth, method, seed=0, **choices):
 
 
 def assert_readouts(test, truth, run):
-    """The cards hold the scores of a run, computed again."""
+    """Check that the cards have the scores of a run, which are computed again here."""
     found, scores = cards(test), truth.scores(run)
     # In the L1 ball, errors are measured in the ball, as in the paper.
     ball = run.config.geometry == "l1"
@@ -217,7 +214,7 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     card = KMEANS[method].card
     test = app(method=method, variant=variant)
     assert not test.error
-    # A method of our own has one variant; if the link has another one, a message says so.
+    # Our own methods have only one variant; if the link has another variant, a message says so.
     assert len(test.warning) == (card.variant(variant).name != variant)
     variant = card.variant(variant).name
     assert card.title in title(test)
@@ -227,7 +224,7 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     np.testing.assert_allclose(marks(test, 2), run.centers)
     np.testing.assert_allclose(marks(test, 1), truth.centers)
 
-    # A published variant uses the range of the data as its domain, so its promise does not hold.
+    # A published variant uses the range of the data as its domain, so it does not keep its promise.
     private = card.spends and variant == "sound"
     assert truth.records.domain.declared == (variant == "sound")
     assert cards(test)["Method"][0] == ("private" if private else "not private")
@@ -287,7 +284,7 @@ def test_bounds_from_the_data_are_not_private(app, method, domain):
 def test_a_changed_method_takes_its_own_defaults(app, variant):
     test = app(data="incomes", method="dplloyd", variant=variant)
     for method in (*KMEANS, "dplloyd"):
-        # A method of our own has one variant, which the next method gets, too.
+        # Our own methods have only one variant, which stays when the next method is chosen.
         variant = KMEANS[method].card.variant(variant).name
         move(test, i=0)
         choose(test, "method", method)
@@ -300,7 +297,7 @@ def test_a_changed_method_takes_its_own_defaults(app, variant):
             assert f"T {defaults['iterations']}" in title(test)
         boxes = {re.split("[:@]", one.key or ":")[1] for one in test.selectbox}
         assert boxes & set(CHOICES) == set(defaults) - {"iterations"}
-        # The player was at the start, and now returns to the result.
+        # The player was at the start; now it shows the result again.
         assert " · start" not in headings(test)[1]
 
 
@@ -382,9 +379,9 @@ def test_the_player_steps_along_the_path(app):
         assert steps[step] in headings(test)[1]
         assert test.query_params["i"] == str(step)
         drawn = marks(test, 2)
-        # Before post-processing, clusters are numbered by the centres of that step.
+        # In the step before post-processing, clusters are numbered by the centres of that step.
         assert np.allclose(drawn[np.lexsort(drawn.T)], path[step][np.lexsort(path[step].T)])
-        # The numbers are those of the result, at every position of the player.
+        # At every position of the player, the numbers are those of the result.
         assert cards(test) == readouts
 
 
@@ -404,7 +401,6 @@ def test_with_another_number_of_iterations_the_result_is_shown(app):
 
 
 def has_chain(method):
-    """Whether a method runs a Markov chain; only chains have a temperature."""
     return FAMILY.methods[method].card.parameter("temperature") is not None
 
 
@@ -435,7 +431,7 @@ def test_the_left_panel_can_show_the_method_without_noise(app):
     checked(group.set_value("true").run())
     np.testing.assert_allclose(marks(test, 1), truth.centers)
     checked(group.set_value("silent").run())
-    # A method that spends nothing has no such view.
+    # A method that spends no budget does not have this view.
     choose(test, "method", "kmeans")
     assert headings(test)[0].startswith("true")
 
@@ -509,7 +505,7 @@ BAD_LINKS = {
 
 
 @pytest.mark.daily("k-0", "data-nothing", "domain-5,1;0,1")
-# Every day the first value of each control, because one function refuses all bad numbers.
+# Every day, the first value of each control is enough: one function refuses all bad numbers.
 @pytest.mark.parametrize(
     ("name", "value"),
     daily(
@@ -584,7 +580,7 @@ def test_bounds_of_other_columns_in_the_link_are_corrected_and_said(app):
 
 
 def table(columns, n=240, words=False, seed=1):
-    """A CSV of some columns, three blobs, and an optional column of words; and its points."""
+    """A CSV with some columns, three blobs, and optionally a column of words; and the points."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(1, 9, (3, columns))
     points = np.concatenate([rng.normal(place, 0.4, (n // 3, columns)) for place in places])
@@ -634,7 +630,7 @@ def test_own_points_in_two_columns(app):
     assert_readouts(test, truth, run_of(truth, FAMILY.first))
     assert cards(test)["Method"][0] == "not private"
     assert not [one for one in test.button_group if str(one.key).startswith("own:every")]
-    # The number of clusters is chosen by the user.
+    # The user chooses the number of clusters.
     assert " K 3 " in title(test)
 
 
@@ -655,14 +651,14 @@ def test_own_points_in_more_columns_beside_words(app, columns):
     np.testing.assert_allclose(marks(test, 2), run.centers[:, :2])
     assert any(f"Clustered on {columns} columns" in one.value for one in test.caption)
 
-    # Other columns on the screen show another picture of the same clusters.
+    # If other columns are on the screen, the picture is different, but the clusters are the same.
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("c2").run())
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("c0").run())
     assert_readouts(test, every, run)
     np.testing.assert_allclose(marks(test, 2), run.centers[:, [2, 0]])
     np.testing.assert_allclose(marks(test, 1), every.centers[:, [2, 0]])
 
-    # The page asks for bounds of all columns, and uses them when all are typed.
+    # The page asks for bounds of all columns, and uses the bounds when all are typed.
     assert declare(test, "-2, 12") == [f"{name}: from, to" for name in names]
     assert cards(test)["Method"][0] == "promises little"
     bounded = own_truth(points, names, 3, ((-2, 12),) * columns)
@@ -722,7 +718,7 @@ def test_a_grid_of_counts_is_taken_at_its_cell_centres(app):
     checked(test.run())
     assert not test.error
     assert any(f"{counts.sum():,} records" in one.value for one in test.caption)
-    # Both blocks are 4 x 4 cells: squared distances within a block, computed by hand.
+    # Both blocks have 4 x 4 cells; the squared distances within a block are computed by hand.
     offsets = (np.arange(4) - 1.5) / 16
     spread = 2 * (offsets**2).mean()
     assert float(cards(test)["Mean error"][1].removeprefix("NICV · true ")) == pytest.approx(
@@ -804,7 +800,7 @@ def test_equal_points(app, method):
     assert any("All 60 points are equal" in one.value for one in test.caption)
     found = cards(test)
     assert found["Squared error"][1] == "WCSS · true 0"
-    # The ratio is 1 only if the private error is 0, too.
+    # The ratio is 1 only if the private error is also 0.
     worse = number_of(found["Squared error"][0]) > 0
     assert found["Times the error"][0] == ("∞" if worse else "1.000")
     assert look(test, "noise")
@@ -834,7 +830,7 @@ def test_points_outside_the_bounds_are_said(app):
 
 # ---- known classes
 
-#: Three groups and their names; a column of numbers distinguishes them, too.
+#: Three groups and the names of the groups; a column of numbers also distinguishes the groups.
 GROUPS = "x,y,code,kind\n" + "".join(
     f"{10 * (i % 3) + i % 5},{i % 7 + (i % 3) ** 2},{i % 3 + 1},{'abc'[i % 3]}\n"
     for i in range(120)
@@ -859,7 +855,7 @@ def test_a_class_column_of_own_data_is_scored_against(app, page):
         assert 0 < float(true.removeprefix("F · true ")) <= 1
         assert test.query_params["classes"] == name
         assert any("· 3 classes" in one.value for one in test.caption)
-    # A column of classes is no longer proposed.
+    # The column of classes is not proposed as a column to cluster.
     if page == "kmeans":
         assert test.query_params["columns"] == "x,y"
         assert not [one for one in test.button_group if str(one.key).startswith("own:every")]
@@ -910,7 +906,7 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
     expected = truth.scores(run, (*OF_CENTERS, *OF_CLASSES))
     if KMEANS[method].card.spends:
         expected["zhang_f"] = truth.against_silenced(run, SeededNoise(0))
-    # Under the names on the screen, formatted for readers.
+    # The table has the names on the screen, and its numbers are formatted for readers.
     assert found == {SCORES[name].label: readable(value, 6) for name, value in expected.items()}
     lines, shell = (one.value for one in test.code)
     assert KMEANS[method].card.estimator in lines
@@ -924,7 +920,7 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
 def test_the_other_page_works_on_after_a_visit(app):
     test = visit(app(data="incomes", epsilon=0.5, k=4, seed=3), "wavecluster")
     assert not test.error
-    # All pages share data set, budget and seed; the number of clusters belongs to this page.
+    # All pages share data set, budget and seed; the number of clusters is only on this page.
     assert "Incomes and one person · Two-stage · ε 0.5 " in title(test)
     assert test.query_params["seed"] == "3"
     visit(test, "kmeans")
@@ -1006,7 +1002,7 @@ def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
     press(test, "Choose K privately")
     assert test.query_params["choose"] == "private"
     assert control(test.selectbox, "kmeans:choose").value == "private"
-    # 15 Gaussians: both sides have 15 centres, and the slider is disabled.
+    # The set has 15 Gaussians: both sides have 15 centres, and the slider is disabled.
     data = load_sample(FIRST)
     records = Records.build(data, data.domain)
     config = KMeansConfig(method="eugkm", clusters=4, choose="private")
@@ -1019,7 +1015,7 @@ def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
     assert any(run.decision in one.value for one in test.caption)
     assert disabled_sliders(test) == {"k"}
     assert "K 4" not in title(test)
-    # The price is shown, compared with the records.
+    # The page shows the price of the choice, which is computed with the true records.
     price = choice_price(records, run.choice)
     (said,) = (one.value for one in test.markdown if one.value.startswith("Chosen privately"))
     assert f"**K = {run.choice.clusters}**" in said
@@ -1045,7 +1041,6 @@ def test_links_carry_the_choice_and_methods_without_it_ignore_it(app):
 
 
 def disabled_sliders(test):
-    """Names of the disabled sliders."""
     return {
         str(one.key).split(":")[1]
         for one in test.get("bidi_component")
@@ -1065,7 +1060,7 @@ def test_card_says_what_each_part_brings(app):
         (row.part, row.data, row.epsilon) for row in rows
     ]
     assert table["factor"].tolist() == [round(row.factor, 3) for row in rows]
-    # A method without measurements has no such view.
+    # A method that was not measured does not have this view.
     test = app(method="dplloyd")
     move(test, behind=True)
     assert not any("What each part brings" in one.value for one in test.markdown)
@@ -1079,7 +1074,7 @@ def test_card_says_what_each_part_brings(app):
     [("privgene", False, 32), ("dplloyd", False, 5), ("dplloyd", True, 6)],
 )
 def test_a_run_that_nobody_waits_for_ends_within_a_pass(monkeypatch, method, silent, least):
-    """PrivGene compares 30,000 records with its candidates in four parts, eight times."""
+    """PrivGene compares 30,000 records with its candidates: in four parts, and eight times."""
     asked = []
 
     def cancelled():
@@ -1116,10 +1111,10 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     assert rough["Times the error"][0].startswith("~")
     truth = truth_of(FIRST, 15)
     run = run_of(truth, "dplloyd", epsilon=0.5)
-    # A sketch has nearly the same error, scaled to all records.
+    # The error of a sketch, scaled to all records, is nearly the same.
     told = number_of(rough["Squared error"][1].removeprefix("WCSS · true "))
     assert told == pytest.approx(truth.errors[0], rel=0.05)
-    # While there is only the sketch, no table and no file has its numbers.
+    # As long as there is only the sketch, no table and no file contains its numbers.
     test.session_state["kmeans:behind"] = True
     checked(test.run())
     assert "They appear after the run on all 30,000 records." in told_below(test)
@@ -1131,7 +1126,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     assert "all 30,000 records" in line(test)
     assert "sketch" not in line(test)
     assert "They follow" not in told_below(test)
-    # The same run is not repeated; another epsilon begins with a sketch in the same colours.
+    # The same run is not repeated; for another epsilon, a sketch in the same colours comes first.
     go.clear()
     test.session_state["kmeans:epsilon"] = 2.0
     checked(test.run())
@@ -1142,7 +1137,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     test.session_state["kmeans:epsilon"] = 0.5
     checked(test.run())
     assert_readouts(test, truth, run)
-    # The nested grid of a sketch may be coarser than the final grid; the picture says so.
+    # The nested grid of a sketch may be coarser than that of the full run; the picture says so.
     test.session_state["kmeans:method"] = "dprefine"
     checked(test.run())
     assert "records on a coarse grid, all follow" in line(test)

@@ -1,4 +1,4 @@
-"""The page of lessons: steps agree with their pictures, and bad files get a sentence."""
+"""The page of lessons: steps agree with their pictures, and an invalid file causes one sentence."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_there_are_eight_lessons_in_their_order():
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_no_number_is_typed(name, number):
     for text in texts_of(LESSONS[name].steps[number - 1]):
-        # The only numbers in a formula are mathematics, not values of the run.
+        # The only numbers in a formula are part of the mathematics; they are not values of the run.
         known = re.sub(r"\(1 - (p|alpha)\)|/ 2\b", "", filled(text, {}))
         assert not re.search(r"\d", known), text
 
@@ -67,7 +67,7 @@ def test_what_a_step_says_of_the_picture_is_so(name, number):
     facts = test.session_state["learn:facts"]
     for condition in step.holds:
         assert condition.holds(facts), (condition, facts)
-    # All facts are there, and no task is done at the start.
+    # All facts exist, and at the start no task is done.
     assert "…" not in lesson_text(test)
     assert "Done:" not in lesson_text(test)
     if step.question:
@@ -105,7 +105,6 @@ def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone()
 
 
 def look_of(name: str) -> Look:
-    """Run of the step that shows these bars."""
     (step,) = (one for lesson in LESSONS.values() for one in lesson.steps if one.bars == name)
     return Look(start_of(step), step.explorer)
 
@@ -115,7 +114,7 @@ def test_bars_of_a_person_are_the_numbers_of_the_text():
     rows = dict(with_and_without(look).rows)
     assert rows["2 clusters"] == [one.count(2) for one in look.outcomes]
     assert [sum(one) for one in zip(*rows.values(), strict=True)] == [DRAWS, DRAWS]
-    # The task's text: at its epsilon most results with Sam have one cluster, few without Sam.
+    # The task says: at its epsilon, most results with Sam have one cluster, and few without Sam.
     settings = look.settings
     clear = Look(replace(settings, config=replace(settings.config, epsilon=5.0)), look.explorer)
     joined, without = (one.count(1) for one in clear.outcomes)
@@ -140,7 +139,8 @@ def test_bars_of_noise_are_those_of_many_throws():
     for column, size in enumerate((scale, 2 * scale)):
         drawn = np.abs(SeededNoise(7).laplace("x", size, (200_000,))).clip(max=8)
         found = np.bincount(drawn.astype(int), minlength=9) / drawn.size
-        # Nine shares, each within five standard deviations: one false alarm in 200,000.
+        # Each of the nine shares is within five standard deviations; a false alarm occurs in one of
+        # 200,000 runs.
         assert np.abs(found - shares[:, column]).max() < 5 * 0.5 / 200_000**0.5
 
 
@@ -159,7 +159,7 @@ def test_bars_of_ranks_lie_between_the_ends_of_the_theorem():
     assert bars.rows[0][0] == f"fewer than {low}"
     assert bars.rows[-1][0] == f"more than {high}"
     assert counts[bars.here]
-    # The theorem promises less: 85% of the draws are inside. The seeds are fixed.
+    # The theorem promises less, namely that 85% of the draws are inside. The seeds are fixed.
     assert bars.rows[0][1][0] + bars.rows[-1][1][0] <= 3
 
 

@@ -1,4 +1,4 @@
-"""Hundreds of random links, from good to hostile: every page opens and reports its corrections.
+"""Hundreds of random links, valid and hostile: every page opens and reports its corrections.
 
 The links are the same in every run. A new session opens each link, as from an address bar.
 """
@@ -30,17 +30,17 @@ from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters
 from tests.support.tiers import daily
 
-#: Number of links of each page; 20 for other pages; k-means takes longest.
+#: Number of links of each page, 20 unless given here; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
     "benchmark": 60, "game": 30, "glossary": 10, "about": 5, "learn": 20,
     "docs": 5,
 }  # fmt: skip
 
-#: Number of links of each page that are tested every day; these are the first ones.
+#: Number of links of each page that are tested every day: the first ones.
 DAILY = 5
 
-#: Seconds after which a page counts as blocked.
+#: Number of seconds after which a page is considered blocked.
 HANGS = 10
 
 NUMBERS = (
@@ -80,7 +80,7 @@ KINDS = (NUMBERS, DOMAINS, LISTS, JUNK, NAMES, (*TEXTS, *random_texts(100)))
 
 METHODS_IN_LISTS = ("privqt", "privthr,privthrem", "dplloyd", "gupt,mcmc", "privqt,dplloyd", "all")
 
-#: Values that fit a parameter; all other parameters take numbers.
+#: Valid values of some parameters; all other parameters take numbers.
 FITTING = {
     "data": (*sample_names(), "own", "gaussians,own", "spirals,incomes"),
     "columns": LISTS,
@@ -110,7 +110,7 @@ FITTING = {
 
 
 def value(rng: random.Random, name: str) -> str | list[str]:
-    """Return a value of a parameter: a fitting or an arbitrary one, sometimes several."""
+    """Return a value of a parameter: a valid one or an arbitrary one, sometimes several values."""
     if rng.random() < 0.05:
         return [rng.choice(rng.choice(KINDS)) for _ in range(rng.choice((2, 3, 50)))]
     fitting = sorted(FITTING.get(name, NUMBERS))
@@ -118,7 +118,7 @@ def value(rng: random.Random, name: str) -> str | list[str]:
 
 
 def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
-    """Return random links of a page: few parameters or all, sometimes an unknown one."""
+    """Return random links of a page, with few or all parameters and sometimes an unknown one."""
     rng = random.Random(page)
     names = parameters()[page]
     made = []
@@ -133,7 +133,7 @@ def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
 
 @pytest.fixture(autouse=True)
 def brief_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Jobs of a page are not awaited; they end with the test."""
+    """The test does not wait for the jobs of a page; they end with the test."""
     monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
     yield
     cancel_jobs()
@@ -145,7 +145,7 @@ def cancel_jobs() -> None:
 
 
 def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
-    """Open a page; the second try is for pages that compile loops first."""
+    """Open a page; if the page compiles loops first, try a second time."""
     try:
         return opened(page, link, timeout=HANGS)
     except RuntimeError:
@@ -153,7 +153,7 @@ def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
 
 
 def check_sentence(said: str, link: dict[str, str | list[str]]) -> None:
-    """One plain sentence with the error and the used value; its quotations are on one line."""
+    """Check that there is one plain sentence with the error and the value that is used."""
     for value in link.values():
         for text in [value] if isinstance(value, str) else value:
             for part in (text, *text.split(",")):
@@ -178,12 +178,12 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(
         cancel_jobs()
         assert not test.exception, link
         for one in (*test.warning, *test.error):
-            # Unescaped characters would be read as Markdown.
+            # Without escapes, the characters would be read as Markdown.
             assert not re.search(r"(?<!\\)[<\[\]$`]|://", one.value), link
         for note in test.session_state[f"{page}:state"].notes:
             check_sentence(note, link)
             assert plain_text(note) in test.warning[0].value, link
             corrected += 1
-    # A page with one control has at most one correction; a page without controls has none.
+    # A page with one control has at most one correction; a page without controls has no correction.
     names = parameters()[page]
     assert not every or corrected > number * min(1, len(names) / 4) or not names

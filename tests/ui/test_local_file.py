@@ -1,4 +1,4 @@
-"""Own data by the path of a file on this computer: one copy in memory for all sessions."""
+"""Own data by the path of a file on this computer: all sessions share one copy in memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_path_is_as_good_as_an_upload(page: str, places: Path) -> None:
     assert not test.error
     assert link_of(test)["columns"] == "east,north"
     assert "places.csv" in told(test)
-    # Other pages use it, too, and the release reads it with its own strict reader.
+    # Other pages also use the file, and the release reads the file with its own strict reader.
     visit(test, "release")
     assert "domain" in test.error[0].value  # the only error: the domain is not declared
     assert len(test.error) == 1
@@ -101,7 +101,7 @@ def test_nobody_types_paths_on_a_server_for_others(
     test = opened("kmeans", data="own")
     with pytest.raises(KeyError):
         test.text_input(key="own:path")
-    # A path that is set in another way is not used either.
+    # A path that is set in another way is also not used.
     test.session_state["own:path"] = str(places)
     checked(test.run())
     assert "places.csv" not in told(test)
@@ -120,7 +120,7 @@ def test_a_large_file_is_read_beside_the_page_and_can_be_stopped(
     monkeypatch.setattr(own_file, "_PATIENCE", 0.01)
     monkeypatch.setattr(own_file, "read_table", slow)
     test = name_path(opened("kmeans", data="own"), places)
-    assert "places.csv is on its way" in told(test)
+    assert "places.csv is being read" in told(test)
     test.button(key="own:stop").click()
     checked(test.run())
     go.set()

@@ -30,7 +30,7 @@ from tests.ui.test_wavecluster import checked
 #: Only dpviz/ui/messages.py calls these.
 MESSAGES = {"error", "warning", "success", "exception", "toast", "write"}
 
-#: Calls whose text Streamlit reads as Markdown: the first argument, or one of the names below.
+#: Calls whose text Streamlit reads as Markdown: the first argument, or an argument in READ.
 MARKDOWN = {
     "info", "caption", "markdown", "title", "header", "subheader", "badge", "metric", "expander",
     "popover", "progress", "spinner", "status", "tabs", "button", "download_button", "link_button",
@@ -40,16 +40,16 @@ MARKDOWN = {
 }  # fmt: skip
 READ = {"label", "help", "text", "body", "title", "cancel"}
 
-#: Functions of dpviz/ui/widgets/show.py, with the position of their label.
+#: Functions of dpviz/ui/widgets/show.py that have a label, and the position of the label.
 LABELS = {"csv_button": 2, "job_button": 1, "lazy_expander": 0, "segments": 2}
 
-#: The options of these are Markdown, too; the options of other lists are plain text.
+#: Calls whose options are Markdown, too; the options of other calls are plain text.
 OPTIONS = {"radio", "segmented_control", "pills"}
 
-#: The first argument of these is not a text.
+#: Calls whose first argument is not a text.
 OTHER_FIRST = {"page_link", "progress"}
 
-#: Functions that return only the program's own text.
+#: Functions whose result is only the program's own text.
 OWN = {
     "card_text",
     "docs_link",
@@ -72,7 +72,7 @@ OWN |= {
     "_price",
 }
 
-#: Names that hold only the program's own text.
+#: Variables that contain only the program's own text.
 NAMED = {
     ("reference/benchmark.py", "titles"),
     ("compare/controls.py", "family.title"),
@@ -106,7 +106,7 @@ NUMBER = re.compile(r"[+#]?,?(\.\d)?[dgf%]?")
 
 
 def own(node: ast.AST, file: str) -> bool:
-    """Whether an expression consists only of the program's own text, numbers, and plain_text."""
+    """Whether an expression has only the program's own text, numbers, and results of plain_text."""
     match node:
         case ast.Constant():
             return True
@@ -141,7 +141,7 @@ def own(node: ast.AST, file: str) -> bool:
 
 
 def calls() -> Iterator[tuple[str, str, ast.Call, str]]:
-    """Calls of methods and of :data:`LABELS` in the app: place, file, call, name."""
+    """Calls of methods and of :data:`LABELS` in the app: place, file, called function, name."""
     for file in (*ROOT.glob("dpviz/ui/**/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"):
         place = str(file.relative_to(ROOT)).removeprefix("dpviz/ui/")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -199,7 +199,7 @@ NAME = f"<img src=//{HOST}/4> ![e](http://{HOST}/5).csv"
 
 
 def table() -> bytes:
-    """Three places, in columns and with persons that have hostile names."""
+    """Three places, with coordinates and persons in columns that have hostile names."""
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(at, 3, (100, 2)) for at in ((20, 20), (70, 60), (40, 80))])
     text = io.StringIO()
@@ -212,14 +212,14 @@ def table() -> bytes:
 
 
 def typed_release(test: AppTest, source: str, title: str) -> AppTest:
-    """Fill in the release page with the hostile table, up to the review."""
+    """Fill in the release page with the hostile table, and open the review."""
     test.switch_page("pages/release.py").run()
     control(test.selectbox, "release:data").set_value("own").run()
     next(one for one in test.multiselect if one.label == "Columns").set_value([EAST, NORTH]).run()
     for box in [one for one in test.text_input if "from, to" in one.label]:
         box.set_value("0,100")
     checked(test.run())
-    # Coordinates can't identify persons, so one column remains.
+    # Coordinates can't identify persons, so only one column remains.
     control(test.selectbox, "own:unit").set_value(1)
     test.text_input(key="release:title").set_value(title)
     control(test.text_input, "release:source").set_value(source)
@@ -232,14 +232,14 @@ def pressed(test: AppTest, label: str) -> AppTest:
     return checked(next(one for one in test.button if one.label.startswith(label)).click().run())
 
 
-#: Fields that the browser shows unchanged, or does not show.
+#: Fields that the browser shows without a change, or does not show.
 MARKDOWN_FIELDS = {("Markdown", "body"), ("Alert", "body"), ("TextInput", "label")}
 MARKDOWN_FIELDS |= {("Expandable", "label")}
 AS_IT_IS = {"options", "id", "default", "value", "code_text", "query_string"}
 
 
 def told(test: AppTest) -> Iterator[tuple[str, str, str]]:
-    """All text from outside in the elements of a page: kind of element, field, text."""
+    """All text from outside that the elements of a page contain: kind of element, field, text."""
     protos: list[Any] = [getattr(node, "proto", None) for node in test._tree]
     while protos:
         proto = protos.pop()
@@ -266,14 +266,14 @@ def drawn(value: Any, name: str = "") -> Iterator[str]:
 
 
 def check_plain(test: AppTest) -> int:
-    """Text from outside stays plain text; returns how often the page contains it."""
+    """Check that text from outside stays plain text; return how often the page contains it."""
     seen = 0
     for kind, field, text in told(checked(test)):
         if field in AS_IT_IS:
             continue
         seen += 1
         assert (kind, field) in MARKDOWN_FIELDS
-        # Unescaped, each of these creates an element; no address is complete.
+        # Without escapes, each of these texts would create an element; no address is complete.
         assert not re.search(r"(?<!\\)[<\[\]$]|:red|://", text), text
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_live_figure":
@@ -326,18 +326,18 @@ def test_a_hostile_table_is_plain_text_on_the_compare_page(loaded) -> None:
     control(test.multiselect, "compare:data").set_value(["own"]).run()
     assert check_plain(test) >= 1
     control(test.text_input, "compare:epsilons").set_value(f"![f](http://{HOST}/6)").run()
-    assert "is no number" in test.error[0].value
+    assert "is not a number" in test.error[0].value
     assert check_plain(test) >= 1
 
 
 def test_a_hostile_release_is_plain_text(
     loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A browser reads one slash as two.
+    # A browser also accepts one slash in place of two slashes.
     monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / f"![h](http:/{HOST}/7)"))
     source = f"![s](http://{HOST}/8)"
     test = typed_release(loaded, source, f"![t](http://{HOST}/9) <img src=//{HOST}/10>")
-    # Data, columns, the column of persons, source (twice), text of the sidebar.
+    # Data, columns, the column of persons, the source (twice), and the text of the sidebar.
     assert sum(text.count(HOST) for _, field, text in told(test) if field == "body") >= 6
     check_plain(test)
     pressed(test, "Debit")
@@ -345,7 +345,7 @@ def test_a_hostile_release_is_plain_text(
     assert any("Also kept in" in text for _, _, text in told(test))
     assert check_plain(test) >= 2
     pressed(test, "Prepare another release")
-    # The name is in the list of sources and in the table of earlier entries.
+    # The name is in the list of sources, and in the table of earlier releases.
     said = [text for _, _, text in told(test)]
     assert any("Sources with a budget" in text for text in said)
     assert any("1 earlier entry of" in text for text in said)

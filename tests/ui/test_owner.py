@@ -81,7 +81,7 @@ def test_another_key_after_the_review_is_reviewed_again(home: Path) -> None:  # 
         ({"email": "Ann@example.org"}, {"X-Forwarded-Email": "email"}, "proxy ann@example.org"),
         ({"email": None}, {"X-Forwarded-Email": "email"}, ""),
         ({"email": " "}, {"X-Forwarded-Email": "email"}, ""),
-        # A user who may choose a name could choose another visitor's address.
+        # If users could choose their name, a user could choose another visitor's address.
         ({"email": None, "name": "ann@example.org"}, {"X-Email": "email", "X-Name": "name"}, ""),
     ],
 )

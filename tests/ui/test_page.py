@@ -53,7 +53,6 @@ run_page("extra", page_state, build)
 
 @pytest.fixture
 def opened(tmp_path: Path):
-    """Open a page that is added to the app, by a link."""
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
     listed = 'pages = [\n        st.Page("pages/extra.py", title="Extra"),\n'
@@ -87,7 +86,7 @@ def shown(test: AppTest) -> dict[str, list[str]]:
 
 
 def link(test: AppTest) -> dict[str, str]:
-    # AppTest has a list if the page wrote nothing.
+    # AppTest has a list as value if the page wrote nothing.
     return {name: "".join(value) for name, value in test.query_params.items()}
 
 

@@ -1,4 +1,4 @@
-"""The papers page: choice, filter, rows, and links that open with the stated settings."""
+"""The papers page: choice, filter, rows, and links that open with the settings of the row."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_choices_are_in_the_link_and_wrong_ones_are_corrected() -> None:
     assert not wrong.exception
 
 
-#: Reads each link as its page does, without drawing the page.
+#: Reads each link in the same way as its page, but does not draw the page.
 READ = """
 import runpy, streamlit as st
 from dpviz.ui import page
@@ -91,7 +91,6 @@ st.session_state["notes"] = notes
 
 
 def notes_of(links: dict[str, Link]) -> dict[str, list[str]]:
-    """Notes of each page about its links."""
     from tests.support import ROOT
 
     test = AppTest.from_string(READ, default_timeout=120)

@@ -1,4 +1,4 @@
-"""Readouts: plain name first, sign second, help and grade for eyes and for screen readers."""
+"""Readouts: first the plain name, then the sign; help and grade, also for screen readers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ FAILS = Claim(private=False, reason="One look has no noise.")
 
 @pytest.fixture
 def card(monkeypatch):
-    """HTML of the first card."""
     shown: list[str] = []
     monkeypatch.setattr(readouts.st, "html", shown.append)
 
@@ -89,7 +88,7 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     assert (f"a guess {of_unit(persons)}: {said}" in sentence) == bool(said)
     assert bool(said) is ("a guess" in sentence)
     assert ("dpv-risk" in sentence) is loud
-    # A green tick is never shown if a guess can be more than 90% sure.
+    # If a guess can be more than 90% sure, there is no green tick.
     assert ("dpv-yes" in tile) is (claim.private and not loud)
     assert ("promises little" in tile) is loud
     assert ("proof holds" in tile) is loud

@@ -44,8 +44,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(home: Path):
-    """Open the page by a link; the app may not raise an error."""
-
     def open_page(**link: object) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -69,7 +67,6 @@ def press(test: AppTest, label: str) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    """Text of the budget bar."""
     body = next(one.proto.body for one in test.get("html") if "dpv-said" in one.proto.body)
     return body.split('role="status">')[1].split("<")[0]
 
@@ -144,7 +141,7 @@ def test_released_once_whatever_is_pressed_again(page, home: Path) -> None:
     test = press(page(data="incomes", g=16), "Review the release")
     go = button(test, "Debit")
     checked(go.click().run())
-    # The second click refers to a button that no longer exists.
+    # The second click presses a button that no longer exists.
     assert not has_button(test, "Debit")
     checked(test.run())
     assert len(accounts(home)[0].entries) == 1
@@ -322,7 +319,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     test = page(data="own", method="privqt", g=8)
     test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
     checked(test.run())
-    # Which columns hold numbers depends on every record, so a person names the columns.
+    # It depends on every record which columns contain numbers, so a person names the columns.
     assert [one.value for one in test.info] == [
         "Name two columns under Columns on the left: what to cluster by, such as longitude "
         "and latitude."
@@ -343,7 +340,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert not has_button(test, "Review the release")
-    # The message names the solution. The range of the data is refused, so it is not an option.
+    # The message names the solution. The range of the data is not offered, as it is refused.
     assert "press Domain on the left of the screen" in test.error[0].value
     assert not [one for one in test.radio if one.label == "Bounds of the grid"]
     boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
@@ -393,7 +390,7 @@ def test_no_record_decides_whether_the_button_is_there(page, table: bytes, metho
     test = page(data="own", method=method)
     test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
     checked(test.run())
-    # Without a domain, no range of the data replaces it.
+    # If there is no domain, the range of the data is not used in its place.
     assert ["The domain is not declared" in one.value for one in test.error] == [True]
     assert not test.info
     for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
@@ -435,7 +432,7 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     job = test.session_state["release:rehearsal"]
     answer.set()
     assert job.wait(60)
-    # A press counts even if the answer arrives at the same time.
+    # A press is effective even if the answer arrives at the same time.
     checked(pressed.run())
     assert "Released as entry 1" in test.success[0].value
     press(press(test, "Prepare another release"), "Review the release")
@@ -495,13 +492,13 @@ def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
     said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
     assert button_says in said
     assert "expect about " in said
-    # Only one advice: other sizes of clusters and other sets are not mentioned.
+    # There is only one piece of advice: other sizes of clusters and other sets are not mentioned.
     assert not any("in hindsight" in one.value for one in test.caption)
     expected = said.partition("expect about ")[2].split()[0]
     press(test, f"Take {button_says}")
     assert {name: test.query_params[name] for name in changes} == changes
     assert not has_button(test, "Take")
-    # The forecast of the chosen plan is shown immediately, and is equal to the advice.
+    # The forecast of the chosen plan is shown immediately, and is the same as in the advice.
     for _ in range(2):
         assert any("The plan in use is the recommended one" in one.value for one in test.success)
         assert test.info[0].value.startswith(f"Expect about {expected} ")

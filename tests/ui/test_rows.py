@@ -1,4 +1,4 @@
-"""Rows that can't be read, or that are far away: named on every page, left out by one click."""
+"""Rows that can't be read or are far away: every page names them, and one click leaves them out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def listed(test: AppTest) -> str:
 def refused(test: AppTest, name: str) -> None:
     """Load a file with one bad cell; a message names it, and one click leaves it out."""
     load(test, name, WRITERS[name](table_of(r4712lat="n.v.")))
-    # Features of GeoJSON have no header line above them.
+    # GeoJSON has no header line above its features.
     row = 4711 if name.endswith(".geojson") else 4712
     (said,) = (one.value for one in test.error if one.value.startswith(f'row {row}, column "'))
     assert 'holds "n.v." where a number is expected' in said
@@ -52,12 +52,12 @@ def test_one_cell_of_8000_rows_is_left_out_at_one_click_on_all_pages() -> None:
         found = visit(test, page)
         assert COUNT in notes(test)
         assert LEAVE not in keys(test)
-        # A release always leaves such rows out, and names no cell.
+        # A release always leaves these rows out, and does not name a cell.
         named = page != "release"
         assert ("The explorers name the rows" in notes(test)) == (page == "release")
         assert ("rows" in found, 'row 4712, column "' in listed(test)) == (named, named)
         assert found["columns"] == "lon,lat"
-    # A reload keeps the choice, which can be undone.
+    # After a reload, the choice is still there, and can be undone.
     link = visit(test, "wavecluster")
     again = load(opened("wavecluster", **link), "a.csv", as_csv(table_of(r4712lat="n.v.")))
     assert COUNT in notes(again)
@@ -72,9 +72,9 @@ def test_other_files_are_treated_alike(page: str, name: str) -> None:
     test = opened(page, data="own", columns=columns)
     refused(test, name)
     assert f"Active: {name} · 7,999 records" in notes(test)
-    # A release can't read this format: it says so, and offers the values on the screen as CSV.
+    # A release can't read this format: it says so, and offers to save the shown values as CSV.
     visit(test, "release")
-    assert f"CSV, Parquet and .npy alone, and {name} is of another format" in notes(test)
+    assert f"only CSV, Parquet and .npy, and {name} is of another format" in notes(test)
     assert COUNT not in notes(test)
 
 
@@ -87,7 +87,7 @@ def test_a_choice_for_one_file_is_none_for_the_next_and_nothing_shown_is_lost() 
     (said,) = (one.value for one in test.error)
     assert said.endswith("Still on the screen: a.csv, lon and lat.")
     assert "Active: a.csv · 499 records" in notes(test)
-    # Nor does another column require choosing the file again.
+    # If another column is chosen, the file need not be chosen again either.
     click(test, LEAVE)
     assert "Active: b.csv · 399 records" in notes(test)
 
@@ -131,7 +131,7 @@ def test_a_row_far_from_all_others_is_named_and_left_out_by_a_stated_range(page:
     found = link_of(test)
     assert (found["domain"], found["outside"]) == ("13.0,13.96;52.0,52.88", "drop")
     assert "comes from a look at the data" in notes(test)
-    # A release does not propose such a box, and says where this box came from.
+    # A release does not propose such a box, and says how this box was made.
     visit(test, "release")
     assert "comes from a look at the data" in notes(test)
     test.session_state["release:domain"] = ""

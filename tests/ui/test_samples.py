@@ -1,4 +1,4 @@
-"""Each page that takes data shows each sample set, so the facts of a set must fit every field."""
+"""Each page with data accepts each sample set: every control must allow the values of the set."""
 
 import pytest
 

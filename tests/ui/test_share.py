@@ -21,7 +21,7 @@ HERE = "http://127.0.0.1:8501/kmeans"
 
 @pytest.fixture
 def reached(monkeypatch):
-    """Set the address of the app, and the address on which the server listens."""
+    """Set the address of the app, and the address at which the server accepts connections."""
 
     def say(url: str | None, listening: str = "localhost", base: str = "", **headers: str) -> None:
         context = SimpleNamespace(url=url, headers=headers)
@@ -73,7 +73,7 @@ def test_the_link_has_the_page_and_all_settings(reached):
     assert dict(parse_qsl(parts.query)) == {"domain": "0,1;0,1", "data": "a&b", "embed": "true"}
     reached("http://127.0.0.1:8501")
     assert address.full_link({"a": "b"}) == "http://127.0.0.1:8501/?a=b"
-    # Under a path, only the first page ends with a slash.
+    # If the app is under a path, only the first page's address ends with a slash.
     for page, path in (("/dpviz", "/dpviz/"), ("/dpviz/", "/dpviz/"), ("/dpviz/kmeans", None)):
         reached(f"https://example.org{page}", base="dpviz")
         assert address.full_link({"a": "b"}) == f"https://example.org{path or page}?a=b"
@@ -112,7 +112,6 @@ def test_every_page_shares_its_link(page):
 
 @pytest.fixture
 def framed(monkeypatch):
-    """Open pages as in a frame."""
     for module in (
         "explorer.explorer", "explorer.settings", "widgets.share", "widgets.show",
         "widgets.readouts", "compare.view", "release.view",
@@ -131,7 +130,7 @@ def test_a_frame_shows_picture_readouts_and_epsilon_alone(framed, page):
     assert mounted.count("dpviz_live_figure") == 1
     assert not test.expander
     assert test.query_params["epsilon"] == "0.5"
-    # The text does not refer to elements that the frame does not have.
+    # The text does not mention elements that are missing in the frame.
     (cards,) = (one.proto.body for one in test.get("html") if 'class="dpv-cards' in one.proto.body)
     assert "The proof is in the app" in cards
     assert "below" not in cards

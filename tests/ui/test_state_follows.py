@@ -1,8 +1,9 @@
-"""Every control over every pair of pages: its value follows, or the page says that it doesn't.
+"""Every control on every pair of pages: its value follows, or the page says that it does not.
 
 The table of controls is read from the pages. A user sets a control on one page, goes to another
-page and returns. If the control means the same on both pages, its value is the same there, or one
-sentence says that it is not used. Back on the first page nothing has changed.
+page and returns. If the control has the same meaning on both pages, its value is the same on both
+pages, or one sentence says that the value is not used. When the user returns to the first page,
+nothing has changed there.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ TABLE = b"a,b,c,d,e,who,kind\n" + b"".join(
 
 FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
 
-#: Pages with the data and the settings of a run.
+#: Pages that have the data and the settings of a run.
 RUNS = ("wavecluster", "kmeans", "compare", "release")
 
-#: Controls with the same name but different meanings on these pages.
+#: Controls that have the same name but another meaning on these pages.
 DIFFERENT = {"view", "score", "draws", "points"}
 
-#: Controls of appearance only; a page without maps does not mention them.
+#: Controls that change only the appearance; a page without maps does not mention them.
 LOOKS = {"axes", "lines", "points"}
 
-#: Values that are not defaults, as in a link; the first one that a page accepts is set.
+#: Values that are not defaults, in the form of a link; the first value that a page accepts is set.
 VALUES = {
     "data": ("spirals",), "rows": ("readable",), "format": ("names",), "columns": ("b,a", "2"),
     "skip": ("1",), "missing": ("17.5",), "encoding": ("cp1252",),
@@ -75,7 +76,7 @@ VALUES = {
     "projector": ("on",),
 }  # fmt: skip
 
-#: Name of a control in the sentence of a page that does not use it.
+#: Name of a control in the sentence of a page that does not use the control's value.
 CALLED = {
     "epsilon": "ε 0.3", "alpha": "α 0.35", "g": "g 23", "p": "p 0.77", "wavelet": "db2",
     "level": "level 2", "synopsis": "quadtree", "choose": "privately", "k": "K 7", "t": "T 9",
@@ -85,7 +86,7 @@ CALLED = {
 }  # fmt: skip
 
 
-#: Controls whose values can't be invented: rooms of a class, sheets, digests.
+#: Controls whose values can't be made up: rooms of a class, sheets, digests.
 NAMELESS = {
     "sheet", "room", "key", "page", "set", "show", "scenario", "i", "axis", "of", "unprotected",
 }  # fmt: skip
@@ -96,7 +97,7 @@ ALWAYS = {("release", "rows")}
 #: Pages with only text.
 WORDS = ("about", "docs", "glossary", "papers")
 
-#: Every day: the controls that are lost most easily, as (data, page, control).
+#: Controls that are tested every day because they are lost most easily, as (data, page, control).
 DAILY = {
     ("sample", "kmeans", "k"), ("sample", "wavecluster", "g"), ("sample", "compare", "methods"),
     ("own", "kmeans", "columns"), ("own", "kmeans", "domain"), ("own", "release", "k"),
@@ -110,13 +111,12 @@ EXPLORE = Explorer.__dict__["explore"]
 
 
 def settle(state: UrlState, *given: object) -> bool:
-    """Replaces the part of an explorer that draws."""
     return True
 
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages show their controls and draw nothing, so that many visits take little time."""
+    """Pages show their controls but draw nothing, so that many visits take little time."""
     monkeypatch.setattr(Explorer, "explore", settle)
     monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
     monkeypatch.setattr(compare_view, "begin_if_new", lambda request: None)
@@ -143,7 +143,7 @@ def table() -> dict[str, dict[str, Control]]:
 
 
 def value_of(page: str, name: str) -> Any:
-    """Value of a control that is not its default."""
+    """A value of a control that differs from the control's default."""
     control = table()[page][name]
     for text in VALUES[name]:
         try:
@@ -156,7 +156,7 @@ def value_of(page: str, name: str) -> Any:
 
 
 def names_on(data: str, page: str) -> list[str]:
-    """Controls of a page whose values can be invented, with a sample set or own data."""
+    """Those controls of a page for which a value can be made up, with a sample set or own data."""
     of_own = (
         "format", "skip", "missing", "encoding", "rows", "columns", "classes", "unit", "cap",
     )  # fmt: skip
@@ -197,14 +197,13 @@ def said(test: AppTest) -> str:
 
 
 def methods_on(test: AppTest, page: str) -> set[str]:
-    """Methods that a page shows."""
     if page == "compare":
         return set(held(test, page, "methods"))
     return {held(test, page, "method")} if page in RUNS else set()
 
 
 def fault(test: AppTest, name: str, value: Any, here: str) -> str:
-    """Fault of another page: it has another value and does not say so; "" if there is none."""
+    """The fault if another page has another value and does not say so; "" if there is no fault."""
     control = table()[here].get(name)
     has = control is not None and control.shared
     if here in WORDS or (here, name) in ALWAYS or (name in LOOKS and not has):
@@ -233,7 +232,7 @@ def fault(test: AppTest, name: str, value: Any, here: str) -> str:
 
 
 def not_used(test: AppTest) -> str:
-    """The page's sentence about values that it does not use: at most one caption."""
+    """The page's sentence about values that it does not use; there is at most one caption."""
     found = [one.value for one in test.caption if one.value.startswith(NOT_USED)]
     assert len(found) < 2
     return "".join(found)
@@ -307,7 +306,7 @@ def domain_of(*columns: str) -> str:
 
 
 def many_columns(**link: str) -> AppTest:
-    """k-means on five columns of an own file, with typed bounds."""
+    """k-means on five columns of a file of own data, with typed bounds."""
     columns = "a,b,c,d,e"
     given = {"data": "own", "columns": columns, "domain": domain_of(*columns.split(",")), **link}
     return load(opened("kmeans", given), "table.csv", FIVE)
@@ -339,19 +338,19 @@ def test_own_data_with_many_columns_goes_through_all_pages() -> None:
 
 
 def test_bounds_belong_to_columns_and_not_to_positions() -> None:
-    # "All columns" has the order of the table, two columns have the order of the axes.
+    # All columns are in the order of the table; two columns are in the order of the axes.
     test = many_columns(columns="d,b,a,c,e", method="dplloyd")
     assert link_of(test)["domain"] == domain_of(*"abcde")
     assert visit(test, "wavecluster")["domain"] == domain_of("d", "b")
     assert visit(test, "release")["domain"] == domain_of(*"abcde")
     assert visit(test, "kmeans")["domain"] == domain_of(*"abcde")
-    # A box that was drawn on a picture is marked on each page, even if another value was typed.
+    # A box drawn on a picture is marked on each page, even if another value was typed.
     test.session_state[DRAWN_KEY] = domain_of("d", "b")
     visit(test, "wavecluster")
     for page in ("kmeans", "release"):
         visit(test, page)
         assert DRAWN in said(test)
-    # If bounds change on one page, they change for the same columns on other pages.
+    # If the user changes bounds on one page, the bounds of the same columns change on other pages.
     visit(test, "wavecluster")
     set_by_hand(test, "wavecluster", "domain", "5.0,6.0;7.0,8.0")
     wanted = ";".join([BOUNDS["a"], "7.0,8.0", BOUNDS["c"], "5.0,6.0", BOUNDS["e"]])
@@ -379,7 +378,7 @@ def test_columns_that_a_page_has_no_room_for_come_back_on_the_same_page() -> Non
     assert "5 columns (a and b are used)" in not_used(test)
     set_by_hand(test, "compare", "methods", ["dplloyd", "eugkm", "hybrid", "dprefine"])
     assert link_of(test) | {"score": link["score"]} == link
-    # The explorer keeps all five columns, too.
+    # The explorer also keeps all five columns.
     set_by_hand(test, "compare", "methods", ["privqt"])
     assert visit(test, "kmeans")["columns"] == "a,b,c,d,e"
 
@@ -402,7 +401,7 @@ def test_a_figure_of_a_paper_changes_no_choice(name: str, way: str) -> None:
         visit(test, page)
     assert visit(test, "kmeans") == before
     assert visit(test, "compare") == figure
-    # Changes on other pages in the meantime are kept, as if there had been no figure.
+    # Changes that were made on other pages meanwhile are kept, as if no figure had been chosen.
     visit(test, "kmeans")
     set_by_hand(test, "kmeans", "k", 9)
     set_by_hand(test, "kmeans", "neighbours", "add_remove")
@@ -436,7 +435,7 @@ def test_a_link_to_a_figure_and_back_in_the_browser_change_no_choice(
     assert visit(test, "kmeans") == before
     assert visit(test, "compare", **figure) == figure
     assert visit(test, "kmeans") == before
-    # In a new window there are no own choices, so the figure's choices remain.
+    # A new window has no choices of the user, so the choices of the figure remain.
     alone = opened("compare", figure)
     choose_figure(alone, "none")
     assert link_of(alone)["methods"] == figure["methods"]
@@ -455,7 +454,7 @@ def test_an_empty_list_on_the_compare_page_changes_no_data_elsewhere() -> None:
 def test_compare_begins_with_the_family_that_was_explored() -> None:
     test = opened("kmeans", {})
     assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
-    # After the first visit, only a choice changes the methods of this page.
+    # After the first visit, the methods of this page change only if the user chooses methods.
     visit(test, "wavecluster")
     assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
     visit(test, "wavecluster")
@@ -474,7 +473,7 @@ def test_a_release_of_own_data_keeps_k_but_lets_the_method_choose() -> None:
     for page in ("kmeans", "release", "wavecluster", "release"):
         found = visit(test, page)
     assert (found["k"], found["choose"]) == ("7", "private")
-    # The user may choose on this page that it is used.
+    # On this page, the user may choose that the value is used.
     set_by_hand(test, "release", "choose", "given")
     assert not_used(test) == ""
 

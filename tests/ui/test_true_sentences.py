@@ -1,4 +1,4 @@
-"""Every page's sentences on privacy are true for the unit, the domain, the data and the server."""
+"""Every page's sentences on privacy are true for its unit, its domain, its data and the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(test: AppTest) -> Iterator[str]:
-    """All text of a page except text in pictures."""
+    """All text of a page, except text in pictures."""
     protos: list[Any] = [getattr(node, "proto", None) for node in test._tree]
     while protos:
         proto = protos.pop()
@@ -58,7 +58,7 @@ def shown(test: AppTest) -> Iterator[str]:
 
 
 def figures(test: AppTest) -> list[dict[str, Any]]:
-    """Data of each figure that the browser gets, without its arrays."""
+    """The data of each figure that the browser gets, without the arrays of the figure."""
     raws = [
         one.proto.bytes
         for one in test.get("bidi_component")
@@ -72,7 +72,7 @@ def text_of_html(test: AppTest) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Sentences, and parts of a line that are separated by dots."""
+    """Sentences, and the parts of a line between the dots "·"."""
     for text in texts:
         yield from re.split(r"(?<=[a-z%.)][.!?])\s+|\s·\s|\n", text)
 
@@ -128,9 +128,9 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
         assert re.search(unit_of[0], one) or one.startswith("For three records that are in"), one
     for one in factors:
         assert unit_of[1] in one, one
-    # Three records of a person are mentioned if and only if records are protected.
+    # Three records of a person are mentioned if records are protected, and only then.
     assert any("three" in one for one in guesses) == (not unit)
-    # No green tick is shown if a guess can be more than 90% sure.
+    # If a guess can be more than 90% sure, there is no green tick.
     little = promises_little(float(epsilon))
     whole = " ".join(said)
     if page == "release":
@@ -142,7 +142,7 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
 
 
 def literals(file: Path) -> Iterator[str]:
-    """Texts of a source file; for Python, its strings without the values in them."""
+    """Texts of a source file; for Python, the strings without the values that are inserted."""
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
         yield text.replace("\n", " ")
@@ -172,7 +172,7 @@ PROMISED = re.compile(
 
 
 def unsaid(text: str) -> list[str]:
-    """Sentences of a text with a promise but without a receiver."""
+    """Sentences that contain a promise but do not say to whom."""
     found = re.split(r"(?<=[.!?])\s+", text)
     return [one for one in found if PROMISED.search(one) and not WHOM.search(one)]
 
@@ -186,7 +186,7 @@ def test_no_text_of_the_project_promises_to_nobody_in_particular():
         for file in TEXTS
         for text in literals(file)
         for one in unsaid(text)
-        # These half sentences get their unit when they are combined.
+        # These parts of sentences get their unit when they are combined.
         if file.name != "explain.py"
     }
     assert not found
@@ -194,12 +194,12 @@ def test_no_text_of_the_project_promises_to_nobody_in_particular():
 
 # -- a domain from the data is not private ------------------------------------------------
 
-#: Words that claim privacy; the name "private" for one side of a run is not a claim.
+#: Words that claim privacy. The word "private" as the name of one side of a run is not a claim.
 CLAIMED = re.compile(r"(?<!not )(?<!NOT )\bprivate\b(?! (runs?|side|choice|map)\b)|\bsound\b")
 
 
 def claims(texts: Iterable[str]) -> list[str]:
-    """Claims of privacy in the texts of a page about a run that is not private."""
+    """Claims of privacy in the texts of a page whose run is not private."""
     return [one for one in texts if CLAIMED.search(one.replace("sound steps, not private", ""))]
 
 
@@ -224,9 +224,9 @@ def test_no_picture_of_a_run_on_the_range_of_the_data_claims_to_be_private(page,
         assert "not private" in one["base_name"]
         assert "not private: the domain spans the data" in one["alt"]
     for table in test.dataframe:
-        # The card has the cost of soundness, on declared domains.
+        # The card contains the cost of soundness, which was measured on declared domains.
         assert "sound is" in table.value.columns or not claims(map(str, table.value.columns))
-    # The tile says it, and no sentence promises a factor.
+    # The card says that the run is not private, and no sentence promises a factor.
     said = " ".join(shown(test))
     assert "Method not private" in re.sub(r"\s+", " ", said)
     assert not [one for one in pieces(shown(test)) if SURE.search(one)]
@@ -268,12 +268,12 @@ def test_a_table_of_public_data_says_that_its_method_is_not_private():
 
 # -- who may see the data ------------------------------------------------------------------
 
-#: Sentences for data that need protection, and only for such data.
+#: Sentences that are true only for data that need protection.
 SECRET = re.compile(r"[Nn]ot for publication|owner only|for the owner|with the owner|stay with you")
 
 
 def secrets(test: AppTest) -> list[str]:
-    """Sentences that forbid to publish the pictures of a page, except those about releases."""
+    """Sentences that forbid to publish a page's pictures, except sentences about releases."""
     alts = [one["alt"] for one in figures(test)]
     return [one for one in pieces([*shown(test), *alts]) if SECRET.search(one)]
 
@@ -303,18 +303,18 @@ def test_what_is_declared_public_is_these_columns_of_this_file_and_nothing_else(
     (switch,) = (one for one in test.toggle if one.label == "These data are public")
     checked(switch.set_value(True).run())
     link = link_of(test)
-    # The declaration follows to the other pages, and a link contains it.
+    # The declaration is also valid on the other pages, and a link contains the declaration.
     visit(test, "kmeans")
     assert not secrets(test)
     visit(test, "wavecluster", **link)
     assert not secrets(test)
-    # It does not apply to other columns, to another file, or to somebody else's link.
+    # The declaration is not valid for other columns, for another file, or in somebody else's link.
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("c").run())
     assert secrets(test)
     other = "\n".join(["who,a,b,c", *(f"{i},{i % 7},{i % 5},1" for i in range(50))]).encode()
     assert secrets(load(opened("wavecluster", **link), content=other))
-    # A release has no such switch.
+    # A release page does not have this switch.
     visit(test, "release")
     assert not [one for one in test.toggle if "public" in one.label]
 

@@ -1,4 +1,4 @@
-"""Heavy jobs share few slots, take turns in them, and show how many jobs are before them."""
+"""Heavy jobs share few slots, take turns in the slots, and show how many jobs are before them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def until(condition: object) -> None:
 
 
 class Steps:
-    """A task that continues step by step until it is told to end."""
+    """A task that continues step by step until the test ends it."""
 
     def __init__(self) -> None:
         self.steps, self.end = 0, threading.Event()
@@ -128,8 +128,8 @@ def test_no_more_run_than_there_are_places() -> None:
 )
 def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, drawn, rest) -> None:
     clock, rested = [0.0], []
-    # Jobs of other tests see this clock, too, so this job has its own slots, and only its own rest
-    # counts.
+    # Jobs of other tests use this clock, too. So this job has its own slots, and only its own rest
+    # is checked.
     monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     turns = Turns(1, share=5.0)
     monkeypatch.setattr(job, places, turns)
@@ -192,7 +192,8 @@ def test_to_wait_for_a_turn_is_no_work_but_rest(monkeypatch) -> None:
 
     own = Job(work, turns=turns)
     assert own.wait(5)
-    # 36 times 0.1 s, minus 1 s while it waited; then all of it.
+    # The first rest is 36 times 0.1 s, minus the 1 s of the first wait. The second wait is longer
+    # than the second rest, so nothing remains of this rest.
     assert sum(seconds for one, seconds in rested if one is own) == pytest.approx(2.6)
 
 
@@ -240,7 +241,7 @@ def test_the_load_is_the_mean_of_the_last_moments() -> None:
     assert load.mean() == pytest.approx(2)
     clock[0] += math.log(4)
     assert load.mean() == pytest.approx(0.5)
-    # Active half of the time, in turn: a load of one half.
+    # One block at a time is active, during half of the time: the load is one half.
     load = Load(lambda: clock[0])
     for _ in range(10_000):
         with load:

@@ -1,4 +1,4 @@
-"""Uploads: one soon after another, how many bytes a session holds, and when a file is freed."""
+"""Uploads: many files at once, how many bytes a session may have, and when a file is freed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # no
 
 @pytest.fixture
 def uploads_are_read_here() -> None:
-    """Not in this file, because these tests are about the processes that read uploads."""
+    """Replaces the fixture of all tests: here the processes that read uploads are tested."""
 
 
 def uploaded(name: str) -> SimpleNamespace:
@@ -93,11 +93,11 @@ async def answer(door: Shield, path: str, size: int | None, method: str = "PUT")
 
 
 def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: Files) -> None:
-    """Six files of 90 MB at once: two are accepted, and the others get one sentence."""
+    """Six files of 90 MB arrive at once: two are accepted, the others get one sentence each."""
     held: list[int] = []
 
     async def store(scope: Any, receive: Any, send: Any) -> None:
-        # A file is counted from its first byte on, also while other files are arriving.
+        # A file counts from its first byte on, also while other files are arriving.
         await asyncio.sleep(0)
         _, _, _, session, name = scope["path"].split("/")
         files.put(session, name, 90 * 2**20)
@@ -156,7 +156,7 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
     assert keep("papers", "") == "bcd"
     assert keep("own", "d") == "cd"
     assert "".join(files.file_storage["another"]) == "abcd"
-    # Before the next file may be refused, the page says how much still fits.
+    # Before the next file may be refused, the page says how large the file may be.
     told: list[str] = []
     monkeypatch.setattr(uploads, "show_caption", told.append)
     uploads.show_room()
@@ -168,6 +168,6 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
 
 def test_numbers_of_a_small_file_are_no_larger_than_a_session() -> None:
     many = np.lib.stride_tricks.as_strided(np.zeros(1), (14_000_000, 2), (0, 0))
-    with pytest.raises(InputError, match=r"What is chosen of trips takes 213.6 MB here, and"):
+    with pytest.raises(InputError, match=r"The chosen part of trips takes 213.6 MB here, and"):
         uploads.check_size("trips", (many, None))
     uploads.check_size("trips", (many[:13_000_000], None))

@@ -1,4 +1,4 @@
-"""The app without a browser: numbers and messages; tests/browser tests the rendering."""
+"""The app without a browser: numbers and messages. tests/browser tests how they are rendered."""
 
 import gzip
 import io
@@ -38,8 +38,6 @@ from tests.wavecluster.test_reference import GRIDS, TRUE
 
 @pytest.fixture
 def app():
-    """Open the app by a link; the app may not raise an error."""
-
     def open_app(**link) -> AppTest:
         test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
@@ -55,7 +53,7 @@ def checked(test: AppTest) -> AppTest:
 
 
 def cards(test: AppTest) -> dict[str, tuple[str, str]]:
-    """Readouts by label: value, and the text beside it."""
+    """Readouts by label: the value, and the text beside the value."""
     body = next(one.proto.body for one in test.get("html") if 'class="dpv-card' in one.proto.body)
     found = re.findall(
         r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
@@ -66,7 +64,7 @@ def cards(test: AppTest) -> dict[str, tuple[str, str]]:
 
 
 def cards_at_once(test: AppTest) -> dict[str, tuple[str, str]]:
-    """Readouts that appear with the picture. OCM and 2CE appear later, when a job ends."""
+    """The readouts that appear with the picture. OCM and 2CE appear later, when a job ends."""
     late = ("Points wrong", "Pairs wrong")
     return {label: value for label, value in cards(test).items() if label not in late}
 
@@ -76,7 +74,7 @@ def text(test: AppTest) -> str:
 
 
 def figure_head(test: AppTest) -> dict:
-    """JSON head of the figure's bytes: everything except the arrays."""
+    """JSON head of the figure's bytes, which has everything except the arrays."""
     for one in test.get("bidi_component"):
         if one.proto.component_name == "dpviz_live_figure":
             raw = one.proto.bytes
@@ -105,19 +103,19 @@ def test_opens_on_a_clustered_sample(app):
 
 
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
-    """Without a link clusters are lost; a link without an epsilon has the default one."""
+    """Without a link, clusters are lost; a link that gives no epsilon has the default epsilon."""
     first = app()
     assert "2 clusters invented, 1 grown: epsilon 0.02" in text(first)
     assert "14 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
-    # Reset returns to the first visit.
+    # After a reset, the page is as on the first visit.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
     assert "2 clusters invented, 1 grown: epsilon 0.02<" in text(checked(reset.click().run()))
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
-    """Broken clusters are counted by the same rule as in the panel for each cluster."""
+    """The sentence counts broken clusters by the same rule as the panel for each cluster."""
     test = app(epsilon=0.03)
     test.session_state["wavecluster:diagnosis"] = True
     checked(test.run())
@@ -137,7 +135,7 @@ def test_without_noise_there_is_no_epsilon_in_the_sentence(app):
     assert "All 15 clusters are found: no noise<" in text(app(method="wavecluster"))
 
 
-# Every day each method once and each sample once.
+# Every day, each method and each sample set occurs once.
 @pytest.mark.parametrize(
     ("method", "name"),
     daily(
@@ -227,7 +225,7 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     test = app(data="shapes", method="twostage", variant="published")
     assert not test.error
-    assert "Two-stage has no published variant, as it is in no paper; sound is" in (
+    assert "Two-stage has no published variant, because no paper has it; sound is" in (
         test.warning[0].value
     )
     assert test.query_params["variant"] == "sound"
@@ -235,7 +233,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
     assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
-    # Methods of papers have both variants; a method of ours switches to its only one.
+    # Methods of papers have two variants. Our own methods have one; a change sets this one.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
     checked(method("privthr").run())
@@ -314,7 +312,7 @@ BAD_LINKS = {
 }
 
 
-# Every day the first value of each control, because one function refuses all bad numbers.
+# Every day, the first value of each control is enough: one function refuses all bad numbers.
 @pytest.mark.parametrize(
     ("name", "value"),
     daily(
@@ -355,7 +353,6 @@ whole_numbers = integers(2, 256)
 
 
 def live_sliders(test):
-    """Values of the live sliders, by their labels."""
     drawn = [
         json.loads(one.proto.json)
         for one in test.get("bidi_component")
@@ -410,7 +407,7 @@ def test_the_switch_keeps_the_grid_and_the_sliders_move_it(app):
     checked(switch(test).set_value(False).run())
     assert "g 40 · " in title(test)
     assert live_sliders(test)["Grid g"] == 40
-    # The last values of the sliders do not return.
+    # The values that the sliders had before do not return.
     checked(switch(test).set_value(True).run())
     assert "g 40 · " in title(test)
     assert live_sliders(test)["Grid g · y"] == 40
@@ -478,7 +475,7 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
     checked(reset.click().run())
     assert "Two-stage · ε 0.02 · g 64" in title(test)
     assert "seed 0" in title(test)
-    # The share of a method that is not chosen is reset, too.
+    # The share of a method that is not chosen also returns to its default.
     checked(control(test.selectbox, "wavecluster:method").set_value("privthr").run())
     assert "ε 0.02 · α 0.90" in title(test)
 
@@ -502,7 +499,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-yes" in text(app(**published, domain="declared"))
     modified = app(**published, domain="declared", neighbours="replace_one")
     assert "dpv-card dpv-no" in text(modified)
-    assert "it changes two, and the noise hides one" in text(modified)
+    assert "it changes two counts, and the noise hides only one" in text(modified)
     assert "dpv-card dpv-yes" in text(app(neighbours="replace_one"))
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
@@ -555,7 +552,7 @@ def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
     checked(box(test, "b").set_value("0, 8").run())
     assert "dpv-card dpv-yes" in text(test)
     assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
-    # Bounds of one column do not apply to another column.
+    # Bounds of one column are not used for another column.
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
     assert "dpv-card dpv-no" in text(test)
@@ -630,11 +627,11 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert figures["L (positive coefficients)"] == positive
     assert figures["Z (non-positive)"] == nonpositive
     assert cells.dropna().tolist() == sizes
-    # The theorem on the chosen method is in the help of k' and among the numbers.
+    # The help of k' contains the theorem on the chosen method, and so does the table of numbers.
     theorem = test.dataframe[2].value["Theorem 5"]
     assert theorem["k′ min"] < k < theorem["k′ max"]
     assert "Theorem 5: " in text(test)
-    # As printed: (1 - 0.05)^3, not "surely".
+    # The promise is (1 - 0.05)^3, as printed, not "surely".
     assert "found in 86% or more: W above" in theorem
 
 
@@ -708,7 +705,7 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
     assert "g 16 " in title(test)
     test.file_uploader(key="own:file").set_value(("line.csv", b"5\n6\n7\n", "text/csv"))
     checked(test.run())
-    assert "a grid with one axis, and the screen shows two" in test.error[0].value
+    assert "a grid with one axis, but the screen shows two" in test.error[0].value
     assert "g 16 " in title(test)
 
 
@@ -722,8 +719,6 @@ def test_two_columns_are_chosen_from_more(app):
 
 
 class Link(dict):
-    """Query parameters of a page."""
-
     def to_dict(self) -> dict[str, str]:
         return dict(self)
 
@@ -739,13 +734,13 @@ def test_columns_of_a_link_wait_for_their_table(app, columns, declared):
     test.file_uploader(key="own:file").set_value(("three.csv", rows, "text/csv"))
     checked(test.run())
     assert test.query_params["columns"] == ("z,y" if declared else "x,y")
-    # Bounds belong to the columns that came with them.
+    # Bounds are valid only for the columns of the same link.
     assert test.query_params.get("domain") == ("0.0,50.0;0.0,70.0" if declared else None)
 
 
 @pytest.fixture
 def state(monkeypatch):
-    """Controls p and q of a page, outside the server, run by run."""
+    """Controls p and q of a page; each call is a run of the page, without a server."""
     monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr("streamlit.query_params", Link(p="2"))
 
@@ -763,7 +758,7 @@ def test_what_a_hand_chose_stays_with_its_widget(state):
     for chosen in (3, 2, 5):
         st.session_state[first["key"]] = chosen
         assert state().widget("p") == {"key": first["key"], "value": chosen}
-    # After the page is left, Streamlit forgets the widget, but the value stays.
+    # When the user leaves the page, Streamlit forgets the widget, but the value stays.
     del st.session_state[first["key"]]
     assert state().widget("p", "default") == {"key": first["key"], "default": 5}
     assert state().get("q") == "a"
@@ -774,7 +769,7 @@ def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(sta
     known = {page.widget("p")["key"]}
     st.session_state[page.widget("p")["key"]] = 3
     for step, value in enumerate((7, 3, 7)):
-        # From a callback, or from outside through the session state.
+        # The value is set by a callback, or from outside through the session state.
         if step == 1:
             st.session_state["page:p"] = value
         else:
@@ -786,7 +781,7 @@ def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(sta
         # A late message of the earlier widget is ignored.
         st.session_state[min(known)] = 99
         assert page.get("p") == value
-    # The same value again keeps the widget, which keeps its focus.
+    # If the program sets the same value again, the widget stays the same and keeps its focus.
     page.set("p", 7)
     assert page.widget("p") == drawn
 
@@ -802,7 +797,7 @@ def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, 
         st.query_params.from_dict(late)
         assert state().get("p") == 4
         assert st.query_params == now
-    # Any other link is new, and so is an old link to which Back leads.
+    # Any other link is new. An old link is also new if the user reached it by Back.
     st.query_params.from_dict({"p": "6"})
     assert state().get("p") == 6
     monkeypatch.setattr("dpviz.ui.session.state._moved_in_history", lambda: True)
@@ -873,13 +868,14 @@ def test_g_and_p_are_chosen_privately(app, method):
     found = trial.draw(0)
     assert found.config.grid != (64, 64)
     assert any(found.decision in one.value for one in test.caption)
-    # The true side has the same g and p; the title shows neither value.
+    # The true side has the same g and p, and the title shows neither of these values.
     truth = trial.beside(found).truth
     assert cards(test)["Clusters"][0] == f"{found.stages.n_clusters:,}"
     assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters:,}"
     assert " g 64" not in title(test)
     assert test.query_params["choose"] == "private"
-    # How it was chosen, and the price: the row of the chosen p has the score of the shown run.
+    # The panel says how p was chosen, and the price: the row of the chosen p has the score of the
+    # shown run.
     test.session_state["wavecluster:choice"] = True
     test = checked(test.run())
     rows = next(one.value for one in test.dataframe if "p" in one.value)
@@ -902,7 +898,7 @@ def test_g_and_p_are_chosen_privately(app, method):
 
 def test_many_draws_may_choose_different_grids(app):
     test = app(data="incomes", method="privthr", choose="private", epsilon="0.5")
-    # Few records: seeds 0 to 7 choose two different grids, and all panels must work with both.
+    # With few records, seeds 0 to 7 choose two different grids; panels must work with both grids.
     for panel in ("draws", "diagnosis", "goal", "choice"):
         test.session_state[f"wavecluster:{panel}"] = True
     test = checked(test.run())
@@ -923,7 +919,7 @@ def test_under_private_stands_what_a_release_would_tell(app, method):
     known = ["k (rank of the threshold)", "d (threshold)", "L (positive coefficients)",
              "Z (non-positive)", "significant cells", "clusters"]  # fmt: skip
     assert set(found.index[found["private"].notna()]) <= set(known)
-    # The secret rank of a release is shown beside it.
+    # The rank, which is secret in a release, is shown beside the true rank.
     rank = found.loc["k (rank of the threshold)"]
     assert math.isnan(rank["private"]) == (method == "privthrem")
     assert math.isnan(rank["private, by true data"]) == (method != "privthrem")

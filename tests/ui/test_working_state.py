@@ -29,7 +29,6 @@ TABLE = b"who,a,b,c\n" + b"".join(
 
 
 def opened(page: str, **link: Any) -> AppTest:
-    """Open a page by a link, in a new session."""
     test = AppTest.from_file(APP, default_timeout=120)
     for name, value in link.items():
         test.query_params[name] = str(value)
@@ -69,7 +68,7 @@ def test_what_a_link_gives_follows_to_every_page(first: str) -> None:
     assert visit(test, "audit")["epsilon"] == "0.7"
     compared = visit(test, "compare")
     assert (compared["data"], compared["neighbours"]) == ("spirals", "replace_one")
-    # On that page, bounds belong to own data.
+    # On that page, bounds are only for own data.
     assert "domain" not in compared
     assert SHARED.items() <= visit(test, "wavecluster").items()
 
@@ -101,7 +100,7 @@ def test_defaults_of_a_page_are_no_news() -> None:
 def test_a_chosen_epsilon_wins_over_that_of_a_first_visit() -> None:
     test = opened("wavecluster")
     assert link_of(test)["epsilon"] == "0.02"
-    # The epsilon of a first visit does not follow either.
+    # The epsilon of a first visit is not shared with other pages either.
     assert visit(test, "release")["epsilon"] == "1"
     visit(test, "wavecluster")
     test.session_state["wavecluster:epsilon"] = 1.0
@@ -143,14 +142,14 @@ def test_own_data_shows_its_name_and_columns_on_every_page() -> None:
         assert found["columns"] == "b,a"
         assert (found["unit"], found["cap"]) == ("who", "2")
         assert "Loaded: visits.csv, 4 columns: who, a, b, c." in notes(test)
-    # Three columns of k-means: the explorer of two columns shows the first two and keeps the rest.
+    # k-means has three columns; the explorer of two columns shows two and keeps the third.
     (every,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
     checked(every.set_value("all").run())
     found = visit(test, "kmeans")
     assert found["columns"] == "b,a,who,c"
     assert visit(test, "wavecluster")["columns"] == "b,a"
     assert visit(test, "kmeans") == found
-    # Sample sets have no columns to choose; the columns of own data are kept meanwhile.
+    # Sample sets have no columns to choose; meanwhile the columns of own data are kept.
     checked(control(test.selectbox, "kmeans:data").set_value("shapes").run())
     assert not {"columns", "unit", "cap"} & set(link_of(test))
     checked(control(test.selectbox, "kmeans:data").set_value("own").run())
@@ -205,7 +204,7 @@ def test_back_brings_columns_and_unit_with_their_bounds(monkeypatch: pytest.Monk
         assert link_of(test) == link
         (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
         assert across.value == link["columns"][0]
-    # The state after Back is the working state of the other pages, too.
+    # After Back, the other pages also have the state of before.
     assert visit(test, "wavecluster")["unit"] == "who"
 
 
@@ -243,7 +242,7 @@ def test_a_release_says_which_columns_nobody_named() -> None:
     visit(test, "release")
     said = "a and b were proposed on another page, which looks at the data"
     assert said in notes(test)
-    # A choice of the user is no longer a proposal.
+    # When the user has made a choice, it is no longer a proposal.
     visit(test, "wavecluster")
     (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
     checked(across.set_value("c").run())
@@ -289,7 +288,7 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.selectbox, "own:unit").select("a record").run())
     assert "tells persons apart" not in notes(test)
-    # Explorers say so if another file has no such column.
+    # If another file has no such column, explorers say so.
     test = load(opened("wavecluster", data="own", unit="who", cap=2))
     test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))
     test.run()

@@ -55,7 +55,7 @@ TINY = source_of(np.full((5, 2), 0.3))
 
 def test_the_grid_grows_with_the_fifth_root():
     assert chosen_grid(30_000, 1, 2, 1) == 2 * round(4 * 30_000**0.2) == 62
-    # 32 times the records give twice the cells a side.
+    # With 32 times as many records, there are twice as many cells per side.
     assert chosen_grid(960_000, 1, 2, 1) == 126
     # The total number of cells is the same for any number of columns.
     assert chosen_grid(30_000, 1, 3, 1) ** 3 == pytest.approx(62**2, rel=0.15)
@@ -183,7 +183,7 @@ def test_too_small_a_budget_for_a_choice_is_refused_by_its_own_number():
 
 
 def test_the_chosen_values_give_the_same_run_by_hand():
-    """With the rest of epsilon and the chosen g and p as given values."""
+    """A run with the chosen g and p, and without the budget of the choice, is the same."""
     source = source_of(blobs(5_000))
     found = run(source, Config(choose="private"), SeededNoise(1))
     rest = math.nextafter(1 - RECORDS_SHARE, 0)
@@ -195,7 +195,6 @@ def test_the_chosen_values_give_the_same_run_by_hand():
 
 @pytest.mark.parametrize("method", CHOOSERS)
 def test_all_that_is_chosen_comes_from_the_answers(method):
-    """If two different data sets get equal answers, then g, p and clusters are equal."""
     config = Config(method=method, choose="private", epsilon=0.5)
 
     def recorded(points, answers=None):
@@ -205,7 +204,7 @@ def test_all_that_is_chosen_comes_from_the_answers(method):
     first, found = recorded(blobs(3_000))
     for points in (blobs(0), blobs(1), np.random.default_rng(1).random((7_000, 2))):
         answers = [request.answer for request in first.requests]
-        # For an interval, only its value is the answer.
+        # If an answer is an interval, its value is repeated.
         other, again = recorded(points, answers)
         assert again.config == found.config
         assert again.decision == found.decision

@@ -283,14 +283,14 @@ def test_a_cell_among_others_is_not_the_one():
     ],
 )
 def test_the_bounds_between_fates(true, other, fate, match_cells, overlap):
-    # The cluster in question is the largest one, or the first of equal ones.
+    # The diagnosed cluster is the largest cluster, or the first of several largest clusters.
     grids = [connected_components(drawn(one) == HIGH)[0] for one in (true, other)]
     found = outcome(*grids, 1)
     assert (found.fate, found.match_cells, found.overlap) == (fate, match_cells, overlap)
     assert retained(*grids)[0] == (fate == "kept")
 
 
-# -- what holds of every run -------------------------------------------------------------
+# -- properties of every run -------------------------------------------------------------
 
 masks = st.integers(0, 2**32).map(
     lambda seed: np.random.default_rng(seed).random((9, 9)) < (seed % 6 + 1) / 8

@@ -84,7 +84,7 @@ class Recorder(Accountant):
 
 
 class Replay(Recorder):
-    """Accountant that repeats the answers of another one, for any data."""
+    """Accountant that repeats the answers of another accountant, for any data."""
 
     def __init__(self, answers: list[Any], *given: Any) -> None:
         super().__init__(*given)
@@ -145,7 +145,7 @@ def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
 ) -> None:
     found = run(source, config, SeededNoise(seed))
     budget = 0 if config.method == "wavecluster" else config.epsilon
-    # The largest of a step's parallel spends counts.
+    # If spends of a step are parallel, its budget is the largest spend.
     steps = {
         spend.step if spend.composition == "parallel" else number: spend.epsilon
         for number, spend in enumerate(found.ledger)
@@ -399,7 +399,6 @@ def largest_loss(
 def test_sound_threshold_leaks_no_more_than_its_share(
     shape: tuple[int, ...], seed: int, mean: float, config: Config
 ) -> None:
-    """Compares the densities of d' on neighbouring data sets, for the same noisy grid."""
     rng = np.random.default_rng(seed)
     other = rng.poisson(mean, shape)
     other.flat[0] += config.neighbours.cap  # a person who can be exchanged
@@ -421,7 +420,8 @@ def test_published_differs_from_sound_in_nothing_but_the_noise_for_a_modified_re
     assert np.array_equal(printed.stages.counts, sound.stages.counts)
     assert printed.stages.threshold == sound.stages.threshold
     assert printed.ledger == sound.ledger
-    # A modified record: the noise is for one changed count, the ledger shows the same budget.
+    # If a record is modified, the noise is for one changed count, and the ledger shows the same
+    # budget.
     modified = replace(published, neighbours=Neighbours(relation="replace_one"))
     again = run(source, modified, SeededNoise(3))
     assert np.array_equal(again.stages.counts, printed.stages.counts)
@@ -477,7 +477,7 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
     assert recorder.ledger.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert np.prod(leaves.size, axis=1).sum() == pytest.approx(1)
     unit, weights = unit_positions(source)
-    # With a small tolerance, because a point on a border belongs to only one of two leaves.
+    # There is a small tolerance, because a point on a border belongs to only one of two leaves.
     floor, ceiling = leaves.low - 1e-9, leaves.low + leaves.size + 1e-9
     inside = (unit[:, None] >= floor).all(axis=2) & (unit[:, None] <= ceiling).all(axis=2)
     clear = inside.sum(axis=1) == 1
@@ -488,7 +488,6 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
 
 
 def unit_positions(source: Source) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Positions of the records in coordinates from 0 to 1, and number of records at each."""
     positions = source.positions
     low, width = source.domain.lows, source.domain.highs - source.domain.lows
     assert positions.weights is not None
@@ -877,8 +876,6 @@ def test_an_exponent_without_end_is_an_identifier_like_any_other() -> None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two identifiers mean the same person: equal numbers, or equal texts like 12e3."""
-
     def number(text: str) -> Decimal | str:
         text = text.strip()
         try:

@@ -142,8 +142,8 @@ def test_true_run_through_the_command_line(capsys, name):
 def test_private_runs_land_on_the_numbers(
     truth, name, epsilon, method, k, k_error, score, score_error
 ):
-    # 36 comparisons at 3.5 joint standard errors would have under 2% false alarms in total with
-    # new seeds; with these fixed seeds the test is deterministic.
+    # With new seeds, one of 36 comparisons at 3.5 joint standard errors would fail by chance in
+    # under 2% of the tests. With these fixed seeds, the test is deterministic.
     runs = [
         run(truth(name).source, config(name, method, epsilon), SeededNoise(seed))
         for seed in range(200)
@@ -192,7 +192,7 @@ def at_centres(leaves, shape, generator):
 
 
 def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, monkeypatch):
-    """Printed: over 30 clusters on DS1 at 0.1, k' = 284 on DS2 at 1, errors of 32.2% from 0.5."""
+    """Paper: over 30 clusters on DS1 at epsilon 0.1; k' = 284 on DS2 at 1; 32.2% error from 0.5."""
 
     def drawn(name, epsilon):
         settings = config(name, "baseline", epsilon, variant="published")
@@ -254,7 +254,8 @@ def test_figure_7_of_the_paper_comes_out_over_cells(reference):
     spans = f"{Domain.from_data(dataset.points)} of the data, not private"
     assert set(table["domain"]) == {spans}
     means = table.groupby(["method", "epsilon"])[["f_cells", "f_measure"]].mean()
-    # 16 comparisons of means whose standard errors are below 0.02, most below 0.01.
+    # These are 16 comparisons of means; all standard errors are below 0.02, and most are below
+    # 0.01.
     for method, row in FIGURE_7.items():
         for epsilon, expected in row.items():
             assert means.loc[method, epsilon].tolist() == pytest.approx(expected, abs=0.035)

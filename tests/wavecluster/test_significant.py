@@ -160,9 +160,9 @@ def test_log_odds_of_both_are_averaged() -> None:
     assert expected == 29
     odds = (1 - SHARE) * np.log(single / (1 - single)) + SHARE * np.log(wide / (1 - wide))
     np.testing.assert_allclose(chance, 1 / (1 + np.exp(-odds)))
-    # Equal chances stay as they are.
+    # Equal chances do not change.
     np.testing.assert_allclose(both(seen(single), seen(single))[0], single)
-    # If pools see nothing, or if there are no pools, only single counts are used.
+    # If pools show nothing, or if there are no pools, only single counts are used.
     for nothing in (None, seen(wide, 30.0 * math.exp(HOLLOW - 0.01))):
         chance, expected = both(seen(single, 30.0), nothing)
         np.testing.assert_array_equal(chance, single)
@@ -211,8 +211,8 @@ def test_sums_over_released_counts_are_unbiased() -> None:
     """Mean error of all pools over 64 x 64 counts of the method, in standard deviations.
 
     If some counts are low, counts are selected by their noise, and pools with low and other counts
-    would be too small. Five standard errors, over 20 seeds and one grid of pools, occur once in a
-    million times.
+    would be too small. An error of five standard errors, over 20 seeds and one grid of pools,
+    occurs in one of a million tests.
     """
     counts = np.random.default_rng(0).poisson(2.0, (64, 64))
     counts[20:40, 20:40] += np.random.default_rng(1).poisson(20.0, (20, 20))
@@ -235,7 +235,7 @@ def test_a_small_grid_has_no_pools() -> None:
     assert pooled_chances(one, 0.5, generator, lambda counts: counts) is None
 
 
-# -- which of them counts --------------------------------------------------------------------
+# -- which kind of counts is used ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_broad_clusters_are_told_by_pools_alone(
 
 
 def test_pools_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
-    """Two discs of 1,500 records: the mean DSG_C of 20 seeds is .68 without pools, .52 with."""
+    """Two discs of 1,500 records: the mean DSG_C of 20 seeds is .68 without, .52 with pools."""
     rng = np.random.default_rng(0)
     angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
     middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)

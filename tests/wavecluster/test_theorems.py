@@ -92,7 +92,7 @@ def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
 )  # fmt: skip
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_theta_is_the_mean_of_many_draws(wavelet, level, shape, scale):
-    """Within four standard errors, which gives one false alarm in 16,000."""
+    """The limit is four standard errors; by chance, one of 16,000 tests would exceed it."""
     rng = np.random.default_rng(5)
     counts = rng.poisson(1.0, shape)
     true = counted(counts, wavelet=wavelet, level=level).stages
@@ -158,7 +158,7 @@ def test_bounds_are_the_printed_formulas(paper, name, epsilon):
 
 
 def test_the_surplus_on_ds2_is_the_printed_one(paper):
-    """Section 7.2: 108.45 and a measured value of 105.2, which theta and ten draws explain."""
+    """Theta and a mean of ten draws explain the numbers 108.45 and 105.2 of section 7.2."""
     one = k_bounds(paper("ds2"), Config(method="privqt", density=0.1))
     assert one.surplus == pytest.approx(108.45)
     mean = 0.9 * (241 / 2 - one.theta)
@@ -292,7 +292,7 @@ def test_two_combinations_are_fewer_than_the_paper_counts():
     ("wavelet", "said"), [("haar", "At least 90%"), ("db1", "At least 90%"), ("bior2.2", "Haar")]
 )
 def test_the_theorems_promise_nothing_for_other_wavelets(wavelet: str, said: str) -> None:
-    """With overlapping filters much less than half of the cells turn positive."""
+    """With overlapping filters, much less than half of the cells become positive."""
     source = Source.build(load_sample("spirals"), 40)
     config = Config(method="privqt", density=0.1, wavelet=wavelet)
     truth = Truth(source, config)

@@ -203,7 +203,8 @@ def test_risks_are_true_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
         risks.append(found.risk)
         errors.append(((found.counts - counts) ** 2).mean())
     assert np.mean(risks) == pytest.approx(np.mean(errors), abs=4 * np.std(risks) / 20)
-    # Estimates of equal risk get half of the trust each; one with twice the risk gets nearly none.
+    # Estimates of equal risk get half of the trust each; an estimate with twice the risk gets
+    # nearly no trust.
     assert Smoothed(counts, 9.0).trust(9.0) == 0.5
     assert Smoothed(counts, 9.0).trust(18.0) > 0.9
     assert Smoothed(counts, 9.0).trust(0.0) == pytest.approx(0)
@@ -361,7 +362,7 @@ def test_shares_of_zeros_leave_at_least_one_cell_filled(cells: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
 def test_a_box_far_wider_than_its_data_is_nearly_empty(epsilon: float) -> None:
-    """4 of 1,600 blocks are filled: at most a dozen are found to be filled, not 2% of all."""
+    """If 4 of 1,600 blocks are filled, the method finds at most 12 filled blocks, not 2% of all."""
     counts = np.zeros((80, 80), dtype=np.int64)
     counts[40:44, 40:44] = 900
     released, config, _ = release(
@@ -457,8 +458,8 @@ def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() 
     number = likely_cells(chance, 60).sum()
     assert 18 < number < 60
     assert number == round(18 ** (1 - doubt) * 60**doubt)
-    # Few cells are likely and all are doubtful: the number is the geometric mean of the expected
-    # number and the number for which enough cells are right.
+    # Few cells are likely and all are doubtful, so the number is the geometric mean of two numbers:
+    # the expected number, and the number at which enough cells are correct.
     chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.1, 54).reshape(9, 6), 0.0
     doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
     rank = np.sort(with_surroundings(chance, likely.SURROUNDINGS * doubt), axis=None)[::-1]
@@ -521,7 +522,7 @@ def test_doubtful_cells_join_no_large_clusters() -> None:
     assert (apart != (two_blobs(0.6) > 0)).sum() == 1
     assert connected_components(apart)[1] == 2
     np.testing.assert_array_equal(likely_cells(two_blobs(WEAK), 61), two_blobs(WEAK) > 0)
-    # A small cluster may be joined.
+    # A small cluster can be joined.
     chance = two_blobs(0.6)
     chance[:, 8:] = 0.0
     np.testing.assert_array_equal(likely_cells(chance, 36), chance > 0)
@@ -613,7 +614,6 @@ def test_cells_grow_into_clusters_as_defined(
 
 
 def rough(counts: NDArray[np.int64], rate: float, seed: int, share: float = 0.65) -> Released:
-    """A release whose second stage is the number of zeros among all cells."""
     rng, stop = np.random.default_rng(seed), -np.expm1(-rate)
     noisy = (counts + rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)) * 1.0
     low = noisy < 3 / rate
@@ -634,7 +634,7 @@ def shown(counts: NDArray[np.int64], rate: float, runs: int = 200) -> list[Evide
 
 @pytest.mark.parametrize(("shape", "rate"), [((40,), 0.1), ((9, 8), 1.0), ((4, 4, 4), 0.1)])
 def test_no_records_are_noise(shape: tuple[int, ...], rate: float) -> None:
-    """Other results occur in 1 of 100 cases; 9 of 200 or more occur in 1 of 4,000 such tests."""
+    """Other results occur in 1 of 100 runs; 9 or more in 200 runs occur in 1 of 4,000 tests."""
     found = shown(np.zeros(shape, dtype=np.int64), rate)
     assert sum(one != "noise" for one in found) < 9
 
@@ -684,7 +684,7 @@ def test_evenly_spread_records_are_even_where_the_edge_is_padded(side: int, leve
         evidence(replace(rough(blocks, 0.5, seed), room=room), np.random.default_rng(seed))
         for seed in range(100)
     ]
-    # Results other than "even" occur in 1 of 100 cases; 7 or more in 1 of 10,000 such tests.
+    # Results other than "even" occur in 1 of 100 runs; 7 or more occur in 1 of 10,000 tests.
     assert found.count("even") > 93
     # A run computes ``room`` from its grid.
     source = Source.build(Dataset(name="", counts=counts), 1)
@@ -700,7 +700,7 @@ def test_a_single_block_holds_records_or_none() -> None:
 @pytest.mark.parametrize("mean", [0.0, 0.3, 20.0, 2e6])
 @pytest.mark.parametrize("rate", [0.05, 1.0])
 def test_chances_of_noisy_counts_are_those_of_draws(mean: float, rate: float) -> None:
-    """Each is within 5 standard errors; a larger error occurs in 1 of 2,000,000 cases."""
+    """Each share is within 5 standard errors; a larger error occurs in 1 of 2,000,000 cases."""
     rng, stop, runs = np.random.default_rng(0), -np.expm1(-rate), 200_000
     drawn = rng.poisson(mean, runs) + rng.geometric(stop, runs) - rng.geometric(stop, runs)
     for part in (0.1, 0.5, 0.9, 0.999):
@@ -971,7 +971,7 @@ def test_the_number_of_positive_coefficients_is_right_with_other_wavelets(wavele
 
 
 def test_on_the_papers_set_a_quarter_of_the_budget_beats_their_techniques(reference: Any) -> None:
-    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best of the four (about 0.19)."""
+    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best technique of the paper (0.19)."""
     source = Source.build(reference("ds1"), 64)
     true, errors = Truth(source, Config(density=0.58)).stages.labels, []
     for method in ("twostage", "privthr"):

@@ -47,7 +47,6 @@ def counts_of(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
 
 
 def plain_subbands(counts: NDArray, wavelet: str, level: int) -> dict[str, NDArray[np.float64]]:
-    """Subbands of the last level from PyWavelets, for a grid without padding."""
     band, bands = np.asarray(counts, dtype=float), {}
     for _ in range(level):
         bands = pywt.dwtn(band, wavelet, mode="periodization")
@@ -208,8 +207,6 @@ def test_a_blob_on_the_plane_peaks_in_its_own_cell(wavelet: str) -> None:
 
 @cache
 def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray, ...]:
-    """Changes of W if one record is added to one cell, for each cell of the grid."""
-
     def all_of_them() -> Iterator[NDArray[np.float64]]:
         for cell in np.ndindex(shape):
             record = np.zeros(shape)
@@ -220,13 +217,11 @@ def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray
 
 
 def touched(response: NDArray[np.float64]) -> tuple[int, int]:
-    """Numbers of raised and lowered coefficients; relative changes below 1e-13 are rounding."""
     residue = 1e-13 * np.abs(response).max()
     return int((response > residue).sum()), int((response < -residue).sum())
 
 
 def check_by_brute_force(wavelet: str, level: int, shape: tuple[int, ...]) -> None:
-    """Compare the computed sensitivities with the effect of a record in each cell."""
     changes = responses(wavelet, level, shape)
     norm = max(float(np.abs(change).sum()) for change in changes)
     pairs = {touched(change) for change in changes}
@@ -287,7 +282,6 @@ def distances(average: NDArray, density: float, at: NDArray) -> NDArray[np.int64
 
 
 def candidates(*averages: NDArray) -> NDArray[np.float64]:
-    """All x at which a rank may differ: the coefficients, values just above them, and near 0."""
     values = np.unique(np.concatenate([average[average > 0] for average in averages]))
     return np.concatenate([[1e-9], values, np.nextafter(values, np.inf)])
 
@@ -394,7 +388,6 @@ def test_large_cancelling_counts_change_no_more_than_the_sensitivity(
 def cancelling(
     rng: np.random.Generator, wavelet: str, level: int, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Up to 10^13 records in few cells, with equal counts or counts that nearly cancel."""
     counts = np.zeros(shape, dtype=np.int64)
     size = 10 ** rng.uniform(0, 13)
     chosen = [tuple(rng.integers(side) for side in shape) for _ in range(rng.integers(1, 7))]

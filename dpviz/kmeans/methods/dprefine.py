@@ -24,36 +24,38 @@ from dpviz.privacy.mechanisms import Accountant
 #: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Budget share of the number of records. Few columns: GRID_SIZE. Many columns: PER_EPSILON /
-#: epsilon, from TREE_SIZE to MOST_SIZE: with a small epsilon, noise would hide the right branch.
+#: Budget share of the number of records. With few columns it is GRID_SIZE. With many columns it is
+#: PER_EPSILON / epsilon, between TREE_SIZE and MOST_SIZE, because with a small epsilon noise would
+#: hide the right branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: Limits of the records per cluster, divided by the noise of a count, below which records are few:
-#: in up to FLAT columns, and with more than GRID_COLUMNS columns. Between, splits are worth it.
+#: Records are few if the number per cluster, divided by the noise of a count, is below these
+#: limits: the first for up to FLAT columns, the second for more than GRID_COLUMNS columns. For
+#: other numbers of columns, cells are always split.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
-#: Few columns: budget share of a residual step; records per cluster, times epsilon, above which
-#: there is a residual step.
+#: With few columns: budget share of a residual step; number of records per cluster, times epsilon,
+#: above which there is such a step.
 LAST, ENOUGH = 0.2, 300.0
 
-#: Many columns: records per cluster, divided by the noise of a mean, from which a tree is as good
-#: as a grid, and faster.
+#: With many columns, from this number of records per cluster, divided by the noise of a mean, a
+#: tree is as good as a grid, and faster.
 TREE_FROM = 40.0
 
-#: Many columns: budget share of the last steps; records per cluster, divided by the noise of a mean
-#: with this share, from which one step and two steps are worth it.
+#: With many columns: budget share of the last steps; least numbers of records per cluster, divided
+#: by the noise of a mean with this share, for one step and for two steps.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: Records per cluster, divided by the noise of a mean, in more than FLAT columns: below VERY_FEW a
-#: plain grid is best (if it is possible), below BLIND everything is noise.
+#: Limits for the records per cluster, divided by the noise of a mean, in more than FLAT columns.
+#: Below VERY_FEW a plain grid is best (if it is possible); below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
-#: Largest number of columns of a plain grid; the limit BLIND with more columns.
+#: Largest number of columns of a plain grid; with more columns, this limit replaces BLIND.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
-#: Many columns, few records: assumed mean square of the moves that are not noise, as a share of the
-#: mean square of the distances.
+#: With many columns and few records: assumed mean square of the moves that are not noise, as a
+#: share of the mean square of the distances.
 LEAST_MOVE = 0.25
 
 _DECISIONS = (
@@ -73,17 +75,17 @@ CARD = Card(
     title="DP-Refine",
     estimator="DPRefine",
     summary=(
-        f"Up to {GRID_COLUMNS} columns: noisy counts of a grid, whose full cells are split; "
-        "k-means on the denoised counts, then one noisy iteration if there are many records. Up to "
-        f"{WHOLE_BOX} columns: a grid without split cells. More columns: a grid in a random "
-        f"projection to {DIMENSIONS} dimensions divides the records into groups, and k-means runs "
-        "on the groups' noisy means. With very many records: prototypes that split and move to the "
-        "noisy means of their records, level by level. Up to two noisy iterations follow. With few "
-        f"records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} columns), a grid "
-        f"covers up to {SPARSE_BOX} columns, and at most one noisy iteration follows, whose moves "
-        f"are shortened by their share of noise. With very few, in {FLAT + 1} to {PLAIN_BOX} "
-        "columns: only a plain grid as in EUGkM. With almost no records: centres that use no data, "
-        "and one such iteration."
+        f"With up to {GRID_COLUMNS} columns, k-means runs on denoised counts of a noisy grid, "
+        "whose full cells are split, and one noisy iteration follows if there are many records. "
+        f"With {GRID_COLUMNS + 1} to {WHOLE_BOX} columns, no cell is split. With more columns, a "
+        f"grid in a random projection to {DIMENSIONS} dimensions divides the records into groups, "
+        "and k-means runs on the groups' noisy means. With very many records, prototypes split and "
+        "move to the noisy means of their records, level by level. Up to two noisy iterations "
+        f"follow. With few records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} "
+        f"columns), a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
+        "follows, whose moves are shortened by their share of noise. With very few records in "
+        f"{FLAT + 1} to {PLAIN_BOX} columns, there is only a plain grid as in EUGkM. With almost "
+        "no records, the centres use no data, and one such iteration follows."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -93,22 +95,22 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Sequential composition. The number of records and the numbers of records by "
-                "distance: Laplace mechanisms of sensitivity 1. Root and residuals: K-norm "
-                "mechanisms. A record changes one cluster: its count by 1, its square by at most 1 "
-                "and its residual by a length of at most 1 (at the root: each entry by at most 1), "
-                "which is 1 in the norm of the noise. Centres and clip radius are computed from "
-                "earlier outputs, and a record's cluster from these outputs and the record alone. "
-                "Grid: rough counts determine which cells are split. A cell that is not split gets "
-                "a count with the noise of both budgets. Its rough count is sampled from this "
-                "count, so both counts together cost both budgets. A split cell costs the budget "
-                "of its rough count and that of its subcells. So a record costs the same in both "
-                "cases, and each of m records in different cells costs an m-th of it. Plain grid: "
-                "one Laplace mechanism on its counts, whose number depends on the noisy number of "
-                "records. Projection: its directions are random numbers that use no data and may "
-                "be known; its middle and width are from the root. So a record's projection, "
-                "clipped to the box of the grid, depends only on the record and on outputs, and is "
-                "in one cell and one group."
+                "All steps are a sequential composition. Laplace mechanisms of sensitivity 1 "
+                "release the number of records and the numbers of records by distance. K-norm "
+                "mechanisms release root and residuals. A record changes one cluster: its count by "
+                "1, its square by at most 1 and its residual by a length of at most 1 (at the "
+                "root: each entry by at most 1), which is 1 in the norm of the noise. Centres and "
+                "clip radius are computed from earlier outputs, and a record's cluster from these "
+                "outputs and the record alone. In a grid, rough counts determine which cells are "
+                "split. A cell that is not split gets a count with the noise of both budgets. Its "
+                "rough count is sampled from this count, so both counts together cost both "
+                "budgets. A split cell costs the budget of its rough count and that of its "
+                "subcells. So a record costs the same in both cases, and each of m records in "
+                "different cells costs an m-th of it. A plain grid is one Laplace mechanism on "
+                "counts, whose number depends on the noisy number of records. The directions of a "
+                "projection are random numbers that use no data and are not secret; its middle and "
+                "width are from the root. So a record's projection, clipped to the box of the "
+                "grid, depends only on the record and on outputs, and is in one cell and one group."
             ),
         ),
     ),
@@ -116,18 +118,19 @@ CARD = Card(
     decides=True,
     coarser="on a coarse grid",
     deviations=(
-        "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
-        "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
-        "K-norm noise after Hardt, Talwar 2010, a grid of two levels as in Qardaji, Yang, Li 2013.",
-        "A release has the same noise as the explorer: whole numbers on rough and fine counts, "
-        "everything else rounded to multiples of 2^-20. OpenDP has no K-norm noise: it is sampled "
-        "as real numbers, with as many digits as the rounding needs.",
+        "No paper describes this method; it combines known parts. Random projection is from "
+        "Balcan, Dick, Liang, Mou, Zhang 2017, nested noise from Koufogiannis, Han, Pappas 2015, "
+        "K-norm noise from Hardt, Talwar 2010, and the grid of two levels from Qardaji, Yang, Li "
+        "2013.",
+        "A release has the same noise as the explorer: rough and fine counts are whole numbers, "
+        "and all other numbers are rounded to multiples of 2^-20. OpenDP has no K-norm noise, so "
+        "this noise is sampled as real numbers, with as many digits as the rounding needs.",
         "All constants were chosen on sets of 2 to 32 columns that we looked at. Choices depend "
         "only on the noisy number of records, epsilon, K and the number of columns.",
         "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "
         "prototypes, each represented by random points around it. This costs no further epsilon. "
-        "On 12 sets of 2 to 16 columns it reaches more than 0.99 of the best silhouette in "
-        "hindsight at epsilon 0.5, 1 and 2.",
+        "On 12 sets of 2 to 16 columns the chosen K has more than 0.99 of the best possible "
+        "silhouette at epsilon 0.5, 1 and 2.",
         "k-means on the cells uses restarts, and also moves its least useful centre (as in Hu et "
         "al., Algorithm 3).",
     ),
@@ -186,7 +189,7 @@ def size_share(ndim: int, epsilon: float) -> float:
 
 
 def few(ndim: int, records: float) -> bool:
-    """Return whether records are few: no cell is split, and one residual step is enough.
+    """Return whether records are so few that no cell is split and one residual step is enough.
 
     ``records`` is the number per cluster, divided by the noise of a count.
     """

@@ -26,8 +26,8 @@ CARD = Card(
     title="k-means (true)",
     estimator="TrueKMeans",
     summary=(
-        "On the domain scaled to a cube, the K centres with the smallest sum of squared distances "
-        "that a search finds: Lloyd's algorithm from k-means++ starts, then repeatedly from the "
+        "Searches, on the domain scaled to a cube, for the K centres with the smallest sum of "
+        "squared distances. Lloyd's algorithm runs from k-means++ starts, then repeatedly from the "
         "best result with a centre moved to another place."
     ),
     paper="Lloyd 1982; Arthur, Vassilvitskii 2007; Fränti 2018",
@@ -46,8 +46,8 @@ CARD = Card(
         "If there are fewer distinct records than K, there are only as many centres as distinct "
         "records, and no two centres are equal.",
         "The search does not prove that its result is best. If a private run is better, k-means "
-        "continues from its centres, and the run is compared with that result: no ratio is below "
-        "1.",
+        "continues from its centres, and the run is compared with that result, so no ratio is "
+        "below 1.",
     ),
 )
 

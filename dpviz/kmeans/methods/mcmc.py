@@ -43,9 +43,9 @@ CARD = Card(
     title="MCMC post-processing",
     estimator="MCMCKMeans",
     summary=(
-        "Runs DPLloyd and keeps the noisy counts and sums of all its iterations. A Markov chain "
-        "of 30,000 steps searches for the data set that makes them most likely, and k-means on "
-        "this data set gives the centres. Costs no further budget."
+        "Runs DPLloyd and keeps the noisy counts and sums of all its iterations. A Markov chain of "
+        "30,000 steps searches for the data set that makes these numbers most likely, and k-means "
+        "on this data set gives the centres. Costs no further budget."
     ),
     paper="Lee, Kifer 2016",
     algorithm="section 3",
@@ -70,33 +70,34 @@ CARD = Card(
         UNSPENT,
         START,
         BALL,
-        "Section 3.2 names the constraints; the rest is from Lee, Wang, Kifer 2015: the likeliest "
-        "values, which under Laplace noise have the least L1 change. They are not unique; ours "
+        "Section 3.2 names the constraints; Lee, Wang, Kifer 2015 give the likeliest values, which "
+        "under Laplace noise have the least L1 change. These values are not unique; our values "
         "spread the change equally over the clusters. The published chain starts and samples from "
-        "the centres of these statistics, the sound chain from those of the iterations. Both "
-        "assign records to the centres that the iterations used (section 3.1). After section 3.2 "
-        "the same symbol means the consistent centres, which are worse (on S1 10.0, 7.3, 4.2, 2.7, "
-        "2.1).",
-        f"Sound: at most {SIZE['sound']:,} records are simulated, statistics are scaled down to "
-        "this number, and a deviation counts once. Published: all records are simulated, up to "
-        f"{SIZE['published']:,}; with more records, a deviation counts once for every record that "
-        "a simulated record represents. S1 as in figure 1 (epsilon 0.05, 0.1, 0.25, 0.5, 1, mean "
-        "of 20 draws): published 9.5, 6.8, 4.1, 2.7, 2.1; with at most 2,000 simulated "
-        "8.6, 6.1, 3.7, 2.6, 2.0. Sound, in the box: 5.8, 4.7, 3.7, 2.6, 2.1.",
-        "It is better where DPLloyd is poor, and can be worse where DPLloyd is good. Median WCSS "
-        "divided by that of "
-        "DPLloyd, in the method's space, T 5, 20 draws, domain from the data, same epsilons: "
-        "published on S1 (K 15) .53 .53 .55 .62 .89, unbalance (8) .59 .68 .76 .75 .67, blood (2) "
-        ".61 .49 .84 .95 .98, DS1 (15) .73 .77 .96 1.01 1.02, DS3 (5) 1.00 1.05 1.06 1.07 1.09; "
-        "sound on S1 .53 .52 .55 .52 .72.",
-        "temperature printed: the log ratio of section 3.3 does not contain epsilon. The target "
-        "distribution of the paper contains it (posterior); S1 published: 11.2, 8.7, 4.9, 3.0, "
-        "2.2.",
-        "Section 3.3 writes the log ratio with one cluster i and one j for all iterations; here "
-        "each iteration has its own. If i and j are the same cluster, its change counts once, as "
-        "in the target distribution. The correction uses the component that a point was sampled "
-        "from.",
-        f"The paper says that k-means may be restarted, not how often: {RESTARTS} runs.",
+        "the centres of these statistics, the sound chain from the centres of the iterations. Both "
+        "chains assign records to the centres that the iterations used (section 3.1). After "
+        "section 3.2 the same symbol means the consistent centres, which are worse (on S1 10.0, "
+        "7.3, 4.2, 2.7, 2.1).",
+        f"The sound variant simulates at most {SIZE['sound']:,} records, scales statistics down to "
+        "this number, and counts a deviation once. The published variant simulates all records, up "
+        f"to {SIZE['published']:,}; with more records, it counts a deviation once for every record "
+        "that a simulated record represents. On S1 as in figure 1 (epsilon 0.05, 0.1, 0.25, 0.5, "
+        "1, mean of 20 draws), the published variant has 9.5, 6.8, 4.1, 2.7, 2.1; with at most "
+        "2,000 simulated records it has 8.6, 6.1, 3.7, 2.6, 2.0. The sound variant, in the box, "
+        "has 5.8, 4.7, 3.7, 2.6, 2.1.",
+        "MCMC is better if the result of DPLloyd is poor, and can be worse if it is good. Median "
+        "WCSS divided by that of DPLloyd, in the method's space, T 5, 20 draws, domain from the "
+        "data, same epsilons: published on S1 (K 15) .53 .53 .55 .62 .89, unbalance (8) .59 .68 "
+        ".76 .75 .67, blood (2) .61 .49 .84 .95 .98, DS1 (15) .73 .77 .96 1.01 1.02, DS3 (5) 1.00 "
+        "1.05 1.06 1.07 1.09; sound on S1 .53 .52 .55 .52 .72.",
+        "With temperature printed, the log ratio does not contain epsilon, as in section 3.3. The "
+        "target distribution of the paper contains epsilon (temperature posterior); then published "
+        "MCMC on S1 has 11.2, 8.7, 4.9, 3.0, 2.2.",
+        "Section 3.3 writes the log ratio with one cluster i and one cluster j for all iterations; "
+        "here each iteration has its own i and j. If i and j are the same cluster, its change is "
+        "added once, as in the target distribution. The correction uses the component from which a "
+        "point was sampled.",
+        "The paper says that k-means can be restarted, but not how often; here there are "
+        f"{RESTARTS} runs.",
     ),
     errata=(
         "Section 3.1: the log likelihood is proportional to minus the sum of the distances; the "
@@ -107,7 +108,7 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Run DPLloyd, then the Markov chain over data sets (Lee, Kifer, section 3)."""
-    # Import here: only this method needs the compiled code.
+    # Import here, because only this method needs the compiled code.
     from dpviz.kmeans.chain import Statistics, consistent, draws, run_chain
 
     before, space = lloyd(records, config, accountant), space_of(records, config)
@@ -139,7 +140,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Points and weights for k-means; published: equal points become one weighted point."""
+    """Return points and weights for k-means; the published variant merges equal points."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)

@@ -1,4 +1,4 @@
-"""All audits at one claim, as a table and a chart on the audit page."""
+"""The audits of all scenarios for one claimed epsilon, as a table and a chart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpviz.ui.widgets.stamp import MADE_UP
 
 _JOB = "audit:all job"
 
-#: Approximate duration of one audit with a scenario's own number of runs.
+#: Approximate number of seconds of one audit with the scenario's own number of runs.
 _SECONDS = 12
 
 
@@ -89,7 +89,7 @@ def _all_label(wanted: int, rows: int) -> str:
 
 
 def table_rows(found: Results, claim: float) -> list[Row]:
-    """Every scenario with its latest result at a claim, if any, ordered by method."""
+    """All scenarios, ordered by method, each with its latest result at a claim if there is one."""
     latest = {key[:3]: result for key, result in tuple(found.items()) if key[3] == claim}
     ordered = sorted(
         scenarios(),

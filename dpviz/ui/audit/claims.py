@@ -56,7 +56,7 @@ _JOB = "audit:one job"
 
 
 def correct_link(state: UrlState) -> None:
-    """Correct a link's scenario and runs so that they fit its method and variant."""
+    """Correct a link's scenario and number of runs if they do not match its method and variant."""
     offered, given = _offered(state), state.get("scenario")
     if given not in offered:
         first = next(iter(offered))
@@ -72,7 +72,7 @@ def correct_link(state: UrlState) -> None:
 
 
 def _offered(state: UrlState) -> dict[str, Scenario]:
-    """Scenarios of the chosen method and variant by name; planted scenarios are last."""
+    """Scenarios of the chosen method and variant, by name; planted mistakes are last."""
     return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
 
 
@@ -199,7 +199,7 @@ def _result(state: UrlState) -> None:
     most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
     limits = (
         f"{most}; an audit shows little about claims below 0.5. A bound above the claim disproves "
-        "the claim (wrong at most once in 100 audits). A bound below it proves nothing."
+        "the claim (wrong at most once in 100 audits). A bound below the claim proves nothing."
     )
     if result is None:
         st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")

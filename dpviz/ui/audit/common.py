@@ -19,12 +19,12 @@ METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 def budget_control(name: str, low: float, high: float, *, shared: bool = False) -> Control:
-    """Control of a budget, by default 1; a link may exceed the slider, except 0 and infinity."""
+    """Control of a budget, 1 by default; a link may exceed the slider, but not be infinite."""
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
             raise InputError(
-                f"{name} = {value:g} is no usable privacy budget: give a number from {low:g} "
+                f"{name} = {value:g} is not a usable privacy budget: give a number from {low:g} "
                 f"to {high:g}."
             )
 
@@ -61,6 +61,6 @@ def run_audit(
 
 
 def current_job(key: str, request: object) -> Job | None:
-    """Job of a session entry; None if it has ended and belongs to another request."""
+    """Job of a session entry; None if it has ended and was started for another request."""
     job = job_of(key)
     return None if job and not job.running and job.request != request else job

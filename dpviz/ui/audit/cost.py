@@ -1,4 +1,4 @@
-"""The cost of soundness: measured scores of all methods side by side."""
+"""The cost of soundness: the measured scores of all methods in one table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpviz.ui.widgets.show import csv_button
 
 @st.fragment
 def cost_overview() -> None:
-    """Show the cost or gain of the sound variants of all methods side by side."""
+    """Show for each method what the sound variant costs or gains."""
     st.header("What soundness costs")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(

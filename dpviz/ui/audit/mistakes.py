@@ -1,4 +1,4 @@
-"""The mistakes that an audit can detect: a part of the audit page, from stored results."""
+"""A part of the audit page: the mistakes that an audit can detect, from stored results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpviz.ui.widgets.show import csv_button
 
 @st.fragment
 def detected_mistakes() -> None:
-    """Show which bugs an audit finds in which step, from stored measurements."""
+    """For each step, show which mistakes an audit finds, from stored measurements."""
     st.header("What this audit can see", anchor="what-this-audit-can-see")
     halved, left_out = (
         [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
@@ -28,7 +28,7 @@ def detected_mistakes() -> None:
         f"{steps.RUNS[HALF]:,} runs in **{_count(halved)} steps**, in {len(by_itself)} of them "
         "only if one run's other answers are fixed and the step is compared with its own share of "
         "the budget. (Some runs of DP-Refine and Two-stage take so long that fewer were made: see "
-        "the table.) The others are out of sight:"
+        "the table.) This audit can't find the others, which are out of sight:"
     )
     not_found = {
         reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS

@@ -1,4 +1,4 @@
-"""The audit page: one person, claimed and measured epsilon, and all audits together."""
+"""The audit page: one person, claimed and measured epsilon, and a table of all audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first part of the audit page: one person, without noise and with a technique's noise."""
+"""The first part of the audit page: one person, first without noise, then with a method's noise."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TECHNIQUES = tuple(
     for variant in CARDS[name].variants
 )
 
-#: Range of epsilon on the other pages, from which this page takes epsilon.
+#: Range of epsilon on the other pages, whose epsilon is also used on this page.
 EPSILONS = (0.01, 10.0)
 FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
@@ -86,7 +86,7 @@ def one_person(state: UrlState) -> bool:
 
 @st.cache_resource(show_spinner=False)
 def person_joining() -> Joining:
-    """The first sample set with a person whose record joins two clusters, without and with it."""
+    """The first sample set in which one person's record joins two clusters, without and with it."""
     facts = with_person()
     sources = pair_of(facts)
     config = Config(method=NOISE_FREE, grid=facts.grid, density=facts.density)
@@ -158,7 +158,7 @@ def _technique_title(technique: str) -> str:
 
 
 def _start_draws(state: UrlState) -> None:
-    """Start draws, unless the latest draws (finished or not) match the controls."""
+    """Start draws, unless the latest draws were started with the same controls."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
     request = (technique, epsilon, draws, seed)
@@ -186,7 +186,7 @@ def _draws_progress(state: UrlState) -> None:
         job_button(
             job,
             "Draw again",
-            # The next run of the page starts the draws.
+            # The draws start in the next run of the page.
             lambda: state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1)),
             key="audit:redraw",
             cancel="Stop drawing",
@@ -207,7 +207,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     if experiment.violated:
         return (
             f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
-            "number of clusters tells more about this person than that allows.",
+            "number of clusters reveals more about this person than this claim allows.",
             f"{measured}.",
         )
     if not verdict.private:

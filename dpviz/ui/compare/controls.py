@@ -69,14 +69,14 @@ AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([metho
 
 
 class Names(list[str]):
-    """Several names; their text form is that of a link."""
+    """Several names; their text form is the one used in links."""
 
     def __str__(self) -> str:
         """Return the names separated by commas."""
         return ",".join(self)
 
 
-#: Controls that only own data use here, because each sample set has its own values.
+#: Controls that affect only own data, because each sample set has its own values.
 OF_OWN_DATA = ("domain", "outside", *suited_links())
 
 #: Controls that a figure of a paper sets. Meanwhile they are not shared with other pages.
@@ -87,7 +87,7 @@ _OF_FIGURE = (
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters that suit a data set, with their values for a sample set."""
+    """Parameters whose values suit a data set; the values are those for a sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()
@@ -96,7 +96,7 @@ def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
 
 
 class CompareState(DataState):
-    """Controls of the page; some hold several names."""
+    """Controls of the page; the values of some controls are several names."""
 
     @property
     def has_own_data(self) -> bool:
@@ -123,7 +123,7 @@ class CompareState(DataState):
         return without(told, _OF_FIGURE) if self.has_figure else told
 
     def tell(self) -> None:
-        """Share this page's changes, except values that a figure of a paper has set."""
+        """Share this page's changes, but not the values that a figure of a paper has set."""
         if self._store.figure != self.has_figure:
             self._store.figure = self.has_figure
             if self._store.told:  # with {} all values of a link are shared
@@ -133,14 +133,14 @@ class CompareState(DataState):
             self._store.own = {name: self.get(name) for name in _OF_FIGURE}
 
     def leave_figure(self) -> None:
-        """Restore the user's choices, and take over changes made on other pages meanwhile."""
+        """Restore the user's choices, and take over later changes of other pages."""
         self.set("preset", NO_PRESET)
         for name, value in self._store.own.items():
             self.set(name, value)
         self._store.opened = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; the data set is kept if it is already chosen."""
+        """Values that this page takes over; a data set that is already chosen here stays."""
         taken = super().taken(working) | self._methods(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)
@@ -172,7 +172,7 @@ class CompareState(DataState):
 
 
 def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
-    """Parser of names separated by commas, of which at least one must be known."""
+    """Parser of names separated by commas; at least one of the names must be known."""
 
     def parse(text: str) -> Names:
         names = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
@@ -209,11 +209,11 @@ def _parse_numbers(
             value = float(part)
         except ValueError:
             raise InputError(
-                f'{name} has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
+                f'{name} has "{shown(part)}", which is not a number: write 0.1, 0.5, 1.'
             ) from None
         if not low <= check(value) <= high:
             raise InputError(
-                f"{name} has {value:g}, which is out of reach: give numbers from {low:g} to "
+                f"{name} has {value:g}, which is out of range: give numbers from {low:g} to "
                 f"{high:g}."
             )
         found.add(value)
@@ -226,7 +226,7 @@ def _epsilon_end(name: str) -> Control:
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
             raise InputError(
-                f"{name} = {value:g} is no usable privacy budget: give a number greater than 0."
+                f"{name} = {value:g} is not a usable privacy budget: give a number above 0."
             )
 
     return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
@@ -282,11 +282,11 @@ def page_state() -> CompareState:
 
 
 def _correct(state: CompareState) -> None:
-    """Correct values of a link that are valid, but not with the values of other controls."""
+    """Correct values of a link that are valid alone, but not together with other controls."""
     low, high = state.get("low"), state.get("high")
     axis = state.get("axis")
     if axis not in (one.name for one in axes(state.get("methods"))):
-        wrong = f"axis = {axis} does not go with the methods; {EPSILON.name} is used."
+        wrong = f"axis = {axis} does not suit the methods; {EPSILON.name} is used."
         state.correct("axis", EPSILON.name, wrong)
     else:
         try:
@@ -305,12 +305,11 @@ def _correct(state: CompareState) -> None:
     ):
         value = state.get(name)
         if name in state.given and value not in choices:
-            sentence = f"{name} = {value} does not go with the rest; {choices[0]} is used."
+            sentence = f"{name} = {value} does not suit the rest; {choices[0]} is used."
             state.correct(name, choices[0], sentence)
 
 
 def _change_preset(state: CompareState) -> None:
-    """Set the controls as in the chosen figure, or restore the user's choices."""
     if state.has_figure:
         _take_preset(state)
     else:
@@ -339,7 +338,7 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
 
 
 def sidebar(state: CompareState) -> SweepRequest | None:
-    """Show the controls; return the runs to show, or None for a figure without runs."""
+    """Show the controls; return the runs to show, or None if the figure has no runs."""
     st.selectbox(
         "Figure of a paper",
         **state.choice("preset", (NO_PRESET, *FIGURES)),
@@ -362,7 +361,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         return None
     preset = PRESETS.get(state.get("preset"))
     if preset and paper_sets_panel(preset):
-        # The stand-in may lack the classes that the figure's score needs.
+        # The sample set that replaces the paper's data may lack the classes that the score needs.
         state.set("score", next(iter(preset.scores)))
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data"}
     st.multiselect(
@@ -433,7 +432,7 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def _axis_boxes(state: CompareState) -> tuple[float, ...]:
-    """Show the choice of the axis, if there is a choice; return its values, () for epsilon."""
+    """Show the choice of the axis, if there is a choice; return its values, or () for epsilon."""
     offered = tuple(one.name for one in axes(state.get("methods")))
     if state.get("axis") not in offered:
         state.set("axis", EPSILON.name)
@@ -464,7 +463,7 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
 def spread(low: float, high: float, points: int) -> tuple[float, ...]:
     """Budgets from low to high, evenly spaced on a log scale, with three significant digits."""
     if low > high:
-        raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
+        raise InputError(f"ε from {low:g} to {high:g} is empty: give the smaller number first.")
     if points == 1 or low == high:
         return (low,)
     inner = [float(f"{value:.3g}") for value in np.geomspace(low, high, points)[1:-1]]
@@ -483,7 +482,7 @@ def _stand_in(figure: str, name: str) -> Subject:
 
 
 def _subject(preset: Preset | None, name: str) -> Subject:
-    """Sample set, or the paper's own data that the sample set replaces."""
+    """The sample set, or the paper's own data if the user has given them."""
     if preset is None:
         return _sample_subject(name)
     return given_subject(preset, name) or _stand_in(preset.name, name)
@@ -520,7 +519,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
             disabled=one.kind == "sides" and dataset.counts is not None,
             below=below,
         )
-    # Rows are identified by their data set's name, so a file must not have that of a sample set.
+    # Rows are identified by their data set's name, so a file must not have a sample set's name.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
     return Subject(
         name=name,

@@ -1,4 +1,4 @@
-"""Figures of the papers that are not sweeps, on the compare page."""
+"""Those figures of the papers on the compare page that are not sweeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpviz.ui.widgets.stamp import MADE_UP
 
 
 def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) -> None:
-    """Show a figure with caption and table, and a link if an explorer can show the figure."""
+    """Show a figure with caption and table, and a link to an explorer that can show the figure."""
     show_caption(f"{one.paper}. {one.caption}")
     table = _table(one.name, one)
     if isinstance(one, TimeFigure):

@@ -1,4 +1,4 @@
-"""How to repeat a run of the compare page: a link to its explorer, and the command line."""
+"""How to repeat a run of the compare page: by a link to its explorer, or by a command."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def explorer_link(
 
 
 def command_lines(request: SweepRequest) -> list[str]:
-    """Command lines that make all rows, each for one data set.
+    """Command lines that together make all rows; each makes the rows of one data set.
 
     A method whose options differ from its defaults has a separate command line.
     """
@@ -62,7 +62,7 @@ def command_lines(request: SweepRequest) -> list[str]:
 
 
 def _own_options(plan: Plan, method: str) -> dict[str, Any]:
-    """Options of a plan that only one method has, if they differ from its defaults."""
+    """Options that only one method of a plan has, if their values differ from its defaults."""
     defaults = {one.name: one.default for one in CARDS[method].parameters}
     options = ((option.rpartition("."), value) for option, value in plan.options.items())
     return {

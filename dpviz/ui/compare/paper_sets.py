@@ -23,7 +23,7 @@ from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.session.address import on_this_machine
 from dpviz.ui.session.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 
-#: Session entries: the sets that were given, and how often the user went back to the stand-ins.
+#: Session entries: the sets that were given, and how often the user returned to the sample sets.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
 
 
@@ -36,7 +36,7 @@ class Given:
 
 
 def given_sets() -> dict[str, Given]:
-    """Papers' data sets that were given in this session, by name."""
+    """Data sets of papers that were given in this session, by name."""
     found: dict[str, Given] = st.session_state.setdefault(_GIVEN, {})
     return found
 
@@ -47,7 +47,7 @@ def given_subjects() -> list[Subject]:
 
 
 def given_subject(preset: Preset | None, name: str) -> Subject | None:
-    """The paper's own data in place of a sample set, if the user gave it."""
+    """The paper's own data if the user gave them, otherwise the sample set."""
     theirs = preset.stands_for.get(name) if preset else None
     found = given_sets().get(theirs.name) if theirs else None
     return found.subject if found else None
@@ -61,14 +61,14 @@ def take_along(subject: Subject) -> None:
 
 
 def paper_sets_panel(preset: Preset) -> bool:
-    """Show the boxes for the paper's own data; return whether a set has just been given."""
+    """Show the boxes for the paper's own data; return whether the user has just given a set."""
     wanted = preset.stands_for
     if not wanted:
         show_caption("The paper doesn't name its data: our sample sets stand in for them.")
         return False
     before = {name: one.file.file_id for name, one in given_sets().items()}
     epoch = st.session_state.get(_EPOCH, 0)
-    # The label never changes, because with another label the browser would close the panel.
+    # The label never changes, because the browser would close a panel whose label changed.
     with st.expander("The paper's own data", icon=":material/dataset:", key="compare:paper data"):
         titles = ", ".join(one.title for one in wanted.values())
         show_caption(
@@ -128,7 +128,7 @@ def _take_path(theirs: PaperSet, text: str) -> None:
 
 
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
-    """Use a file as the data set whose records it has; raise InputError if no set fits."""
+    """Use a file as the set with the same records; raise InputError if no set has them."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
     try:
@@ -164,7 +164,7 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
 
 
 def stand_in_words(preset: Preset, names: Iterable[str]) -> str:
-    """Say which chosen sample sets stand in for the paper's data; empty if there are none."""
+    """Say which chosen sample sets replace the paper's data; "" if none does."""
     missing = [
         preset.stand_in_title(name).removeprefix("stand-in: ")
         for name in names

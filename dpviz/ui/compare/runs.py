@@ -1,4 +1,4 @@
-"""Runs of the compare page: the request, the known rows, and the job for missing rows."""
+"""Runs of the compare page: the request, the known rows, and the job that makes missing rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dpviz.ui.widgets.stamp import DECLARED, MADE_UP, Stamp
 #: Runs that take at most this many seconds start without a click.
 _EAGER = 15.0
 
-#: Seconds that the page waits for new runs, so that short jobs do not show a partial picture.
+#: Seconds that the page waits for new runs, so that a short job does not show a partial picture.
 _WAIT = 0.6
 
 #: Session entries: the running job, and the rows found so far.
@@ -45,7 +45,7 @@ _MOST_ROWS = 200_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepRequest:
-    """Runs to show on the page, as a plan for each data set by its name in the link.
+    """Runs to show on the page: a plan for each data set, by the data set's name in the link.
 
     The plans differ only in the data. ``unit`` is the column of persons of own data; ``public``
     says whether the owner declares own data public.
@@ -57,7 +57,7 @@ class SweepRequest:
 
     @property
     def any(self) -> Plan:
-        """One of the plans, from which settings that all plans share are read."""
+        """One of the plans; settings that all plans share are read from this plan."""
         return next(iter(self.plans.values()))
 
     @property
@@ -80,7 +80,7 @@ class SweepRequest:
     def stamp(self) -> Stamp:
         """Stamp of the figure and the tables."""
         plan, sets = self.any, self.subjects
-        # None stands for data that are neither a sample set nor declared public.
+        # None means data that are neither a sample set nor declared public.
         kinds = {
             MADE_UP if is_sample(one) else DECLARED if name == UPLOAD and self.public else None
             for name, one in sets.items()
@@ -112,7 +112,7 @@ class SweepRequest:
 
     @property
     def fails(self) -> str:
-        """A few words on what is not private, and why; empty if everything is private."""
+        """A few words that say what is not private, and why; empty if everything is private."""
         if len(set(self.failing.values())) == 1 and not self._keeping:
             return next(iter(self.failing.values()))
         titles = {
@@ -134,7 +134,7 @@ class SweepRequest:
 
     @property
     def key(self) -> str:
-        """Key that is equal for two requests of the same runs."""
+        """Key of a request; requests with the same runs have the same key."""
         plan = self.any
         subjects = [
             (name, one.dataset.digest, one.bounds(plan.variant), one.outside, one.settings)
@@ -146,13 +146,12 @@ class SweepRequest:
 
 
 def _with_settings(subject: Subject) -> str:
-    """Name of a data set with the parameters that suit it."""
     settings = [PARAMETERS[name].text(value) for name, value in subject.settings.items()]
     return f"{shown(subject.title)}: {', '.join(settings)}" if settings else shown(subject.title)
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    """Options of a figure that at least one of the methods has."""
+    """Those options of a figure that at least one of the methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
@@ -167,24 +166,24 @@ def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
 
 
 def is_sample(subject: Subject) -> bool:
-    """Whether a data set is a sample set, by its name, which no other data set has."""
+    """Whether this is the name of a sample set; no other data set has such a name."""
     return subject.name in sample_names()
 
 
 def all_classed(subjects: Iterable[Subject]) -> bool:
-    """Whether all data sets have known classes, so that scores against them have no gap."""
+    """Whether all data sets have known classes, so that each score with classes has a value."""
     return all(one.dataset.classes is not None for one in subjects)
 
 
 def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that all families have on data with or without classes; best scores come first."""
+    """Scores that all families have for data with or without classes; best scores come first."""
     first, *others = families
     shared = [name for name in first.telling if all(name in one.scores for one in others)]
     return scores_for(shared, first.scores, classed=classed)
 
 
 def quick_scores(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that take no longer than the run itself, on data with or without classes."""
+    """Scores that do not take longer than the run itself, for data with or without classes."""
     quick = dict.fromkeys(name for family in families for name in family.quick)
     return scores_for(quick, SCORES, classed=classed)
 
@@ -195,7 +194,7 @@ class Found:
     def __init__(self) -> None:
         self._lock = Lock()
         self._table: pd.DataFrame | None = None
-        # Cache, because the page looks up the same plans repeatedly while it follows a job.
+        # The plans are cached, because the page looks them up repeatedly while it shows a job.
         self._latest: dict[str, tuple[Plan, pd.DataFrame, pd.DataFrame]] = {}
         self.notes: dict[Hashable, list[str]] = {}
 
@@ -226,7 +225,7 @@ class Found:
         known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # Group budgets by their missing seeds, and values of the axis by these groups.
+            # A group: budgets with the same missing seeds, then axis values with the same groups.
             alike: dict[tuple[Any, ...], list[float]] = {}
             for step in plan.steps:
                 left: dict[tuple[int, ...], list[float]] = {}
@@ -259,7 +258,7 @@ def found() -> Found:
 
 
 def seconds(pieces: Iterable[Plan]) -> float:
-    """Estimated seconds for plans, each of one method and one data set."""
+    """Estimated number of seconds for plans; each plan has one method and one data set."""
     total = 0.0
     for plan in pieces:
         (method,), (subject,) = plan.methods, plan.subjects
@@ -275,7 +274,7 @@ def draw_all(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Run plans one after the other, and store their rows; return the number of rows.
+    """Run plans one after the other, and store their rows; return the number of stored rows.
 
     After a cancel, the finished rows of the last plan are stored as well.
     """
@@ -295,7 +294,7 @@ def draw_all(
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
-    """Start a job for the missing runs; end an earlier job, whose finished rows are kept."""
+    """Start a job for the missing runs; end an earlier job, but keep its finished rows."""
     task = partial(draw_all, pieces, request.key, found())
     return start(JOB, task, request=request.key)
 

@@ -56,10 +56,10 @@ from dpviz.wavecluster.theorems import OMEGA
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
-#: Session entry of the last chosen seed among the runs of a chart.
+#: Session entry: the seed of the run that was last chosen in a chart.
 _SEED = "compare:open seed"
 
-#: Scores that need only one result of WaveCluster, so that the noise-free result has them, too.
+#: Scores that need only one result of WaveCluster, so they also exist for the noise-free result.
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
 
 
@@ -81,7 +81,7 @@ def build(state: CompareState) -> None:
             follow(job_of(JOB), lambda: _progress(request))
         follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
-    # Controls that do not fit into the row wrap to the next row.
+    # If there is not enough space in the row, controls continue in the next row.
     row = st.container(horizontal=True, vertical_alignment="bottom")
     row.selectbox(
         "Score",
@@ -105,7 +105,6 @@ def build(state: CompareState) -> None:
 
 
 def _of_figure(request: SweepRequest | None) -> str:
-    """Say which data a figure of a paper uses, and that the user's choices stay."""
     subjects = request.subjects.values() if request else ()
     titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
     has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
@@ -203,7 +202,8 @@ def _progress(request: SweepRequest) -> None:
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        # Runs that do not fit a data set are named in a note below; repeating them would not help.
+        # A note below names the runs that are impossible on a data set; a repetition would not
+        # help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
                 job,
@@ -259,7 +259,7 @@ def _charts_of(
     table: pd.DataFrame,
     failing: Collection[str],
 ) -> Iterator[Chart]:
-    """Panel of a score on a data set; if the axis is not epsilon, a panel for each epsilon."""
+    """Panels of a score on a data set: one for each epsilon if the axis is another parameter."""
     true = _true(plan, score)
     parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
     for epsilon in parts:
@@ -337,7 +337,6 @@ def _runs(
 
 
 def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Let the user choose a run of the chart, and show a link to its explorer."""
     plan = request.any
     st.markdown("**One of these runs in its explorer**")
     row = st.container(horizontal=True, vertical_alignment="bottom")
@@ -417,7 +416,7 @@ def _behind(
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     low, high = end_names(len(request.any.seeds))
     numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
-    # Large numbers are shortened, for example to 220.6T.
+    # Large numbers are shortened: for example, 220.6T is 220.6 trillion.
     scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
     failing = {(request.subjects[name].name, method) for name, method in request.failing}
@@ -467,7 +466,7 @@ def _behind(
 
 
 def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:
-    """Add a column with the paper's data set for which a sample set stands in."""
+    """Add a column that names the paper's data set which a sample set replaces."""
     theirs = {
         one.name: preset.stand_in_title(name).removeprefix("stand-in: ")
         for name, one in request.subjects.items()
@@ -477,7 +476,7 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 
 def _printed(preset: Preset, score: str) -> None:
-    """Say whether the paper prints numbers, and link to the claims of its text."""
+    """Say whether the paper contains numbers, and link to the claims of its text."""
     if score != RANK:
         show_caption(CURVES_ALONE)
     st.page_link(
@@ -520,7 +519,7 @@ def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str])
 
 
 def _theorems_words(charts: Sequence[Chart]) -> str:
-    """Compare shares of draws inside the theorems' bounds with the promised shares."""
+    """Compare the shares of draws that are inside the theorems' bounds with the promised shares."""
     bounds = [chart.bounds for chart in charts if chart.bounds is not None]
     if not bounds:
         return "None of these methods has a theorem about k′."

@@ -1,4 +1,4 @@
-"""Bounds of the grid: declared by the user, or read from the data and marked as such."""
+"""Bounds of the grid: the user declares them, or they are read from the data and marked as such."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.state import UrlState, following, working
 from dpviz.ui.widgets.show import lazy_expander
 
-#: A box that was drawn on a picture, or that leaves out distant points, reveals something of the
-#: data.
+#: A box reveals something of the data if it was drawn on a picture or leaves out distant points.
 DRAWN = (
     "This box comes from a look at the data: it counts as declared only if public knowledge alone "
     "would have led you to the same bounds. Change what would not."
@@ -33,7 +32,7 @@ DRAWN_KEY = "app:domain:drawn"
 #: Largest possible bounds of longitude and latitude.
 _WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
 
-#: Default width in kilometres of a box around a city; most large cities fit in.
+#: Default width in kilometres of a box around a city; it is enough for most large cities.
 _WIDTH = 50.0
 
 
@@ -48,12 +47,13 @@ def domain_panel(
 ) -> Domain:
     """Show the panel; return the current bounds.
 
-    The control "domain" is empty (the variant decides, as in ``run_domain``), "data", "declared"
-    (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
-    the data set has them or the user typed bounds of every column; a proposal read from the data
-    does not count. With ``look=False`` the panel does not replace missing bounds by the range of
-    the data. ``axes`` are the positions of the two columns that are shown. Points outside the box
-    ``far`` are far from all other points, and the range of the data leaves them out.
+    The control "domain" is empty (then the variant decides, as in ``run_domain``), "data",
+    "declared" (the data set has declared bounds, or the user will type bounds), or the typed
+    bounds. Bounds are "declared" only if the data set has declared bounds or the user typed bounds
+    of every column; a proposal read from the data is not "declared". With ``look=False``, the panel
+    never uses the range of the data in place of missing bounds. ``axes`` are the positions of the
+    two columns that are shown. Points outside the box ``far`` are far from all other points, so the
+    range of the data does not include them.
     """
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
@@ -86,7 +86,7 @@ def domain_panel(
 
 
 def _fit(state: DataState, dataset: Dataset) -> None:
-    """Assign bounds from a link or another page to the columns here, or reset the bounds."""
+    """Assign bounds from a link or another page to this page's columns, or reset the bounds."""
     setting = state.get("domain")
     own = state.has_own_data and dataset.counts is None
     if own and state.entered and _is_typed(working().get("domain", "")):
@@ -105,7 +105,6 @@ def _fit(state: DataState, dataset: Dataset) -> None:
 
 
 def _is_drawn(setting: str, dataset: Dataset) -> bool:
-    """Whether some bounds come from a box drawn on a picture, also on a page with other columns."""
     drawn: set[Any] = st.session_state.setdefault(f"{DRAWN_KEY}:columns", set())
     if not _is_typed(setting):
         return False
@@ -120,7 +119,7 @@ def _is_typed(setting: str) -> bool:
 
 
 def _of_variant(dataset: Dataset, variant: VariantName) -> str:
-    """Setting until the user chooses: "declared", or "data" for the range of the points."""
+    """Setting before the user chooses: "declared", or "data" for the range of the points."""
     if dataset.counts is not None:
         return "declared"
     return "data" if variant == "published" or dataset.domain is None else "declared"
@@ -195,7 +194,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
 
 
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
-    """Make a part of a map the domain, and leave out points outside.
+    """Make a part of a map the domain, and leave out points that are outside.
 
     Otherwise those points would pile up at the border like clusters. ``seen`` means that the part
     was chosen by a look at the data.
@@ -218,7 +217,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
 
     def use() -> None:
-        # Read the values at the click: a width that is being typed arrives together with it.
+        # Read the values only at the click: a width that is being typed arrives with the click.
         title, width = st.session_state[city_key], st.session_state[width_key]
         if title is None:
             return

@@ -1,4 +1,4 @@
-"""How a file of own data is read: fields for the user's settings, and notes on guesses."""
+"""How a file of own data is read: fields for the user's settings, and notes on what was guessed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.session.state import following
 from dpviz.ui.session.uploads import MOST
 
-#: Content of the first line of a file of points, by the value of the control "format".
+#: Content of the first line of a file of points, for each value of the control "format".
 _FIRST_LINES = {"": "auto", "names": "names", "data": "data"}
 
-#: Placeholder of an empty field, whose value the reader finds in the file.
+#: Placeholder of an empty field: the reader finds the setting in the file.
 _FOUND = "found"
 
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How a file is read, as in :func:`~dpviz.data.reading.read.read_table`.
+    """The settings by which :func:`~dpviz.data.reading.read.read_table` reads a file.
 
-    The reader finds out each setting that is None or empty.
+    If a setting is None or empty, the reader finds it in the file.
     """
 
     counts: bool = False
@@ -56,7 +56,7 @@ class How:
         return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-#: Settings with which the reader finds out everything.
+#: Settings that are all empty, so that the reader finds everything in the file.
 FOUND = How()
 
 
@@ -76,7 +76,7 @@ def how_of(state: DataState, part: str | None = None) -> How:
 
 
 def forget_how(state: DataState) -> None:
-    """Reset the controls, so that the reader finds out everything again."""
+    """Reset the controls, so that the reader finds all settings in the file again."""
     for name, value in READING.items():
         state.set(name, value)
 
@@ -109,7 +109,7 @@ def how_panel(
 ) -> None:
     """Show fields and notes in an expander, which is open if something was guessed or left out.
 
-    ``table`` is the table that was read from the file; ``data`` is on the screen.
+    ``table`` is the table that was read from the file; ``data`` are the data on the screen.
     """
     kind = format_of(name)
     notes = data.notes if data else table.notes if table else ()
@@ -158,11 +158,11 @@ def _fields(state: DataState, *, is_text: bool) -> None:
 
 
 def not_released(name: str, how: How) -> str:
-    """Say why a release reads a file differently than exploring does; "" if it does not."""
-    way_out = "save as CSV what exploring shows of it, and load that in its place."
+    """Say why a release reads a file differently from exploring; "" if there is no difference."""
+    way_out = "save as CSV the table that exploring shows, and load this CSV instead."
     if (format_of(name) or "text") not in RELEASED:
         return (
-            f"A release reads CSV, Parquet and .npy alone, and {shown(name)} is of another "
+            f"A release reads only CSV, Parquet and .npy, and {shown(name)} is of another "
             f"format: {way_out}"
         )
     said = {
@@ -178,9 +178,9 @@ def not_released(name: str, how: How) -> str:
 def offer_csv(
     file: Any, table: Table | UploadedTable | Dataset, use: Callable[[LocalFile], None]
 ) -> None:
-    """Show the button that saves the explored table as a download, or beside a local file.
+    """Show the button that saves the explored table, as a download or beside a local file.
 
-    ``use`` is called with the new file if the file is local.
+    If the file is local, ``use`` is called with the new file.
     """
     icon, key = ":material/save_as:", "own:save"
     if not isinstance(table, UploadedTable) and isinstance(file, LocalFile):

@@ -26,7 +26,7 @@ class LocalFile(os.PathLike[str]):
 def local_file(text: str, title: str = "") -> LocalFile | None:
     """Return the file at a typed path; None if the text is empty.
 
-    The error message about an invalid path begins with ``title``.
+    If the path is invalid, the error message begins with ``title``.
     """
     if not text.strip():
         return None
@@ -48,7 +48,7 @@ def local_file(text: str, title: str = "") -> LocalFile | None:
         ) from None
     if found.size > MAX_BYTES:
         raise InputError(
-            f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too many to hold in "
+            f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too much for "
             "memory: use the command line, which reads the file where it is."
         )
     return found

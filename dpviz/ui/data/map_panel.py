@@ -94,19 +94,19 @@ def _own_lines(domain: Domain) -> Background | None:
 
 
 def cell_words(ground: Ground, columns: Sequence[str], domain: Domain, shape: Sequence[int]) -> str:
-    """Sentence on the size of a cell if the unit of the axes is a length; "" otherwise."""
+    """Sentence on the size of a cell; "" unless the unit of the axes is a length."""
     sides = [(hi - lo) / side for (lo, hi), side in zip(domain.bounds, shape, strict=True)]
     words = ground.scale(columns, domain).lengths((sides[0], sides[1]))
     return f"A cell of the grid is about {words}." if words else ""
 
 
 def can_draw_box(active: ActiveData) -> bool:
-    """Whether a box on the picture can become the domain, as all other columns have bounds."""
+    """Whether a box on the picture can become the domain: all other columns must have bounds."""
     return active.dataset.counts is None and (active.dataset.ndim == 2 or active.domain.declared)
 
 
 def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
-    """Make a box drawn on the picture the declared domain, with rounded bounds."""
+    """Make a box that was drawn on the picture the declared domain, and round its bounds."""
     if not box or not can_draw_box(active):
         return
     bounds = list(active.domain.bounds)
@@ -122,6 +122,6 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
 
 
 def _round(low: float, high: float) -> tuple[float, float]:
-    """Round the ends of an interval to hundredths of the power of ten below its width."""
+    """Round both ends of an interval, to hundredths of the power of ten below its width."""
     digits = 1 - int(f"{high - low:e}".partition("e")[2]) + 1
     return round(low, digits), round(high, digits)

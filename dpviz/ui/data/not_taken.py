@@ -1,4 +1,4 @@
-"""One sentence on the choices of other pages that a page does not use."""
+"""One sentence that says which choices of other pages this page does not use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpviz.ui.session.state import UrlState, format_value, working
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import left_to_method
 
-#: Sentences of pages with their own data and settings, shown after choices on other pages.
+#: Sentences of pages that have their own data and settings; they follow choices on other pages.
 OF_THEIR_OWN = {
     "audit": "The audit has its own made-up data, methods and seeds. It takes ε from the other "
     "pages; your other choices stay there.",
@@ -34,10 +34,10 @@ OF_THEIR_OWN = {
     "learn": "Each lesson has its own data and settings. Your choices on other pages stay there.",
 }
 
-#: Beginning of the sentence on all other pages.
+#: Beginning of the sentence on all pages except the pages above.
 NOT_USED = "Chosen on other pages and kept there, but not used here"
 
-#: Why a page lacks a control.
+#: Reasons why a page does not have a control.
 _LACKS = {
     ("compare", "epsilon"): "ε has a range here",
     ("compare", "seed"): "seeds count from 0 here",

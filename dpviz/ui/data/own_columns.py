@@ -1,4 +1,4 @@
-"""Columns of own data: exploring pages propose them, and the user names them for a release."""
+"""Columns of own data: exploring pages propose them; for a release, the user names them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpviz.ui.session.uploads import check_size
 def choose_columns(
     state: DataState, memory: Memory, loaded: Loaded, *, many: bool, named: bool
 ) -> OwnData:
-    """Show the choice of columns; return their data, or raise InputError if they have no data."""
+    """Show the choice of columns; return their data, or raise InputError if there are none."""
     table = loaded.data
     if isinstance(table, Dataset):
         return OwnData(
@@ -46,8 +46,8 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps the unit and refuses to run, see :func:`check_unit`, since otherwise it would
-    # protect less than was chosen.
+    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise it would protect
+    # less than the user chose.
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -87,7 +87,7 @@ def choose_columns(
             request=request,
             current=whole if unit is None else cap_records(whole, cap),
             complete=whole,
-            # Without the privacy unit: typed bounds stay when the unit changes.
+            # This does not contain the unit, so that typed bounds stay when the unit changes.
             identity=f"{loaded.number} {whole.columns}",
             unit=unit,
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
@@ -116,7 +116,7 @@ def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
 
 
 def no_unit(table: AnyTable, unit: str) -> str:
-    """Say that a table lacks the column of persons."""
+    """Sentence that a table does not have the column of persons."""
     return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
 
 
@@ -166,7 +166,7 @@ def _named(
             f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
             "cluster by, such as longitude and latitude."
         )
-    # More than two columns, and so their bounds, are in the order of the table on all pages.
+    # More than two columns and their bounds are in the order of the table, on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]
     return used, (names[0], names[1])
 
@@ -246,7 +246,7 @@ def _proposed(
 
 
 def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
-    """Chosen columns; a page for many columns also restores columns that only others could show."""
+    """Chosen columns; a page for many columns also restores those that other pages can't show."""
     wider = working().get("columns", "") if many and "columns" in state.adapted else ""
     return tuple(columns_of(wider or state.get("columns")))
 
@@ -254,15 +254,15 @@ def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
 def _first(
     state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
-    """First columns of a table for which no choice was made, or only for another table."""
+    """First columns of a table, if the user has not chosen columns of this table."""
     if len(numeric) > 1:
         but = (state.get("unit"),)
         if isinstance(table, UploadedTable):
             return table.first_columns(numeric, but)
         return first_columns(table, numeric, but)
     first = numeric[0] if numeric else others[0]
-    # A second column that is not numeric causes an error with its name, which helps more than
-    # showing the same column twice.
+    # If no second column is numeric, the error names the column, which helps more than showing the
+    # first column twice.
     return first, next((name for name in reversed(others) if name != first), first)
 
 
@@ -273,7 +273,7 @@ def _put_longitude_first(state: DataState) -> None:
     if turned == names:
         return
     state.set("columns", columns_option(turned))
-    # Bounds of more than two columns are in the order of the table, so they stay.
+    # If there are more than two columns, their bounds are in the order of the table, so they stay.
     if len(names) > 2:
         return
     domain = state.get("domain")
@@ -294,7 +294,7 @@ def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None
         keep = state.adapt if len(names) < len(before) else state.set
         keep("columns", columns_option(names))
         return
-    # More than two columns are clustered in the order of the table, whichever two are shown.
+    # If there are more than two columns, they are clustered in the order of the table.
     same = before == list(names) if len(names) < 3 else set(before) == set(names)
     if before and not same:
         state.set("domain", "")

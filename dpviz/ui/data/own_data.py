@@ -47,7 +47,7 @@ from dpviz.ui.session.uploads import keep, show_room
 #: which all other settings belong.
 _FILE, _READ_AS, _SETTINGS_OF = "own:upload", "own:read as", "own:settings of"
 
-#: Largest number of columns that the description of a file names.
+#: Largest number of column names in the description of a file.
 _MOST_NAMES = 12
 
 
@@ -55,9 +55,9 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; return the data.
 
     ``named`` is True for a release: the user names the columns of a table with more than two
-    columns, and unreadable values count as missing. Otherwise the panel proposes numeric columns,
-    and this choice depends on every record. NothingLoadedError if there is no file, or no column
-    is named.
+    columns, and unreadable values count as missing. Otherwise the panel proposes numeric columns;
+    which columns are numeric depends on every record. NothingLoadedError if there is no file, or if
+    the user has not named any column.
     """
     memory = memory_of(released=named)
     if state.fresh or state.followed:
@@ -69,15 +69,15 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         help="A matrix of records per cell.",
     )
     uploaded = file_boxes()
-    # The upload box is empty on another page; then the last readable file stays.
+    # After a change of page the upload box is empty; then the last readable file stays.
     file = uploaded or st.session_state.get(_FILE)
     how, failed = FOUND, ""
     if file is not None:
         if st.session_state.setdefault(_READ_AS, file.file_id) != file.file_id:
             st.session_state[_READ_AS] = file.file_id
             forget_how(state)
-        # A release does not read single parts of a file, and the file's contents must not decide
-        # whether it has parts.
+        # A release does not read single parts of a file, because the contents must not decide
+        # whether the file has parts.
         whole = named and not not_released(file.name, FOUND)
         part, failed = (None, "") if whole else choose_part(state, file)
         how = how_of(state, part)
@@ -113,7 +113,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
     loaded, own = memory.loaded, memory.shown
     table = loaded.data if loaded and isinstance(loaded.data, AnyTable) else None
     table = None if memory.error else table
-    # The data on the screen may still be from the previous file or columns.
+    # The data on the screen may still be those of the previous file or columns.
     data = own.current if table and own and own.number == memory.count else None
     how_panel(state, file.name, table, data, failed=bool(memory.error))
 
@@ -121,7 +121,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
 def _load(
     state: DataState, memory: Memory, file: Any, how: How, named: bool, failed: str = ""
 ) -> None:
-    """Read a file, unless it is already read; ``failed`` says why its parts can't be read."""
+    """Read a file that is not yet read; ``failed`` says why its parts can't be read."""
     token, loaded = (file.file_id, how), memory.loaded
     if token != memory.tried:
         memory.tried, memory.error = token, failed
@@ -131,7 +131,7 @@ def _load(
             memory.load(data, token, local=isinstance(file, LocalFile))
             _forget_others(file, named)
             st.session_state[_FILE] = file
-            # Settings of a link, or from before a reload, apply to the first file that is loaded.
+            # Settings from a link, or from before a reload, apply to the first file that is loaded.
             if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
                 st.session_state[_SETTINGS_OF] = file.file_id
                 for name in ("rows", "columns", "classes", "domain"):
@@ -146,7 +146,7 @@ def _load(
 
 
 def _for_release(state: DataState, file: Any, how: How) -> tuple[How, Callable[[], None] | None]:
-    """Show how a release reads a file; return the settings, and a function that shows guesses."""
+    """Show how a release reads a file; return the settings, and a function to show guesses."""
     explored = memory_of(released=False)
     if file is not None and (why := not_released(file.name, how)):
         _load(state, explored, file, how, named=False)
@@ -195,7 +195,6 @@ def _take_saved(file: LocalFile) -> None:
 
 
 def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: bool) -> OwnData:
-    """Choose columns of the file that was read, or say why nothing is on the screen."""
     show_room()
     loaded = memory.loaded
     if loaded and uploaded is None:
@@ -246,12 +245,11 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
 
 
 def loaded() -> bool:
-    """Whether a file was read; it may not be on the screen yet."""
+    """Whether a file was read, even if it is not on the screen yet."""
     return memory_of(released=False).loaded is not None
 
 
 def _forget_others(file: Any, named: bool) -> None:
-    """Free the data of the previous file after a new file was read."""
     before = st.session_state.get(_FILE)
     if before is None or before.file_id == file.file_id:
         return
@@ -275,7 +273,7 @@ def _described(table: AnyTable | Dataset) -> str:
 
 
 def check_unit(state: DataState, own: OwnData) -> None:
-    """Raise NothingLoadedError if the unit is a person, but a release would protect a record."""
+    """Raise NothingLoadedError if a release would protect a record instead of a person."""
     unit, table = state.get("unit"), own.loaded.data
     if isinstance(table, AnyTable) and unit not in ("", *table.columns):
         raise NothingLoadedError(

@@ -1,4 +1,4 @@
-"""A file of own data: choosing the file, choosing one of its tables, and reading it."""
+"""A file of own data: choosing the file, choosing one of its tables, and reading the table."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ PATH, _READING = "own:path", "own:reading"
 #: for the job.
 _LARGE, _PATIENCE = 2**23, 0.3
 
-#: Session entries: the last upload and its reader; a file and the names of its tables.
+#: Session entries: the last upload and its reader; the last file and the names of its tables.
 _READER, _KNOWN_PARTS = "own:reader", "own:parts"
 
 
 def file_boxes() -> Any:
-    """Show the upload box and the field for a path on this computer; return the file, or None."""
+    """Show the upload box and the field for a local path; return the file, or None."""
     uploaded: Any = st.file_uploader(
         "Your file",
         key="own:file",
@@ -77,9 +77,9 @@ class ReadingError(NothingLoadedError):
 
 
 def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Dataset:
-    """Read a file; a large file is read in a job with progress and a button that stops it.
+    """Read a file. A large file is read in a job, which shows its progress and can be stopped.
 
-    InputError if the file can't be read, ReadingError while it is being read or after a stop.
+    InputError if the file can't be read; ReadingError while it is being read, or after a stop.
     """
     read: Callable[[], AnyTable | Dataset] = partial(
         _read, file, reader_of(file), token[1], released
@@ -98,7 +98,7 @@ def read_beside(file: Any, token: Token, *, released: bool) -> AnyTable | Datase
         raise InputError(job.error)
     if job.result is None:
         raise ReadingError(
-            f"{shown(file.name)} is {'not read' if job.cancelled else 'on its way'}."
+            f"{shown(file.name)} is {'not read' if job.cancelled else 'being read'}."
         )
     table: AnyTable | Dataset = job.result
     del st.session_state[_READING]
@@ -127,7 +127,7 @@ def _progress(job: Job, file: Any) -> None:
 
 @st.cache_resource(show_spinner=False)
 def shared() -> LRUCache:
-    """Cache of files on this computer, which are read once for all sessions."""
+    """Cache of files on this computer: each file is read once for all sessions."""
     return LRUCache(4)
 
 
@@ -137,7 +137,7 @@ def is_large(file: Any) -> bool:
 
 
 def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
-    """Let the user choose one of several tables in a file; return its name, or an error."""
+    """Let the user choose one of several tables in a file; return the table's name, or an error."""
     kind = format_of(file.name)
     if is_large(file) and kind not in PARTS:
         return None, ""
@@ -177,7 +177,7 @@ def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | 
         )
         if grid.ndim < 2:
             raise InputError(
-                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                f"{shown(name)} is a grid with one axis, but the screen shows two: give another "
                 "one, or use the command line."
             )
         return grid

@@ -42,12 +42,13 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnData:
-    """Columns of own data, which stay on the screen until new columns are found to be usable.
+    """Columns of own data; they stay on the screen until new columns are found to be usable.
 
-    They are from the file ``number``, which is the ``loaded`` file or an earlier one. ``complete``
-    has all records; ``current`` has at most ``cap`` records of each person. Typed bounds belong to
-    one ``identity``. ``axes`` are the positions of the two columns that are shown. ``far`` has the
-    rows that are far from all others, and a box around the other rows.
+    The columns are from the file ``number``, which is the ``loaded`` file or an earlier file.
+    ``complete`` has all records; ``current`` has at most ``cap`` records of each person. Typed
+    bounds apply only to data with the same ``identity``. ``axes`` are the positions of the two
+    columns that are shown. ``far`` has the rows that are far from all others, and a box around the
+    other rows.
     """
 
     loaded: Loaded
@@ -65,8 +66,8 @@ class OwnData:
 class ColumnChoice:
     """How columns were chosen.
 
-    The user has just ``asked`` for columns, and they are not yet found to be usable; or columns
-    were ``proposed`` from the data. The choice of the columns in ``looked`` depends on every
+    ``asked``: columns that the user has just chosen, and that may be unusable. ``proposed``:
+    columns that were proposed from the data. ``looked``: columns whose choice depends on every
     record.
     """
 
@@ -79,7 +80,7 @@ class ColumnChoice:
 class Memory:
     """Own data that pages keep between runs.
 
-    The state is None before a file is read; ``error`` says why the file ``tried`` can't be read.
+    The state is None before a file is read. ``error`` says why the file ``tried`` can't be read.
     """
 
     state: Loaded | OwnData | None = None
@@ -111,6 +112,6 @@ class Memory:
 
 
 def memory_of(*, released: bool) -> Memory:
-    """Memory of the release page (``released``), or the common memory of all other pages."""
+    """Memory of the release page (``released``), or the memory that all other pages share."""
     memory: Memory = st.session_state.setdefault("own:released" if released else "own", Memory())
     return memory

@@ -63,14 +63,14 @@ class ActiveData:
 
     @property
     def public(self) -> Stamp | None:
-        """Stamp of pictures of public data; None for data that need protection."""
+        """Stamp of pictures of public data; None if the data need protection."""
         return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
 
 
 def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
     """Show the panel; return the data on the screen.
 
-    ``many`` and ``named`` as for :func:`own_data`. InputError if own data can't be read.
+    ``many`` and ``named``: see :func:`own_data`. InputError if own data can't be read.
     """
 
     def changed() -> None:
@@ -102,7 +102,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         far = own.far[1] if own and own.far else None
         domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes, far=far)
     with right:
-        # Columns that the user has named as coordinates are not offered as column of persons.
+        # Columns that the user has named as coordinates are not offered as the column of persons.
         neighbours = protection(state, own, but=dataset.columns if named else ())
     if own and named:
         check_unit(state, own)
@@ -163,7 +163,7 @@ def _persons(own: OwnData, but: Collection[str]) -> list[str]:
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
-    """Show who is protected; only own tables have columns of persons, except columns in `but`."""
+    """Show who is protected; only own tables have columns of persons, never those in `but`."""
     if own and own.loaded.columns:
         return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

@@ -19,7 +19,7 @@ RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchang
 def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:
     """Show the panel; return the current relation and cap.
 
-    ``columns`` may identify persons; None for data without such columns.
+    ``columns`` are the columns that may identify persons; None if the data have no such columns.
     """
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(

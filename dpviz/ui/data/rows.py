@@ -1,4 +1,4 @@
-"""Rows that the screen names, and that one click leaves out."""
+"""Rows that the screen names, and that the user can leave out with one click."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpviz.ui.session.state import UrlState
 
 
 def offer_rows(state: UrlState, rows: NamedRows) -> None:
-    """Offer to leave out the rows that can't be read, if there are any such rows."""
+    """Offer to leave out the rows that can't be read, if there are such rows."""
     if rows.rows:
         with st.container(horizontal=True):
             st.button(
@@ -33,7 +33,7 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
 
 
 def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
-    """Show changes made on reading, unless already ``said``, and rows that the user left out."""
+    """Show changes made while reading, unless ``said`` before, and rows that the user left out."""
     for note in () if said else data.notes:
         show_caption(note)
     rows = data.unread

@@ -25,7 +25,7 @@ def run_title(
     seed: int | None = None,
     without: Collection[str] = (),
 ) -> str:
-    """Title of a run: data, method, parameters, and the seed unless there are many runs.
+    """Title of a run: data, method, parameters and, unless there are many runs, the seed.
 
     ``without`` names parameters that a search varies.
     """
@@ -49,7 +49,7 @@ def run_title(
 
 
 def side_title(card: Card, verdict: Claim) -> str:
-    """Heading of a private run beside the true run."""
+    """Heading of a private run that is shown beside the true run."""
     if not card.spends:
         return NO_NOISE
     return card.title if verdict.private else f"{card.title}, not private"

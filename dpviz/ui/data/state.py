@@ -28,18 +28,18 @@ FIRST = "gaussians"
 #: Methods of a first visit to the compare page, by family; their runs take seconds.
 FIRST_METHODS = {family.name: family.compared for family in FAMILIES.values()}
 
-#: Upper limit of the cap on the records of a person.
+#: Highest value of the cap on the number of records of a person.
 MOST_RECORDS = 1000
 
 COUNTS = "counts"
 
-#: Value of the control "rows" that leaves out rows without numbers in all chosen columns.
+#: Value of the control "rows" that leaves out rows without a number in a chosen column.
 READABLE = "readable"
 
 #: Argument ``header`` of the reader for each format.
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
-#: Controls of how own data are read, with values for which the reader finds out the setting.
+#: Controls for the reading of own data, with the values that let the reader find the settings.
 READING = {"skip": None, "missing": "", "encoding": ""}
 
 #: Controls that only own data have; they keep their values while sample sets are shown.
@@ -51,7 +51,7 @@ _OF_OWN_DATA = (
 #: that was opened last.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
 
-#: Session entries: the file and its columns with the bounds that the user declared; the file.
+#: Session entries: the file and its columns with the bounds that the user declared; the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
@@ -64,7 +64,7 @@ def suited_links() -> tuple[str, ...]:
 
 
 def choose_of(method: str) -> str:
-    """Entry of the shared values: who chooses parameters of a method's family."""
+    """Entry of the shared values: says who chooses the parameters of a family's methods."""
     return f"{CHOOSE.link} {CARDS[method].family}"
 
 
@@ -93,7 +93,7 @@ class DataState(UrlState):
         return told
 
     def spread(self, news: Mapping[str, Any]) -> None:
-        """Store changes for the other pages; bounds, g, p and K belong to one data set."""
+        """Store changes for the other pages; bounds, g, p and K apply to one data set only."""
         if "data" in news:
             of_data, told = ("domain", *suited_links()), self.told()
             for name in of_data:
@@ -119,7 +119,7 @@ class DataState(UrlState):
         return taken | self._method(working)
 
     def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Method that this page takes over, and who chooses its parameters."""
+        """The method that this page takes over, and who chooses its parameters."""
         if "method" not in self:
             return {}
         here, found = self.get("method"), {}
@@ -132,7 +132,7 @@ class DataState(UrlState):
 
 
 def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
-    """Methods that the user chose; before a choice, a new page uses an explorer's method."""
+    """Methods that the user chose; before this choice, a new page uses the explorer's method."""
     explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
     chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
     return chosen
@@ -142,7 +142,7 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
-    """Declared bounds of the own file's columns, also for pages that show other columns."""
+    """Declared bounds of the own file's columns, including columns that only other pages show."""
     file = st.session_state.get(_FILE)
     known = st.session_state.get(_BOUNDS)
     if known is None or known[0] != file:
@@ -157,7 +157,7 @@ def note_bounds(columns: Iterable[str], domain: Domain) -> None:
 
 
 def bounds_of(columns: Sequence[str]) -> str:
-    """Declared bounds of these columns, as in a link; "" unless all are known."""
+    """Declared bounds of these columns, as in a link; "" if bounds of a column are unknown."""
     known = _bounds()
     if not set(columns) <= set(known):
         return ""
@@ -174,25 +174,25 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
     names = (*sample_names(), UPLOAD)
     controls = {
         "data": Control(default, choice("data", names)),
-        # How the file is read; "" for points whose first line may be names or data.
+        # How the file is read; "" for points, where the first line may be names or data.
         "format": Control("", choice("format", tuple(FORMATS))),
-        # Sheet, layer, array or file of an archive; empty for the first.
+        # Sheet, layer, array or member of an archive; "" for the first.
         "sheet": Control("", str),
-        # Number of lines above the names, texts that mean a missing value, encoding of text.
+        # Number of lines above the names; texts that mean a missing value; encoding of the text.
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Rows of own data: "" for all rows, which must be readable, or only the readable rows.
+        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves others out.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data, the two shown columns first; empty until proposed or named.
+        # Columns of own data, the shown columns first. Empty until columns are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
-        # Column of persons, empty if records are protected. Cap: None for one record per person.
+        # Column of persons; empty if records are protected. Cap; None is one record per person.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Digest of data that their owner has declared public; other data are not public.
         "unprotected": Control("", _parse_digest),
-        # Empty until the user chooses; until then the variant decides.
+        # Empty until the user chooses; before that the variant decides.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
@@ -203,18 +203,18 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
 def _parse_digest(text: str) -> str:
     if text.strip("0123456789abcdef") or len(text) > 32:
         raise InputError(
-            f'unprotected = "{shown(text)}" is no digest: declare the data public again.'
+            f'unprotected = "{shown(text)}" is not a digest: declare the data public again.'
         )
     return text
 
 
 def _parse_domain(text: str, *, many: bool) -> str:
-    """Check a domain in a link: declared, data, "lo,hi;lo,hi", or empty (the variant decides)."""
+    """Check a domain in a link: "declared", "data", bounds, or "" if the variant decides."""
     if text in ("", "declared", "data"):
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:
-        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
+        raise InputError(f'domain = "{shown(text)}" is not for two columns: write lo,hi;lo,hi.')
     return str(domain)
 
 
@@ -230,7 +230,7 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 def take_followed(state: UrlState, family: Family) -> None:
     """Set the parameters of a data set or a method that was chosen on another page.
 
-    Parameters that were also chosen on another page keep the value of that page.
+    If another page also chose a parameter, the value of that page is kept.
     """
     if "data" in state.followed and state.get("data") != UPLOAD:
         take_sample(state, sample(state.get("data")), but=state.agreed)

@@ -1,4 +1,4 @@
-"""Diagnostics of the WaveCluster explorer: what broke a cluster."""
+"""Diagnostics of the WaveCluster explorer: at which step a cluster broke."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DRAWS = "wavecluster:diagnosis draws"
 def diagnosis_panel(
     settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
-    """Follow one true cluster through the stages; compute nothing while the panel is closed."""
+    """Follow one true cluster through the stages, unless the panel is closed."""
     lazy_expander(
         "What broke this cluster?",
         key="wavecluster:diagnosis",
@@ -82,10 +82,10 @@ def _show(
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Show the choice of the true cluster; its default is the first cluster not retained."""
+    """Let the user choose a true cluster; the default is the first cluster that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
-        # argmin returns the first cluster that is not retained, or the first of all.
+        # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
         last = int(diagnostics.retained.argmin()) + 1
     sizes = diagnostics.true.cluster_sizes
 
@@ -120,7 +120,7 @@ def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
 
 
 def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
-    """Count retained clusters over many draws, once per setting and not while a slider is held."""
+    """Count retained clusters over many draws: once per setting, not while a slider is dragged."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
         draws: RetainedDraws = known[2]

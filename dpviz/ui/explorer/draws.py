@@ -1,4 +1,4 @@
-"""The panel of many random draws, for both explorers; a single draw may be lucky."""
+"""The panel of many random draws, for both explorers, because a single draw may be lucky."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ _NUMBERS = (50, 100, 200, MOST_DRAWS)
 #: Seconds that the page waits for draws before it continues; most draws are ready by then.
 _PATIENCE = 0.6
 
-#: Number of draws that take one or two seconds; up to this number they run as a light job.
+#: Number of draws that take one or two seconds; at most this many draws run as a light job.
 _FEW = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The setting on the screen, of which the panel makes many draws.
+    """The setting on the screen; the panel makes many draws of it.
 
-    Draws depend on the parameters, their seeds and ``data``. One draw has the ``seed`` of the
-    screen. ``maps`` makes the maps for a position in the player. ``also`` has further scores with
-    their values in the true run. ``bounds`` has a theorem's bounds of a score.
+    Draws depend on the parameters, their seeds and ``data``. The draw on the screen has the
+    ``seed``. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
+    further scores, with their values in the true run. ``bounds`` contains the bounds that a theorem
+    gives for a score.
     """
 
     state: UrlState
@@ -82,7 +83,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         )
     ):
         names = (*names, *redrawn)
-    # All seeds of a block share its draws, so that another seed of the block needs no new draws.
+    # All seeds of a block use the same draws, so another seed of the block needs no new draws.
     first = min(setting.seed // number * number, MAX_SEED + 1 - number)
     seeds = tuple(range(first, first + number))
     request = (setting.data, setting.trial.config, seeds, names)
@@ -100,7 +101,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         follow(job, partial(_progress, setting))
     if job is not None and job.result is not None:
         if job.request != request:
-            # Draws of the previous settings retain their own maps and title.
+            # Draws of the previous settings still have the maps and the title of these settings.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
             show_caption("These are the draws of the previous settings.")
         _show(setting, job.result)

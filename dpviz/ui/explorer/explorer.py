@@ -1,4 +1,4 @@
-"""The page of an explorer: one renderer, and the methods that each family implements for it."""
+"""The page of an explorer: one class shows it, and each family implements its methods."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from dpviz.ui.widgets.readouts import (
 from dpviz.ui.widgets.show import csv_button, lazy_expander, segments, show_panels
 from dpviz.ui.widgets.stamp import Stamp
 
-#: Epsilon of a first visit without a link, for which some clusters break and most are found.
+#: Epsilon of a first visit without a link: some clusters break, and most clusters are found.
 FIRST_EPSILON = 0.02
 
 _save_picture = component("save_picture")
@@ -73,7 +73,7 @@ _EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points",
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateChoice:
-    """A private choice of a parameter, beside true values; the table has a row for each value."""
+    """A private choice of a parameter, and the true values; the table has a row for each value."""
 
     sentence: str
     table: pd.DataFrame
@@ -83,9 +83,9 @@ class PrivateChoice:
 class Explorer(ABC):
     """A family's page, and the run on its screen.
 
-    The first of the ``views`` is shown at the start. The true points can be drawn over the views in
-    ``pointed``. Some families have ``own_controls``, and some reset parameters when the variant
-    changes (``resets_by_variant``).
+    At the start, the page shows the first of the ``views``. In the views of ``pointed``, the true
+    points can be drawn over the picture. Some families have ``own_controls``. If
+    ``resets_by_variant``, a change of the variant resets parameters.
     """
 
     family: ClassVar[Family]
@@ -103,10 +103,10 @@ class Explorer(ABC):
         #: Beginning of the names of session entries and files.
         self.name = self.family.name
         self.card: Card = CARDS[settings.config.method]
-        #: The requested view, which some runs do not have.
+        #: The requested view; some runs do not have it.
         self.asked = state.get("view")
 
-    # -- controls, which exist before a run
+    # -- controls; they exist before a run
 
     @classmethod
     def page_state(
@@ -135,7 +135,7 @@ class Explorer(ABC):
 
     @classmethod
     def choose_defaults(cls, state: UrlState, but: Collection[str] = ()) -> None:
-        """Set the choices of a method to its defaults, except the choices named in ``but``."""
+        """Set a method's choices to its defaults, except the choices whose names are in ``but``."""
         take_defaults(state, cls.family, but)
 
     @classmethod
@@ -161,9 +161,9 @@ class Explorer(ABC):
         place: DeltaGenerator | None = None,
         follow: Callable[[RunSettings], None] = lambda _: None,
     ) -> None:
-        """Show the page: settings in the sidebar or in ``place``, sliders, and the run.
+        """Show the page: the settings in the sidebar or in ``place``, the sliders, and the run.
 
-        ``follow`` is called with the settings of each run before the run is shown.
+        ``follow`` is called with the settings of each run, before the run is shown.
         """
         with place or st.sidebar:
             active = cls.sidebar(state)
@@ -194,7 +194,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def trial(self) -> Trial:
-        """Method, parameters and data, of which many draws can be made."""
+        """Method, parameters and data; many draws can be made of them."""
 
     @property
     @abstractmethod
@@ -208,7 +208,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def readouts(self) -> list[Readout]:
-        """Key figures: the private value in large type, the true value beside it."""
+        """Key numbers: the private value in large type, the true value beside it."""
 
     @abstractmethod
     def panels(self) -> Panels:
@@ -233,10 +233,10 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
+        """Whether the picture shows the domain; then a box on it is a part of the domain."""
 
     def choice(self) -> PrivateChoice | None:
-        """The run's private choice; None if noise left nothing to choose from."""
+        """The run's private choice; None if the noise left no choice."""
         raise NotImplementedError
 
     @property
@@ -270,18 +270,18 @@ class Explorer(ABC):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the run uses only a part of the records, as the run on all is not ready."""
+        """Whether the run uses only part of the records, because the full run is not ready."""
         return False
 
     def show_panels_below(self) -> None:  # noqa: B027 - few have any
-        """Show panels of methods that spend a budget, below those of all families."""
+        """Show panels of methods that spend a budget, below the panels that all families have."""
 
     def draws_setting(self, setting: Setting) -> Setting:
         """Add a family's scores and bounds to the setting of many draws."""
         return setting
 
     def wait(self) -> list[Readout]:
-        """Wait for key figures that a job computes; return the new key figures, if any."""
+        """Wait for key numbers that a job computes; return the new ones, if there are any."""
         return []
 
     # -- the renderer
@@ -299,7 +299,7 @@ class Explorer(ABC):
 
     @property
     def view(self) -> Any:
-        """The view on the screen: the requested view if the run has it, else the first view."""
+        """The view on the screen: the requested view if the run has it, or else the first view."""
         shown = self.shown_views
         return self.asked if self.asked in shown else next(iter(shown))
 
@@ -310,13 +310,13 @@ class Explorer(ABC):
 
     @property
     def with_points(self) -> bool:
-        """Whether the true points are drawn over the side with noise."""
+        """Whether the true points are drawn over the noisy side."""
         return bool(self.state.get("points") == "shown")
 
     def show(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show the run; return False while the user drags a slider.
 
-        ``places`` are the free columns beside the sliders.
+        ``places`` are the columns beside the sliders that are still empty.
         """
         settled = self.play(places) and self.settings.settled
         show_headline(self.headline, self.promise, self.hint)
@@ -333,7 +333,6 @@ class Explorer(ABC):
         return settled
 
     def _show_views(self) -> None:
-        """Show the choice of the view and its controls in a row that wraps."""
         row = st.container(horizontal=True, vertical_alignment="center")
         if self.asked != self.view:
             self.state.set("view", self.view)
@@ -449,7 +448,7 @@ class Explorer(ABC):
             data=active.dataset.name,
             columns=None if active.is_sample else active.dataset.columns,
             counts=active.dataset.counts is not None,
-            # If the range of the data leaves out distant points, the code needs explicit bounds.
+            # If the range of the data excludes distant points, the code needs explicit bounds.
             domain=self.domain if active.far is None else Domain(self.domain.bounds),
             outside=active.outside,
             config=self.settings.config,

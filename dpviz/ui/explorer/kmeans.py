@@ -1,4 +1,4 @@
-"""The k-means explorer: its runs, readouts, captions and tables."""
+"""The k-means explorer: its runs, key numbers, captions and tables."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ from dpviz.ui.widgets.show import segments, theme_mode
 from dpviz.ui.widgets.stamp import Stamp
 
 #: Request of a run: its data with K, its parameters, its seed, and whether the left side shows the
-#: method without noise. Its result: truth, private run, run on the left side.
+#: method without noise. Result of the run: truth, private run, run on the left side.
 Request = tuple[KMeansTruth, KMeansConfig, int, bool]
 Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
-#: Seconds that this job waits at its start, because the user may still be dragging a slider.
+#: Seconds that this job waits at its start; meanwhile the user may still drag a slider.
 _PATIENCE = 0.6
 
 Left = Literal["true", "silent"]
@@ -72,7 +72,7 @@ LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
-    """Noise-free run, private run, run on the left side, and all records on the lattice.
+    """Noise-free run, private run, run on the left side, and all records as counts on the lattice.
 
     If the runs are on a sketch, ``sketch_of`` is the number of records that the sketch represents.
     """
@@ -93,7 +93,7 @@ class KMeansExplorer(Explorer):
     choice_title, choice_sign = "How K was chosen, and the price", "K"
     own_controls: ClassVar = {
         "left": Control("true", choice("left", tuple(LEFT))),
-        # The last iteration is not known yet; _correct and the player limit the value.
+        # The last iteration is not known yet, so _correct and the player limit the value.
         "i": Control(None, whole("i", 0, 10**6)),
     }
     resets_by_variant = True
@@ -112,7 +112,7 @@ class KMeansExplorer(Explorer):
 
     @classmethod
     def choose_defaults(cls, state: UrlState, but: Collection[str] = ()) -> None:
-        """Set the choices of a method to its defaults, and the player to the result."""
+        """Set a method's choices to its defaults, and the player to the result."""
         super().choose_defaults(state, but)
         if "i" not in but:
             state.set("i", None)
@@ -128,17 +128,17 @@ class KMeansExplorer(Explorer):
 
     @staticmethod
     def run_both(settings: RunSettings) -> KMeansRuns:
-        """Run the method on the chosen data, noise-free and private, with matched clusters."""
+        """Run the method on the data, noise-free and private; match the clusters of both runs."""
         return _side_by_side(settings, _latest_run(settings, _request(settings, "true")))
 
     @cached_property
     def runs(self) -> KMeansRuns:
-        """Both runs; for very many records, runs on a sketch until a job has run on all records."""
+        """Both runs; for very many records, they use a sketch until the full run is ready."""
         return _quickly(self.settings, self.state.get("left"))
 
     @cached_property
     def trial(self) -> KMeansTrial:
-        """Method, parameters and data, of which many draws can be made."""
+        """Method, parameters and data; many draws can be made of them."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -148,7 +148,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def _error(self) -> dict[str, float]:
-        """NICV ratio, computed once for headline and readout, since it reads all records."""
+        """NICV ratio; it is computed once for headline and readout, as it reads all records."""
         return self.runs.truth.scores(self.runs.private, ("nicv_ratio",))
 
     @property
@@ -168,12 +168,12 @@ class KMeansExplorer(Explorer):
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the run is on a sketch, as the run on all records is not ready."""
+        """Whether the run uses a sketch, because the run on all records is not ready."""
         return bool(self.runs.sketch_of)
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the picture; for very many records it says how many of them the run used."""
+        """Stamp of the picture; it says how many of very many records the run used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
         if self.runs.sketch_of:
             part = f"{len(records.points):,} of {self.runs.sketch_of:,} records"
@@ -205,8 +205,8 @@ class KMeansExplorer(Explorer):
     def play(self, places: Sequence[DeltaGenerator]) -> bool:
         """Show the iteration player; return False while the user drags it.
 
-        The player shows the result until the user chooses a step, and after the number of
-        iterations changes.
+        The player shows the result until the user chooses a step. It shows the result again when
+        the number of iterations changes.
         """
         state, last = self.state, len(self.picture.path) - 1
         if last < 1:
@@ -313,7 +313,7 @@ class KMeansExplorer(Explorer):
     def readouts(self) -> list[Readout]:
         """Key figures: the private value in large type, the true value beside it."""
         truth, private, known = self.runs.truth, self.runs.private, self._error
-        # For the L1 ball the paper measures errors in the ball, after projection.
+        # For the L1 ball, the paper measures errors inside the ball, after the projection.
         in_ball = private.config.geometry == "l1"
         ratio, sign = (
             ("space_ratio", "WCSS / true, ball") if in_ball else ("nicv_ratio", "NICV / true")
@@ -357,7 +357,7 @@ class KMeansExplorer(Explorer):
                     SCORES[ratio].grade(before),
                 ),
             )
-        # In the published variant no centre keeps its place.
+        # Only in the sound variant can a centre keep its place.
         if private.iterations and private.config.variant == "sound":
             updates = sum(one.kept.size for one in private.iterations)
             shown.append(
@@ -370,7 +370,7 @@ class KMeansExplorer(Explorer):
         return [replace(one, rough=self.is_sketch) for one in shown]
 
     def wait(self) -> list[Readout]:
-        """Wait for the run on all records, at whose end the page is redrawn."""
+        """Wait for the run on all records; when it ends, the page is redrawn."""
         if self.is_sketch and self.settings.settled:
             follow(job_of(_JOB), lambda: None)
         return []
@@ -381,7 +381,7 @@ class KMeansExplorer(Explorer):
         return self.runs.private.choice is not None
 
     def choice(self) -> PrivateChoice | None:
-        """How the run chose K, and which K was best in hindsight."""
+        """How the run chose K, and which K was best when compared with the true records."""
         choice, records = self.runs.private.choice, self.runs.truth.records
         assert choice is not None  # noqa: S101 - it chooses
         price = records.kept(("price", choice), lambda: choice_price(records, choice))
@@ -412,7 +412,7 @@ class KMeansExplorer(Explorer):
         return kmeans_maps(picture, draws, position, self.trial.watched)
 
     def show_behind(self, readouts: Sequence[Readout]) -> None:
-        """Show tables, downloads and code of the run on all records, when it is ready."""
+        """When the run on all records is ready, show its tables, downloads and code."""
         if self.is_sketch:
             show_caption(f"They appear after the run on all {self.runs.sketch_of:,} records.")
         else:
@@ -440,12 +440,12 @@ class KMeansExplorer(Explorer):
 
 
 def _correct(state: DataState) -> None:
-    """Correct values of a link that are valid, but not with the chosen method or data."""
+    """Correct values of a link that are valid alone, but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
-    # Methods with a Markov chain have a temperature; other methods do not.
+    # Only methods with a Markov chain have a temperature.
     chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
     if view == "chain" and method not in chains:
-        note = f"view = chain is of {', '.join(chains)} alone, not of {method}."
+        note = f"view = chain exists only for {', '.join(chains)}, not for {method}."
         state.correct("view", "regions", note)
     # Post-processing of the last iteration adds one step.
     last = state.get("t") + CARDS[method].post_processes
@@ -455,7 +455,7 @@ def _correct(state: DataState) -> None:
     if bounds not in ("", "declared", "data") and not state.has_own_data:
         columns = len(sample(state.get("data")).columns)
         if Domain.parse(bounds).ndim != columns:
-            note = f'domain = "{bounds[:40]}" is not of {columns} columns; the default is used.'
+            note = f'domain = "{bounds[:40]}" is not for {columns} columns; the default is used.'
             state.correct("domain", "", note)
 
 
@@ -486,7 +486,7 @@ def _side_by_side(
 
 
 def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
-    """Run the method; for very many records, use a sketch until a job has run on all records."""
+    """Run the method; for very many records, use a sketch until the full run is ready."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
@@ -497,7 +497,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
         job.cancel()
     failed = job.error if job and job.request == request else ""
     if failed:
-        # Do not start the same run again, because it would fail again and again.
+        # Do not start the same run again, because it would fail every time.
         show_error(failed)
     elif settings.settled and not (job and job.running):
         start(_JOB, partial(_run_beside, request), request=request, heavy=False, after=pause())
@@ -523,7 +523,7 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
 
 
 def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
-    """Return truth, private run and left run; the truth is at least as good as the private run."""
+    """Return truth, private run and left run; the truth is never worse than the private run."""
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     if not silent:
@@ -532,19 +532,19 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
 
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
-    """Make the runs in the thread of a job, after some time without changes."""
+    """Make the runs in a job's thread, after some time without changes of the settings."""
     work, end = Work(1, "runs", cancelled=cancelled), time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
         work.check()
     truth, config, seed, silent = request
-    # Check often: one generation of PrivGene on many records takes fifteen seconds.
+    # Check often, because one generation of PrivGene on many records takes fifteen seconds.
     with checked(work.check):
         return _drawn(truth, config, SeededNoise(seed), silent=silent)
 
 
 def _known(request: Request) -> Found | None:
-    """The latest run of the page or of a job if it fits the request, else None.
+    """The latest run of the page or of a job if it was made for the request, otherwise None.
 
     The session stores this run, so that the player does not repeat it.
     """
@@ -571,7 +571,7 @@ def _latest_run(settings: RunSettings, request: Request) -> Found:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """Words on further simplifications of a sketch, to be added to its number of records."""
+    """Words on further simplifications of a sketch, for the text about the sketch."""
     coarser = CARDS[run.config.method].coarser
     if coarser:
         return f" {coarser}"

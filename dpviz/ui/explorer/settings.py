@@ -27,7 +27,7 @@ from dpviz.ui.widgets.stamp import Stamp
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunSettings:
-    """Data and settings of the run on the screen; not ``settled`` while a slider is dragged."""
+    """Data and settings of the shown run; ``settled`` is False while a slider is dragged."""
 
     active: ActiveData
     config: Any
@@ -54,7 +54,7 @@ class RunSettings:
 def run_settings(
     state: UrlState, active: ActiveData, family: Family
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders in a row; return the settings of all controls, and free columns."""
+    """Show the sliders in a row; return the settings of all controls, and the empty columns."""
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
     if embedded():
@@ -62,7 +62,7 @@ def run_settings(
         places = iter(st.columns([2, 3]))
     else:
         places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
-    # A data set given as counts fixes the grid.
+    # A data set that is given as counts fixes the grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [
         slider(
@@ -105,7 +105,7 @@ def draw_again(state: UrlState) -> None:
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset, and why the default method is chosen."""
+    """Show seed, redraw, variant and reset, and why the default method is the default."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed",
@@ -133,5 +133,5 @@ def draw_controls(
         "have only the sound variant.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    # Shown last, so that the controls keep their places when another method is chosen.
+    # This is shown last, so that the other controls stay in place when the user chooses a method.
     show_first(card)

@@ -1,4 +1,4 @@
-"""The WaveCluster explorer: its run, readouts, captions and tables."""
+"""The WaveCluster explorer: its run, key numbers, captions and tables."""
 
 from __future__ import annotations
 
@@ -65,20 +65,21 @@ _NUMBERS = (
     "are invented clusters, or pieces."
 )
 
-#: Most seconds that OCM and 2CE may take while a slider is dragged.
+#: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
 _LIVE = 0.012
 
-#: Seconds that the page waits for OCM and 2CE otherwise; later ones are shown when they are ready.
+#: Seconds that the page waits for OCM and 2CE if no slider is dragged; later values are shown when
+#: they are ready.
 PATIENCE = 0.3
 
 #: Session entries of OCM and 2CE: method and seconds per cell of the last computation, the last
-#: scores, and the job that computes them.
+#: scores, and the job that computes the scores.
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WaveClusterRuns:
-    """True and private run on one grid."""
+    """The true run and the private run on one grid."""
 
     grid: Grid
     truth: Truth
@@ -110,13 +111,13 @@ class WaveClusterExplorer(Explorer):
 
     @staticmethod
     def run_both(settings: RunSettings) -> WaveClusterRuns:
-        """Run the method on the chosen data, true and private."""
+        """Run the method on the chosen data, once without noise and once with its noise."""
         active, config = settings.active, settings.config
         grid, truth = truth_of(
             active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
         )
         private = run_of(
-            # The key has values, because a grid would keep millions of records in memory.
+            # The key consists of values, because a grid would keep millions of records in memory.
             (
                 "wavecluster",
                 active.dataset.digest,
@@ -131,7 +132,7 @@ class WaveClusterExplorer(Explorer):
             is_sample=active.is_sample,
         )
         if private.decision:
-            # The technique chose g and p, and the true run beside it uses the same values.
+            # The method chose g and p, so the true run beside it must use the same values.
             grid, truth = truth_of(
                 active.dataset,
                 private.config,
@@ -158,7 +159,7 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def closer(self) -> RunSettings:
-        """The settings with the g and p that the technique chose, for the panels below."""
+        """The settings with the values of g and p that the method chose, for the panels below."""
         if not self.runs.private.decision:
             return self.settings
         return replace(self.settings, config=replace(self.runs.private.config, choose=GIVEN))
@@ -227,7 +228,7 @@ class WaveClusterExplorer(Explorer):
         return bool(self.runs.private.worth)
 
     def choice(self) -> PrivateChoice:
-        """Each p with its value by noisy counts, and with its score."""
+        """Each p, its value by noisy counts, and its score."""
         found, source = self.runs.private, self.runs.grid.source
         name = "class_f" if source.classes is not None else "f_measure"
         scores = []
@@ -258,7 +259,7 @@ class WaveClusterExplorer(Explorer):
         return wavecluster_maps(replace(self.picture, title=title), draws, one, name)
 
     def draws_setting(self, setting: Setting) -> Setting:
-        """Add k' to the scores of many draws, with a theorem's bounds of k'."""
+        """Add k' to the scores of many draws, and the bounds that a theorem gives for k'."""
         bounds = k_bounds(self.runs.truth, self.settings.config)
         return replace(
             setting,
@@ -267,15 +268,15 @@ class WaveClusterExplorer(Explorer):
         )
 
     def show_panels_below(self) -> None:
-        """Show the panel on what broke a cluster."""
+        """Show the panel that explains at which step a cluster broke."""
         diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
 
-    # -- OCM and 2CE need ten more private runs. If these are slow, a job makes them after the
-    # -- figure is shown, and never while a slider is dragged.
+    # -- OCM and 2CE need ten more private runs. If these runs are slow, a job makes them after the
+    # -- figure is shown, but not while a slider is dragged.
 
     @cached_property
     def _agreement(self) -> dict[str, float]:
-        """OCM and 2CE if they are quick or a job has computed them; else empty."""
+        """OCM and 2CE if they are quick or a job has computed them; otherwise empty."""
         method, each = st.session_state.get(_COST, ("", 0.0))
         known = method == self.closer.config.method
         seconds = each * self.runs.truth.source.counts.size if known else math.inf
@@ -286,14 +287,12 @@ class WaveClusterExplorer(Explorer):
         return self._keep(_timed_agreement(self.runs.truth, self.closer))
 
     def _drawn_agreement(self) -> dict[str, float]:
-        """OCM and 2CE that a job computed for these settings; empty if it is not ready."""
         job = job_of(_JOB)
         if job is None or job.request != self._wanted or job.result is None:
             return {}
         return self._keep(job.result)
 
     def _keep(self, found: tuple[dict[str, float], float]) -> dict[str, float]:
-        """Store scores and their time for the next run; return the scores."""
         scores, each = found
         st.session_state[_COST] = (self.closer.config.method, each)
         st.session_state[_LAST] = scores
@@ -304,7 +303,7 @@ class WaveClusterExplorer(Explorer):
         return self.runs.truth, self.closer.config, self.settings.seed
 
     def wait(self) -> list[Readout]:
-        """Compute OCM and 2CE in a job, which redraws the page at its end unless it is quick."""
+        """Compute OCM and 2CE in a job; if it is not quick, the page is redrawn when it ends."""
         if self._agreement:
             return []
         job = job_of(_JOB)
@@ -322,7 +321,7 @@ class WaveClusterExplorer(Explorer):
         return self.readouts() if self._agreement else []
 
     def readouts(self) -> list[Readout]:
-        """Key figures; OCM and 2CE of previous settings are marked as old."""
+        """Key numbers; OCM and 2CE of previous settings are marked as old."""
         runs, agreement = self.runs, self._agreement
         truth, private = runs.truth, runs.private
         scores = truth.scores(private.stages, ("dsg_c", "f_measure", "f_cells"))
@@ -353,8 +352,8 @@ class WaveClusterExplorer(Explorer):
                 f"{scores['f_measure']:.3f}",
                 scores["f_measure"],
                 sign="F",
-                help="Weighted by cells, with noise as a cluster, as in figure 7 of Chen, Yu and "
-                f"Chirkova, it is {scores['f_cells']:.3f}.",
+                help="If each cell counts once and noise is a cluster, as in figure 7 of Chen, Yu "
+                f"and Chirkova, F is {scores['f_cells']:.3f}.",
             ),
             score_readout(
                 SCORES["noise_points"],
@@ -383,17 +382,17 @@ class WaveClusterExplorer(Explorer):
         if self.bounds is not None:
             with right:
                 show_caption(
-                    f"{_promised_words(self.bounds)} Ends as printed by Chen, Yu and Chirkova "
-                    f"(section 5.2), with ω = {self.bounds.omega:g}; their proof gives this share "
-                    "for both ends together. Computed from the true data."
+                    f"{_promised_words(self.bounds)} Chen, Yu and Chirkova print these "
+                    f"ends (section 5.2), here with ω = {self.bounds.omega:g}; their proof gives "
+                    "this share for both ends together. Computed from the true data."
                 )
             right.dataframe(_theorem(self.bounds), height="content", key="wavecluster:theorem")
 
     def _key_figures(self) -> pd.DataFrame:
         """Threshold and counts of both runs, without rounding.
 
-        The column named after the noisy side has numbers that a release would contain. The next
-        column has numbers of the same run that need true data.
+        The column with the name of the noisy side has numbers that a release would contain. The
+        next column has numbers of the same run whose computation needs true data.
         """
         side = self.side
         truth, private = self.runs.truth, self.runs.private.stages
@@ -447,7 +446,7 @@ class WaveClusterExplorer(Explorer):
 
 
 def _price(scores: list[float], found: Run) -> str:
-    """Sentence on the best p in hindsight, by scores against true values."""
+    """Sentence on the p that is best when compared with the true values."""
     at = list(found.worth).index(found.config.density)
     best = max(scores)
     if not best:
@@ -472,7 +471,7 @@ def _promised_words(bounds: KBounds) -> str:
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
-    """Numbers of a theorem, as printed; numbers that the theorem lacks are left out."""
+    """Numbers of a theorem, as printed; a number that the theorem does not have is left out."""
     often = f"{bounds.printed:.0%} or more"
     known = {
         "k′ min": bounds.low,

@@ -1,4 +1,4 @@
-"""The game's page: a random run, two buttons and the score, for one player or for a class."""
+"""The game's page for one player or for a class: a random run, two buttons and the score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.epsilon_panel import epsilon_panel
 from dpviz.ui.widgets.show import segments
 
-#: Names of the levels, by their values in links.
+#: Names of the levels, by the values that the levels have in links.
 _NAMES = dict(zip(("Hard", "Medium", "Easy", "Very easy"), LEVELS, strict=True))
 LEVEL_TITLES = {f"{level:g}": f"{name}: ε = {level:g}" for name, level in _NAMES.items()}
 CASE_TITLES = {name: case.title for name, case in CASES.items()}
@@ -35,7 +35,7 @@ _INTRODUCTION = (
 #: Widths of the controls for mechanism, level and meaning of epsilon in a row.
 _ROW = (5, 7, 3)
 
-#: Number of rounds that the rule plays after a click on its button.
+#: Number of rounds that the rule plays after a click on the button "Let the rule play".
 _MORE = 100
 
 _SOLO, _TYPED = "game:solo", "game:typed"

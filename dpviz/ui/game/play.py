@@ -24,8 +24,8 @@ _SIDES = ("out", "in")
 def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
     """Show the current draw with its two buttons, and the result of the last guess.
 
-    Only published numbers of the draw are sent to the browser. ``guess`` takes the draw's number,
-    and whether the player says that the person is in the data.
+    Only published numbers of the draw are sent to the browser. ``guess`` is called with the draw's
+    number, and with True if the player says that the person is in the data.
     """
     now = game.round
     st.markdown(plain_text(game.case.story))
@@ -36,7 +36,7 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
         base_name="dpviz in or out",
         about="game",
     )
-    # Keys contain the draw's number, so that a second click does not count for the next draw.
+    # The keys contain the draw's number, so that a second click does not count for the next draw.
     with st.container(horizontal=True, key="game-buttons"):
         for said, icon in ((True, ":material/person:"), (False, ":material/person_off:")):
             st.button(
@@ -67,7 +67,7 @@ def answered(last: Answer | None) -> None:
 
 
 def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key: str) -> None:
-    """Show each player's share of right guesses beside the limit, with its meaning."""
+    """Show each player's share of correct guesses, and the limit with its meaning."""
     limit = surest(epsilon)
     show_panels(
         score_figure(rows, limit, f"Right guesses · ε {epsilon:g}", theme_mode()),
@@ -82,7 +82,7 @@ def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key
 
 
 def score_in_words(name: str, tally: Tally) -> str:
-    """Right guesses of a player, and the likely share in the long run."""
+    """A player's number of correct guesses, and the likely share in the long run."""
     start = name[0].upper() + name[1:]
     if not tally.guesses:
         return f"{start}: no guess yet."
@@ -94,8 +94,8 @@ def score_in_words(name: str, tally: Tally) -> str:
 
 
 def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float) -> str:
-    """Sentence on the limit, and on a share above it."""
-    # Rounded up, because the text is "at most".
+    """Sentence on the limit, and on a share of correct guesses that is above it."""
+    # The number is rounded up, because the text says "at most".
     most = f"{percent_at_most(surest(epsilon)):g}%"
     formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
     above = [name for name, tally in rows if tally.above(surest(epsilon))]
@@ -109,7 +109,7 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
         return said
     said = f"In the long run nobody's share can be above the limit for one record: {formula}."
     if above:
-        said += " A share above it is luck: it comes down as you go on."
+        said += " A share above the limit is luck: the share falls as you play on."
     return said
 
 

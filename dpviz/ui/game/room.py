@@ -1,4 +1,4 @@
-"""Rooms on the screen: storing the rooms, a player's seat, and the teacher's screen."""
+"""Rooms on the screen: the store of rooms, a player's seat, and the teacher's screen."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dpviz.ui.widgets.share import qr_code
 from dpviz.ui.widgets.show import show_panels, theme_mode
 from dpviz.ui.widgets.stamp import MADE_UP
 
-#: Seconds between two updates of the teacher's screen, and seconds until a closed page has left.
+#: Seconds between two updates of the teacher's screen; seconds until a closed page has left.
 _EVERY, _GONE = 1.0, 5.0
 
 #: Session entries: code and token of the seat, the teacher's choices, the room that this session
-#: opened, and the room that it opened before.
+#: opened, and the room that this session opened before it.
 _SEAT, _CHOSEN = "game:seat", "game:chosen"
 _OPENED, _ENDED = "game:opened", "game:ended"
 
@@ -43,18 +43,18 @@ export default ({ data }) => {
 
 
 def from_the_top(code: str) -> None:
-    """Scroll to the top, once for each room, since the button for a room is far below."""
+    """Scroll to the top once for each room, because the button that opens a room is far below."""
     _mount_top(key="game:top", data=code, height=1)
 
 
 @st.cache_resource(show_spinner=False)
 def rooms() -> Rooms:
-    """All rooms of this server; they end when the server ends."""
+    """All rooms of this server; a room ends at the latest when the server ends."""
     return Rooms()
 
 
 def open_room(case: Case, epsilon: float) -> Room:
-    """Open a room, and end this session's earlier room; InputError if too many rooms are open."""
+    """Open a room, and end the earlier one of this session; InputError if too many are open."""
     before = opened_room()
     room = rooms().open(case, epsilon, instead=before, client=client())
     st.session_state[_OPENED] = room.code
@@ -63,7 +63,7 @@ def open_room(case: Case, epsilon: float) -> Room:
 
 
 def opened_room() -> Room | None:
-    """The room that this session has opened, if it is still open; else None."""
+    """The room that this session has opened; None if there is no such room or it has ended."""
     code = st.session_state.get(_OPENED)
     with suppress(InputError):
         return rooms().find(code) if code else None
@@ -95,7 +95,7 @@ def teacher(
     with left:
         _invitation(room)
         if ended := st.session_state.get(_ENDED):
-            show_caption(f"Room {ended}, which you opened before, has ended: one room at a time.")
+            show_caption(f"Room {ended}, which you opened before, has ended: only one can be open.")
         _follow_choice(state, room, controls)
         st.button(
             "End the room",
@@ -121,17 +121,17 @@ def _invitation(room: Room) -> None:
     st.html(qr_code(link))
     if is_local(base_address()):
         show_caption(
-            "This address works on this computer alone. For a class start dpviz with python -m "
+            "This address works only on this computer. For a class, start dpviz with python -m "
             "dpviz.server --address 0.0.0.0 --hosts NAME, where NAME is this computer's name in "
             "the network, and open this page with that name."
         )
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
-    """Show mechanism and level, and change the room when the teacher changes them here."""
+    """Show mechanism and level; if the teacher changes them here, change the room."""
     now = (room.code, room.case.name, f"{room.epsilon:g}")
     if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
-        # After a reload the page shows the current choices of the room, not those of its link.
+        # After a reload, the page shows the room's current choices, not the choices in its link.
         state.set("case", now[1])
         state.set("level", now[2])
         st.session_state[_CHOSEN] = now

@@ -1,4 +1,4 @@
-"""Bars that lessons show beside their text, from the run on the screen or many similar runs."""
+"""Bars that a lesson shows beside its text, from the shown run or from many similar runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.ui.learn.facts import DRAWS, Look
 from dpviz.wavecluster.truth import run
 
-#: Numbers of clusters share a row from this number on.
+#: Numbers of clusters from this number on are in the same row.
 _MOST_CLUSTERS = 5
 
-#: Sizes of noise share a row from this size on.
+#: Sizes of noise from this size on are in the same row.
 _MOST_NOISE = 8
 
-#: Shares of the budget that are tried for the counts, and number of draws for each share.
+#: Shares of the budget that are tried for the counts; number of draws for each share.
 _SHARES, _EACH = tuple(tenth / 10 for tenth in range(1, 10)), 20
 
-#: Number of rows between the bounds of a theorem.
+#: Number of rows into which the range between a theorem's bounds is divided.
 _ROWS = 6
 
 
@@ -45,7 +45,7 @@ class Bars:
     here: str = ""
 
     def html(self) -> str:
-        """A table with bars as HTML, which is readable on a screen, on a phone and on paper."""
+        """HTML of a table with bars, which is readable on a screen, on a phone and on paper."""
         most = max((value for _, values in self.rows for value in values), default=0.0) or 1.0
         keys = "".join(
             f'<span><i class="dpv-b{number}"></i>{html.escape(name)}</span>'
@@ -89,7 +89,7 @@ def with_and_without(look: Look) -> Bars:
 
 
 def noise(look: Look) -> Bars:
-    """Distribution of the noise's absolute value, at the current epsilon and at half of it."""
+    """Distribution of the noise's absolute value, at the current epsilon and at half its value."""
     scale = look.ledger.spends[0].scale
     ends = np.array([*range(_MOST_NOISE + 1), math.inf])
     shares = [100 * -np.diff(np.exp(-ends / size)) for size in (scale, 2 * scale)]
@@ -102,7 +102,7 @@ def noise(look: Look) -> Bars:
 
 
 def split(look: Look) -> Bars:
-    """Average share of wrong cells, for several shares of the budget that the counts get."""
+    """Average share of wrong cells, for several shares of the budget spent on the counts."""
     truth, config = look.runs.truth, replace(look.settings.config, choose=GIVEN)
     rows = []
     for share in _SHARES:
@@ -119,7 +119,7 @@ def split(look: Look) -> Bars:
 
 
 def ranks(look: Look) -> Bars:
-    """Distribution of the number of blocks that draws keep, with the bounds of a theorem."""
+    """Distribution of the number of blocks that are kept in the draws, with a theorem's bounds."""
     config = replace(look.settings.config, choose=GIVEN)
     source = look.runs.truth.source
     found = [run(source, config, SeededNoise(seed)).k for seed in range(DRAWS)]

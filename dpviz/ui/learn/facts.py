@@ -1,4 +1,4 @@
-"""Facts of a run, by name; lessons use them, so that their texts contain no typed numbers."""
+"""Facts of a run, by name; lessons use the facts, so the texts contain no typed numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.theorems import k_bounds
 from dpviz.wavecluster.truth import run
 
-#: Explorers that a step may show, by name.
+#: Explorers that a step may use, by name.
 EXPLORERS: dict[str, type[Explorer]] = {
     one.family.name: one for one in (WaveClusterExplorer, KMeansExplorer)
 }
@@ -42,7 +42,7 @@ DRAWS = 50
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The run on the screen of an explorer, with values that facts need."""
+    """The run on the screen of an explorer, and the values that facts need."""
 
     settings: RunSettings
     explorer: str
@@ -92,7 +92,7 @@ class Look:
 
     @cached_property
     def outcomes(self) -> tuple[list[int], list[int]]:
-        """Numbers of clusters of draws with and without the person, all with different seeds."""
+        """Numbers of clusters in draws with and without the person; each draw has its own seed."""
         config = replace(self.settings.config, choose=GIVEN)
         joined, without = (
             [run(source, config, SeededNoise(seed)).stages.n_clusters for seed in seeds]
@@ -184,7 +184,7 @@ _KMEANS: dict[str, Callable[[Look], float]] = {
 
 _OF_EXPLORER = {WAVECLUSTER.name: _WAVECLUSTER, KMEANS.name: _KMEANS}
 
-#: Facts that need many draws; they are computed when no slider is dragged.
+#: Facts that need many draws; they are not computed while a slider is dragged.
 _SLOW = ("two_with", "two_without")
 
 #: Names of all facts; "goal" is the number in a step's task.
@@ -192,7 +192,7 @@ FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
 
 
 def _odds(epsilon: float) -> float:
-    """e^epsilon, rounded as everywhere on the screen."""
+    """e^epsilon, rounded in the same way as everywhere on the screen."""
     return float(times_at_most(epsilon).replace(",", ""))
 
 
@@ -208,7 +208,7 @@ def _claim(one: Look) -> Any:
 
 
 def facts_of(step: Step, look: Look) -> dict[str, float]:
-    """Facts that a step uses; NaN for facts that this run lacks."""
+    """Facts that a step uses; NaN if this run does not have a fact."""
     known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
     found = {"goal": _goal(step)}
     for name in sorted(step.names - {"goal"}):
@@ -221,7 +221,7 @@ def _value(fact: Callable[[Look], float], look: Look) -> float:
     try:
         return float(fact(look))
     except (AttributeError, IndexError, TypeError):
-        # A method without noise has no spends; a method without a threshold has no rank.
+        # A method without noise has no spends, and a method without a threshold has no rank.
         return math.nan
 
 

@@ -1,4 +1,4 @@
-"""The page of lessons: text on one side, and the explorer that it explains beside the text."""
+"""The page of lessons: the text is on one side, and the explorer is beside the text."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from dpviz.ui.session.address import full_link
 from dpviz.ui.session.state import Control, UrlState, choice, following, whole
 from dpviz.ui.widgets.show import lazy_expander
 
-#: Highest number of a step in a link, which is more than any lesson has.
+#: Highest number of a step in a link; it is larger than the number of steps of any lesson.
 _MOST_STEPS = 99
 
-#: Session entries: the open step, the steps whose task is done, the facts on the screen.
+#: Session entries: the open step, the steps whose task is done, and the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
 _TEXT = "learn:text"
 
-#: Session entry: step and its bars, which do not change while a slider is dragged.
+#: Session entry: a step and its bars; they do not change while a slider is dragged.
 _BARS = "learn:bars"
 
 #: All names that a lesson may use.
 KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
 
-#: Keys for the next and the previous step; the key "n" redraws in an explorer.
+#: Keys for the next and the previous step; in an explorer, the key "n" makes a new draw.
 NEXT_KEY, BACK_KEY = "j", "k"
 
 
@@ -58,13 +58,13 @@ def page_state() -> UrlState:
         state.set("step", 1)
     last = len(lessons[state.get("lesson")].steps)
     if (step := state.get("step")) > last:
-        state.correct("step", last, f"step = {step} is beyond the last one; {last} is used.")
+        state.correct("step", last, f"step = {step} is beyond the last step; {last} is used.")
     return state
 
 
 @dataclass(frozen=True, eq=False)
 class _Slots:
-    """Places of texts that change with the run."""
+    """Places on the page for the texts that change with the run."""
 
     text: DeltaGenerator
     again: DeltaGenerator
@@ -197,8 +197,8 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # Facts are filled in later. Until then the previous text stays, because with an empty place
-    # the page would be short and scroll to its top.
+    # Facts are filled in later. Until then the previous text stays: without it the page would be
+    # short and scroll to its top.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:

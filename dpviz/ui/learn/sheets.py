@@ -30,10 +30,10 @@ def sheet(
     *,
     teacher: bool,
 ) -> str:
-    """A whole HTML page to print, which loads nothing from a host.
+    """A complete HTML page for printing; it loads nothing from a host.
 
     ``facts``, ``bars`` (as HTML) and ``links`` have an entry for each step. The teacher's sheet
-    also has answers, minutes and notes.
+    also contains answers, minutes and notes.
     """
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))

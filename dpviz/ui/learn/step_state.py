@@ -1,4 +1,4 @@
-"""Controls of an explorer beside a lesson, which reads the step's link instead of the address."""
+"""Controls of an explorer beside a lesson; they read the step's link, not the address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpviz.ui.widgets.parameters import config_of
 
 
 class StepState(DataState):
-    """Controls that are read from a step's link, not written to the URL, and not shared."""
+    """Controls that are read from a step's link. They are neither written to the URL nor shared."""
 
     def __init__(
         self, page: str, controls: Mapping[str, Control], query: Mapping[str, str]
@@ -33,11 +33,11 @@ class StepState(DataState):
         """Share nothing: other pages keep their values."""
 
     def write(self) -> None:
-        """Write nothing: the URL belongs to the lesson."""
+        """Write nothing, because the URL is that of the lesson."""
 
 
 def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> DataState:
-    """Controls of a step's explorer; with ``anew`` the step's link is read again."""
+    """Controls of a step's explorer; if ``anew``, the step's link is read again."""
     name = f"{prefix} {step.explorer}"
     if anew:
         opened(name)
@@ -46,7 +46,7 @@ def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> Data
 
 
 def start_of(step: Step) -> RunSettings:
-    """Settings of the run at the beginning of a step; shows no controls."""
+    """Settings of the run at the beginning of a step; no controls are shown."""
     state = step_state(step, "lesson", anew=True)
     facts = sample(state.get("data"))
     take_sample(state, facts, but=state.given)

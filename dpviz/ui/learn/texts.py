@@ -1,4 +1,4 @@
-"""Texts of a lesson as HTML; all text is escaped, and bold is the only markup."""
+"""Texts of a lesson as HTML; all text is escaped, and the only markup is bold type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def said(text: str, facts: Mapping[str, str]) -> str:
 
 
 def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: bool) -> str:
-    """HTML of a step, without the answers to its question."""
+    """HTML of a step, without the answers to the step's question."""
     parts = [f"<h2>{html.escape(step.title)}</h2>"]
     parts += [f"<p>{said(one, facts)}</p>" for one in step.text]
     parts.append(bars)
@@ -38,7 +38,7 @@ def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: boo
 
 
 def reveal_text(step: Step, facts: Mapping[str, str], answer: str | None) -> str:
-    """HTML of the explanation that follows an answer; empty without an answer."""
+    """HTML of the explanation of the chosen answer; empty if no answer was chosen."""
     if answer not in step.answers:
         return '<p class="dpv-reveal" role="status"></p>'
     right = answer == step.answers[step.right]

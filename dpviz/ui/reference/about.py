@@ -1,4 +1,4 @@
-"""The about page: version, private results, citations, licences, how to report a flaw."""
+"""The about page: version, which results are private, citations, licences, how to report a flaw."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _private() -> None:
   with its proof on its card. As published, the claim fails for {plain_text(", ".join(failing))}:
   their cards say why.
 * **Your data** stay on the computer that runs dpviz. {where_files_go()} No page asks another host,
-  and no link holds a record."""
+  and no link contains a record."""
     )
 
 
@@ -103,7 +103,7 @@ def _licences() -> None:
         f"dpviz: {LICENCE}. Coastlines, borders and cities of maps: "
         "[Natural Earth](https://www.naturalearthdata.com), public domain."
     )
-    # A list, because a table would truncate long credits.
+    # This is a list, because a table would cut off long credits.
     samples = [sample(name) for name in sample_names()]
     st.markdown("Sample sets:")
     st.markdown(

@@ -1,4 +1,4 @@
-"""The benchmark page: methods and peers at equal epsilon, and the promise of each."""
+"""The benchmark page: methods and peers at equal epsilon, and the privacy promise of each."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def build(state: UrlState) -> None:
     st.html(STYLE)
     found = benchmark()
     if found.cells.empty:
-        show_info("There are no figures yet: make bench-utility ARGS=--publish measures them.")
+        show_info("There are no results yet: make bench-utility ARGS=--publish measures them.")
         state.write()
         return
     sets = _controls(state, found)
@@ -141,7 +141,7 @@ def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
-    """Ranges of the number of columns that at least one set has."""
+    """Those ranges of the number of columns in which there is at least one set."""
     there = [
         name
         for name, (low, high) in _RANGES.items()
@@ -157,7 +157,6 @@ def _figures(
     value: str,
     everybody: Sequence[tuple[str, str]],
 ) -> None:
-    """Show curves and table of one set, or of an average over sets; name missing methods."""
     known = score_of(score)
     lower = known.better == "<="
     single = cells["data"].nunique() == 1
@@ -182,8 +181,8 @@ def _figures(
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
             f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
-            f"same mean of both ends ({_ends(cells)}), and on how many of all sets a method is the "
-            "best."
+            f"same mean of both ends of the band ({_ends(cells)}), and the number of sets on which "
+            "a method is the best."
         )
         best = wins(cells, value, lower=lower)
         small = {key: f"best on {count}" for key, count in best.items()}
@@ -222,7 +221,7 @@ def _ends(cells: pd.DataFrame) -> str:
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells of methods, without answers that read no data unless there are no other cells."""
+    """Cells of methods; answers that read no data are included only if there are no other cells."""
     own = cells[[not is_reference(method) for method in cells["method"]]]
     return cells if own.empty else own
 
@@ -257,7 +256,7 @@ def _table(
     *,
     lower: bool,
 ) -> str:
-    """Methods by epsilon as an HTML table, best method first; the best in a column is marked."""
+    """HTML table of methods and epsilons, best method first; each column's best is marked."""
     wide = table.pivot_table(index=["method", "variant"], columns="epsilon", values=value)
     real = wide[[not is_reference(method) for method, _ in wide.index]]
     best = real.min() if lower else real.max()
@@ -283,7 +282,7 @@ def _table(
 
 
 def _number(value: float) -> str:
-    """Number with three decimals, or more if needed; a dash for a missing number."""
+    """Number with three decimals, or more if needed; a dash if there is no number."""
     if 1000 <= value < 1e7:
         return f"{value:,.0f}"
     return readable(value) if value >= 10 or 0 < value < 0.01 else decimals(value)
@@ -321,7 +320,7 @@ def _lost(
         st.html(_rows(pd.DataFrame(told, columns=heads), heads))
 
     if rows.empty:
-        show_caption(f"{title} loses none of {number} cases, a set and an ε each.")
+        show_caption(f"{title} loses none of {number} cases. A case is a set and an ε.")
     else:
         label = f"Where {title} loses: {len(rows)} of {number} cases"
         lazy_expander(plain_text(label), key="benchmark:lost", draw=draw)
@@ -355,7 +354,6 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
 
 
 def _sets(found: Benchmark, state: UrlState) -> None:
-    """Show fresh sets, and sets on which constants may have been chosen, in separate tables."""
     both = {
         group: found.chosen(
             state.get("family"),

@@ -1,7 +1,8 @@
 """The documentation in the app: a list of its pages, with links.
 
-When a session first opens one of the pages, the site is built in a temporary folder and served
-from there. So it needs no other host, no build before the start, and no folder in the checkout.
+When a session opens one of the pages for the first time, the site is built in a temporary folder
+and served from there. So the site needs no other host, no build before the start, and no folder in
+the checkout.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dpviz.ui.widgets.docs_link import docs_link
 _FOLDER = Path(tempfile.mkdtemp(prefix="dpviz-docs-"))
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
-#: Streamlit serves the files of a component's folder, so this component serves the site.
+#: Streamlit serves the files in the folder of a component, so a component serves the site.
 _served = declare_component("docs", path=str(_FOLDER))
 
 _leave_for = st.components.v2.component(
@@ -34,7 +35,7 @@ _leave_for = st.components.v2.component(
 
 
 def page_state() -> UrlState:
-    """State with the requested page; without a page, the list is shown."""
+    """State with the requested page; if no page is requested, the list is shown."""
     return UrlState("docs", {"page": Control("", choice("page", ("", *pages())))})
 
 

@@ -1,4 +1,4 @@
-"""The page of the glossary: every term of the screen in one or two sentences."""
+"""The page of the glossary: one or two sentences for every term of the screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpviz.ui.session.state import Control, UrlState, choice
 from dpviz.ui.widgets.docs_link import docs_link
 from dpviz.ui.widgets.show import segments
 
-#: Parts of the page, each with the beginning of its groups' names.
+#: Parts of the page; each has the beginnings of the names of its groups.
 PARTS = {
     "all": "All terms",
     "privacy": "Privacy",
@@ -22,7 +22,7 @@ PARTS = {
 
 
 def page_state() -> UrlState:
-    """State with the part that is shown, from the link or the session."""
+    """State of the page: the part that is shown, from the link or the session."""
     return UrlState("glossary", {"part": Control("all", choice("part", tuple(PARTS)))})
 
 
@@ -31,7 +31,7 @@ def build(state: UrlState) -> None:
     segments(state, "part", "Part", PARTS, label_visibility="collapsed")
     part = state.get("part")
     found = [one for one in entries() if part in ("all", one.group.partition(" ")[0].lower())]
-    # Groups in the order of their first terms.
+    # The groups have the order of their first terms.
     for group in dict.fromkeys(one.group for one in found):
         rows = "".join(
             f"<dt>{html.escape(one.term)}</dt><dd>{html.escape(one.text)}</dd>"

@@ -1,4 +1,4 @@
-"""The papers page: every statement of a paper, the result here, and the difference."""
+"""The papers page: every statement of a paper, the result of dpviz, and the difference."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def _small(text: str, *, code: bool = False) -> str:
         return ""
     shown = html.escape(text)
     if code:
-        # Long paths may break after dots.
+        # A line break in a long path may follow a dot.
         shown = f"<code>{shown.replace('.', '.<wbr>')}</code>"
     return f"<small>{shown}</small>"
 
 
 def _link(row: Row) -> str:
-    """Link to the page of a row in a new tab, so that the table keeps its position."""
+    """Link to a row's page, which opens in a new tab, so that the table keeps its position."""
     if row.link is None:
         return ""
     label = html.escape(f"Open: {row.what}")

@@ -1,4 +1,4 @@
-"""Controls of the release page, and the release that they describe."""
+"""Controls of the release page, and the release that is made from the controls."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Value in links for rehearsals with small made-up clusters.
+#: Value that means, in links, a rehearsal with small made-up clusters.
 SMALL = "small"
 
-#: Session entry: whether own data was on the page when it was last drawn.
+#: Session entry: whether the page had own data when it was last drawn.
 _OWN = "release:own"
 
-#: Methods that can make a release, which are all methods with a budget.
+#: Methods that can make a release: all methods that have a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
@@ -64,8 +64,8 @@ class ReleaseState(DataState):
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over.
 
-        For own data, parameters set by the user instead of the method are not taken over, because
-        other pages show true results.
+        For own data, the values of parameters that a method can choose itself are not taken over,
+        because the user may have chosen them by true results on other pages.
         """
         taken = super().taken(working)
         own = working.get("data", self.get("data")) == UPLOAD
@@ -76,12 +76,12 @@ def page_state() -> DataState:
     """All controls of the page, with values from the link or the session."""
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
-    # Known classes are only for exploring; a release always leaves out unreadable rows.
+    # Known classes are only for exploring. A release always leaves out unreadable rows.
     del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
-    # The public number of records, and the clusters expected in the rehearsal: made-up clusters
+    # The public number of records, and the clusters that the rehearsal expects: made-up clusters
     # ("" and "small"), or those of a sample set.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
     controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
@@ -96,8 +96,8 @@ def page_state() -> DataState:
 def _take_public(state: DataState) -> None:
     """Start own data with choices that do not depend on other data sets.
 
-    Choices of a link stay. Numbers that the user set on another page stay, too, but the method
-    chooses its own values until the user chooses on this page to use these numbers.
+    Choices of a link stay. Numbers that the user set on another page stay, too. But the method
+    chooses its own values until the user chooses, on this page, to use these numbers.
     """
     own = state.has_own_data
     if own and (not st.session_state.get(_OWN) or "method" in state.followed):
@@ -112,7 +112,7 @@ def _take_public(state: DataState) -> None:
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:
-    """Public number of records: typed, of a sample set, or a guess; never counted in own data."""
+    """Public number of records: typed, that of a sample set, or a guess; never from own data."""
     found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
     return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
 
@@ -123,21 +123,21 @@ def _family(state: UrlState) -> Family:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseDraft:
-    """The release that the page would make, with its data and public choices."""
+    """The release that the page would make: its data and its public choices."""
 
     active: ActiveData
     request: Request
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
-        """Value that changes whenever the user must review the release again before the debit."""
+        """Value that changes whenever the user must review the release again."""
         data = self.active.complete
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Build the draft from all controls."""
-    # The box of a grid of counts is proposed by the file, not declared by the user.
+    # The box of a grid of counts is a proposal of the file; the user has not declared it.
     proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
@@ -173,5 +173,5 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
 
 
 def _places(shown: list[Parameter]) -> Iterator[tuple[DeltaGenerator, Parameter]]:
-    """Pair each parameter with a column; a row has four columns."""
+    """Assign a column of the page to each parameter; a row has four columns."""
     return zip(st.columns(max(len(shown), 4)), shown, strict=False)

@@ -31,13 +31,13 @@ from dpviz.ui.widgets.stamp import PUBLIC
 
 _JOB = "release:rehearsal"
 
-#: Session entry with the results of rehearsals by their plans, and largest number of results.
+#: Session entry with the results of rehearsals by their plans; largest number of stored results.
 _KNOWN, _MOST_KNOWN = "release:rehearsals", 16
 
-#: Seconds that the review waits for a rehearsal before it shows its progress.
+#: Seconds that the review waits for a rehearsal; after that it shows the rehearsal's progress.
 _PATIENCE = 2.0
 
-#: Seconds between two checks whether there are new results.
+#: Seconds between two checks for new results.
 _EVERY = 1.0
 
 #: Sizes of made-up clusters, by their values in links.
@@ -49,7 +49,7 @@ _SIZES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything that a rehearsal depends on, which are only public choices.
+    """Everything that a rehearsal depends on: these are only public choices.
 
     ``expected`` is a size of clusters, or a sample set with similar clusters. ``counted`` says that
     the data are given as a grid of counts.
@@ -62,9 +62,9 @@ class Plan:
 
 
 def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
-    """Show the rehearsal, and the one plan that it recommends.
+    """Show the rehearsal, and the only plan that it recommends.
 
-    Of the draft's data only the names of the columns are read. If a review needs the result
+    Only the names of the columns are read from the draft's data. If a review waits for the result
     (``needed``), the rehearsal starts without a click.
     """
     columns = draft.active.dataset.columns
@@ -110,13 +110,13 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             icon=":material/theater_comedy:",
         )
     follow(job, lambda: _result(plan))
-    # Outside the part that redraws itself, because the button changes controls of the whole page.
+    # Outside the fragment, because the button changes controls of the whole page.
     _offer(state, plan)
     follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
-    """Result of this draft's rehearsal, in words for its review."""
+    """Sentences on the result of this draft's rehearsal, for the review of the draft."""
     plan = _plan(state, draft)
     found = _known().get(plan)
     if found is None or rehearsing(state, draft):
@@ -127,7 +127,7 @@ def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
 
 
 def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
-    """Whether the rehearsal of this draft is still running."""
+    """Whether the rehearsal of this draft has not ended yet."""
     job = _of(_plan(state, draft))
     return job is not None and job.running
 
@@ -151,7 +151,7 @@ def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
     request, counts = replace(draft.request, title=""), draft.active.dataset.counts
     counted = counts is not None and hasattr(request.config, "grid")
     if counts is not None and counted:
-        # A grid of counts has its own cells, which its release publishes.
+        # A grid of counts has its own cells, and a release of the grid publishes these cells.
         request = replace(request, config=replace(request.config, grid=counts.shape))
     records = public_records(state, draft.active)
     return Plan(request=request, records=records, expected=state.get("standin"), counted=counted)
@@ -167,7 +167,7 @@ def _begin(plan: Plan) -> Job:
 def _rehearse(
     plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
 ) -> Rehearsal:
-    """Rehearse a plan in the thread of a job, and store each result so far."""
+    """Rehearse a plan in a job's thread, and store all results that are known so far."""
 
     def keep(found: Rehearsal) -> None:
         known[plan] = found
@@ -246,7 +246,7 @@ def _offer(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    """Set the controls to the recommended plan, whose known results are shown immediately."""
+    """Set the controls to the recommended plan; its known results are shown immediately."""
     taken = found.taken
     request = taken.plan.request
     _known()[replace(plan, request=request)] = taken
@@ -263,7 +263,6 @@ def _where(found: Rehearsal) -> str:
 
 
 def _settings(draft: ReleaseDraft) -> None:
-    """Say which parameters the method chooses, or how large a cell of the grid is on the map."""
     request, family = draft.request, draft.request.family
     if family.chosen(request.config):
         signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
@@ -279,7 +278,7 @@ def _settings(draft: ReleaseDraft) -> None:
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size of a cell and of the blocks of clusters on the map; "" if it is unknown."""
+    """Size on the map of a cell and of the blocks of clusters; "" if it is unknown."""
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""

@@ -74,7 +74,7 @@ def build(state: DataState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     show_not_taken(state)
     if not bundle():
-        # The reason that stops a release is shown above everything that it makes useless.
+        # The reason why a release is impossible is above all that is useless until it is removed.
         stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
@@ -98,7 +98,7 @@ def build(state: DataState) -> None:
 
 
 def introduction() -> None:
-    """Explain the purpose of the page, and where to tune parameters."""
+    """Explain the purpose of the page, and say where parameters can be tuned."""
     st.header("Release once, safely")
     show_caption(_TUNING)
     row = st.container(horizontal=True)
@@ -117,7 +117,7 @@ def introduction() -> None:
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
-    """Show why the draft can't be released and how to fix it; return the reason or ""."""
+    """Show why the draft can't be released, and what to change; return the reason or ""."""
     config = draft.request.config
     reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
         draft.active.dataset.columns, draft.request.domain
@@ -147,11 +147,11 @@ def _promise_badge(epsilon: float) -> None:
 
 
 def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
-    """Ask which source's lifetime budget pays; return its name and the total of a new source.
+    """Ask which source's budget is debited; return its name, and the total if it is new.
 
-    The owner chooses the name, and a new version of the data continues with the same budget. The
-    proposed name is the name of the sample set, or the source for which the file on this computer
-    was used before. If another source owns the file, the returned name is empty.
+    The owner chooses the name. A new version of the data continues with the same budget. The
+    proposed name is that of the sample set, or the source for which the local file was used before.
+    If another source owns the file, the returned name is empty.
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
@@ -216,7 +216,7 @@ def _budget() -> Budget:
 
 @st.fragment(run_every=3)
 def budget_bar(source: str, total: float | None, epsilon: float) -> None:
-    """Show the spent, requested and remaining budget; changes in other windows appear too."""
+    """Show the spent, requested and remaining budget, including changes in other windows."""
     try:
         account = _account(source)
     except InputError as error:
@@ -251,7 +251,6 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Show the meaning of epsilon, and for how many years the lifetime budget is enough."""
     request, account = draft.request, _account(source)
     left = account.remaining if account else granted(total or _FIRST_TOTAL)
     neighbours = request.config.neighbours
@@ -281,11 +280,11 @@ def _entries(account: Account) -> None:
 
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Release in two steps: review the debit and the published data, then confirm."""
-    # Includes the budget file, because with another key another budget pays.
+    """Release in two steps: the user reviews the debit and the published data, then confirms."""
+    # This includes the budget file, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
-    # If another window has opened the source meanwhile, its total replaces the reviewed total.
+    # If another window has opened the source meanwhile, the total from that window is valid.
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
@@ -299,11 +298,11 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
-        # Both sentences take one line, so the page keeps its height while the user types.
+        # Both sentences have one line, so the page's height stays the same while the user types.
         show_caption(
             "The review says what will be published; nothing is debited yet."
             if source
-            else "Name the data source to go on."
+            else "Name the data source to continue."
         )
         return
     _review(state, draft, source, total)
@@ -341,7 +340,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
-        else "a single record (a person with three records by e^(3ε))"
+        else "a single record (for a person with three records: e^(3ε))"
     )
     opening = []
     if total is not None:
@@ -408,7 +407,7 @@ def _bounds(draft: ReleaseDraft) -> str:
 
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Release; delete the confirmation first, so that a second click does nothing."""
+    """Release; first delete the confirmation, so that a second click has no effect."""
     _forget(_REVIEWED)
     try:
         with st.spinner("Debiting and drawing …"):
@@ -442,7 +441,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
 
 
 def bundle() -> bool:
-    """Show the last release of this session and offer its files; return whether there is one."""
+    """Show this session's last release and offer its files; return whether there is a release."""
     done: Released | None = st.session_state.get(_DONE)
     if done is None:
         return False
@@ -459,7 +458,7 @@ def bundle() -> bool:
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
         show_caption(
-            "Cells that touch are one cluster: where the picture of the counts shows two crowds in "
+            "Cells that touch are one cluster: where the picture of the counts shows two groups in "
             "one cluster, say so when you publish it."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
@@ -502,7 +501,7 @@ def bundle() -> bool:
 
 
 def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
-    """Offer to leave out clusters that may be noise; return pictures that replace others."""
+    """Offer to leave out clusters that may be noise; return pictures without these clusters."""
     doubtful = done.document.get("doubtful")
     if not (doubtful and doubtful["clusters"] and "clusters.geojson" in done.files):
         return {}
@@ -510,7 +509,7 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
     if not left.toggle(
         "Leave out the clusters that may be noise",
         key="release:sure",
-        help="It reads released numbers alone, so it costs no budget. The bundle keeps all "
+        help="It reads only released numbers, so it costs no budget. The bundle keeps all "
         "clusters and says of each whether it is doubtful.",
     ):
         return {}

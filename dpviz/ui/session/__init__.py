@@ -1,1 +1,1 @@
-"""A session: controls and link, caches, jobs, uploads, and freeing its memory at its end."""
+"""A session: its controls and link, caches, jobs and uploads; its memory is freed at its end."""

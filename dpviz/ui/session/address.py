@@ -15,12 +15,12 @@ from streamlit.config import get_config_files
 
 from dpviz.base.errors import InputError, shown
 
-#: The environment variable which declares that other people use this server, too.
+#: Name of the environment variable which declares that other people use this server, too.
 SHARED = "DPVIZ_SHARED"
 
 
 def base_address() -> str:
-    """Address of the page on the screen without its settings; "/" if the address is unknown."""
+    """Address of the page on the screen, without settings; "/" if the address is unknown."""
     parts = urlsplit(str(st.context.url or ""))
     path = parts.path or "/"
     # If the app has a base path, the first page's address ends with a slash. Without the slash, a
@@ -31,7 +31,7 @@ def base_address() -> str:
 
 
 def full_link(link: dict[str, str], **more: str) -> str:
-    """Address of the page on the screen with all its settings."""
+    """Address of the page on the screen, including all settings."""
     query = urlencode(link | more)
     return f"{base_address()}{'?' if query else ''}{query}"
 
@@ -48,7 +48,7 @@ def is_local(address: str) -> bool:
 
 
 def allowed_host(host: str) -> bool:
-    """Whether the server answers to a ``Host`` header: "name" or "name:port"."""
+    """Whether the server accepts a ``Host`` header; its form is "name" or "name:port"."""
     names: list[str] = st.get_option("server.allowedHosts") or []
     try:
         asked = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -60,7 +60,7 @@ def allowed_host(host: str) -> bool:
 def allowed_origin(origin: str, host: str) -> bool:
     """Whether a page may open a socket.
 
-    It may if its origin is the server's own or is listed, or if both addresses are local.
+    It may if its origin is the server's own origin or is listed, or if both addresses are local.
     ``origin`` is the header ``Origin``; ``host`` is the address at which the page found the server.
     """
     try:
@@ -75,10 +75,11 @@ def allowed_origin(origin: str, host: str) -> bool:
 
 
 def ask_no_host() -> None:
-    """Keep Streamlit from asking a host on the internet for this computer's address.
+    """Prevent Streamlit from asking an internet host for this computer's address.
 
-    Streamlit would ask for its welcome message and when a page of another origin connects; it
-    answers no request meanwhile. It would also trust the address that it gets as an origin.
+    Streamlit would ask when it prints its welcome message, and when a page of another origin
+    connects. Meanwhile it does not answer any request. It would also trust the received address as
+    an origin.
     """
     net_util.get_external_ip = lambda: None
 
@@ -86,8 +87,8 @@ def ask_no_host() -> None:
 def check_settings(script: Path | None = None) -> None:
     """Raise InputError if a settings file can't be read.
 
-    Streamlit would start without the file: with other limits, and open to requests of other pages.
-    ``script`` is ``app.py``, or None if Streamlit already runs it.
+    Streamlit would start without the file: it would have other limits, and accept requests of other
+    pages. ``script`` is ``app.py``; None if Streamlit already runs it.
     """
     names = get_config_files("config.toml")
     if script is not None:
@@ -104,14 +105,14 @@ def check_settings(script: Path | None = None) -> None:
 
 
 def _matches(host: str, pattern: str) -> bool:
-    """Whether a host matches an allowed name; ``*.example.org`` and ``*`` as in Streamlit."""
+    """Whether a host matches an allowed name, which may be ``*.example.org`` or ``*``."""
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
     return pattern == "*" or host == pattern.strip("[]")
 
 
 def is_shared() -> bool:
-    """Whether other computers may reach the server, judged by its settings alone.
+    """Whether other computers may reach the server; only its settings decide.
 
     The headers of a visitor's browser are not used, because they may be forged.
     """
@@ -120,13 +121,13 @@ def is_shared() -> bool:
         *(st.get_option("server.allowedHosts") or ()),
     ]
     origins: list[str] = st.get_option("server.corsAllowedOrigins") or []
-    # With "0" or "" the other settings decide.
+    # If the variable is "0" or "", the other settings decide.
     said = os.environ.get(SHARED, "") not in ("", "0")
     return said or not all(map(is_local, [*map(place_of, names), *origins]))
 
 
 def place_of(name: str) -> str:
-    """A host's name or IP address as the address of a URL."""
+    """A host's name or IP address, in the form that it has in a URL."""
     return f"//[{name}]" if name.count(":") > 1 and "[" not in name else f"//{name}"
 
 
@@ -138,9 +139,9 @@ def where_files_go() -> str:
 
 
 def client() -> str:
-    """IP address of the visitor, as far as it is known; "" for this computer.
+    """IP address of the visitor, if it is known; "" for this computer.
 
-    The last entry of the header is from the proxy on this computer; earlier ones may be forged.
+    The header's last entry is from the proxy on this computer; earlier entries may be forged.
     """
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
@@ -149,7 +150,7 @@ def client() -> str:
 def on_this_machine() -> bool:
     """Whether only users of this computer can see the page.
 
-    Only then may a path be typed. On a shared server visitors could read its folders with paths.
+    Only then may a path be typed: on a shared server, paths would show the server's folders.
     """
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))

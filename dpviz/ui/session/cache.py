@@ -1,8 +1,8 @@
 """Cache between redraws: data sets, their grids and true runs.
 
-``st.cache_data`` hashes only a sample of a large array, so two grids that differ in one record
-would share a result. This difference matters here, so keys are digests of all values.
-All sessions share the public sample sets; an upload stays in its own session.
+``st.cache_data`` hashes only a sample of a large array, so it would return the same result for two
+grids that differ in one record. Here this difference is important, so keys are digests of all
+values. All sessions share the public sample sets; an upload stays in its own session.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ def _shared() -> LRUCache:
     return LRUCache(24)
 
 
-#: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs, of a
-#: single run, and the least size that a run counts as. In total about 50 MB, which is enough for
-#: two pages with fifty values of epsilon.
+#: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs
+#: together, largest size of one run, and size that a smaller run counts as. In total about 50 MB,
+#: which is enough for two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 
 @st.cache_resource(show_spinner=False)
 def _shared_runs() -> LRUCache:
-    """Cache of seeded runs on sample sets, since users in a class ask for the same runs."""
+    """Cache of seeded runs on sample sets, because the users in a class ask for the same runs."""
     return LRUCache(_RUNS)
 
 
 def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
-    """Return a seeded run, which depends on ``request`` alone.
+    """Return a seeded run; the run depends only on ``request``.
 
-    Sessions share runs on sample sets; only the first session computes a run, the others wait.
-    ``size`` is the run's number of cells or records; large runs are not cached.
+    Sessions share runs on sample sets: the first session computes a run, and the others wait for
+    it. ``size`` is the run's number of cells or records; large runs are not cached.
     """
     if not is_sample or size > _MOST:
         return draw()
@@ -77,7 +77,7 @@ def _recent(is_sample: bool) -> LRUCache:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Counts and raster of a data set; with them the points need not be read again."""
+    """Counts and raster of a data set; if they are stored, the points are not read again."""
 
     source: Source
     raster: Raster
@@ -128,7 +128,7 @@ def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMea
 
 
 def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) -> dict[str, float]:
-    """Return the scores of the noise-free run, except scores that compare a run with it."""
+    """Return those scores of the noise-free run that do not compare it with another run."""
     family = family_of(config.method)
     dataset, outside = subject.dataset, subject.outside
     bounds = subject.bounds(config.variant)
@@ -145,6 +145,6 @@ def truth_of(
     """Return a data set on the grid of a configuration, and its noise-free run there."""
     grid = grid_of(dataset, config.grid, domain, outside, is_sample=is_sample)
     config = true_config(config)
-    # The key holds the grid itself, so no other grid can reuse its identity.
+    # The key holds the grid itself, so no later grid can get the same identity.
     key = ("truth", grid, config)
     return grid, _recent(is_sample).get(key, lambda: Truth(grid.source, config))

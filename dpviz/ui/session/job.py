@@ -1,8 +1,8 @@
-"""Long computations in the background: a thread with progress and Cancel, polled by a fragment.
+"""Long computations in the background: a thread with progress and Cancel, which a fragment polls.
 
-The page stays usable, and the job continues while another page is open. The thread never
-calls Streamlit's drawing functions or session state; its result is an attribute of the job.
-All sessions of a server share a few places for heavy jobs, and their jobs run in turn.
+The page stays usable, and the job continues while another page is open. The thread never calls
+Streamlit's drawing functions or session state; its result is an attribute of the job. All sessions
+of a server share a few places for heavy jobs, which take turns.
 """
 
 from __future__ import annotations
@@ -32,48 +32,50 @@ _LOG = logging.getLogger(__name__)
 #: Seconds between two checks of a running job.
 POLL = 0.4
 
-#: Seconds without a browser after which a session counts as abandoned.
+#: Number of seconds; a session whose browser is gone for longer is abandoned.
 _ABANDONED = 15.0
 
-#: Seconds that the program waits at its end until jobs notice the cancel. A compilation doesn't
-#: notice it, and takes long on a busy computer.
+#: Seconds that the program waits at its end until jobs have stopped. A compilation stops only when
+#: it is finished, and takes long on a busy computer.
 _SHUTDOWN = 60.0
 
 #: Heavy jobs leave one processor free; light jobs, which follow a slider, may use all processors.
 HEAVY = Turns(max(1, processors() - 1), share=5.0)
 LIGHT = Turns(processors(), share=1.0)
 
-#: With more than CROWD sessions, jobs that start without a click wait CALM seconds, in case the
-#: user changes the control again, and all of them share one place. Otherwise a class that drags
+#: If there are more than CROWD sessions, jobs that start without a click wait CALM seconds, in case
+#: the user changes the control again, and they all share one place. Otherwise a class that drags
 #: sliders would start more jobs than the server can finish.
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Between two steps a job rests, in proportion to its last working time. A light job rests _RESTS
-#: times this time, at most _REST seconds. A heavy job counts at most _REST seconds of work, and
-#: rests r times this time: r = _RESTS * p for p <= 1 pages that are being drawn, else
-#: _RESTS * p**2, because pages that wait for each other delay all pages; 1 <= r <= _MOST.
+#: Between two steps a job rests; the time of rest is proportional to its last working time. A light
+#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, at most
+#: _REST seconds of work count. It rests r times this time: r = _RESTS * p if p <= 1 pages are being
+#: drawn, otherwise r = _RESTS * p**2, because pages that wait for each other delay all pages; 1 <=
+#: r <= _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
-#: Number of parts of pages that are drawn at the same time when there are many sessions.
+#: Largest number of parts of pages that are drawn at the same time if there are many sessions.
 PLACES = Places(processors())
 
 #: Number of pages that are being drawn; they need the interpreter lock.
 PAGES = Load()
 
-# Seconds that a computing thread keeps the interpreter lock while other threads wait for it. A page
-# asks for the lock dozens of times. With Python's default of 5 ms it waits too long for a heavy
-# job; with much less than 2 ms the pages of a class interrupt each other too often.
+# Seconds that a computing thread keeps the interpreter lock if other threads wait for it. A page
+# asks for the lock dozens of times. With Python's default of 5 ms, a page waits too long for a
+# heavy job. If the value is much less than 2 ms, the pages of a class interrupt each other too
+# often.
 sys.setswitchinterval(0.002)
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "
-    "holds the details."
+    "has the details."
 )
 
 
 class Job:
-    """A computation in its own thread, which starts ``after`` this number of seconds.
+    """A computation in its own thread, which starts after ``after`` seconds.
 
     Parameters
     ----------
@@ -129,12 +131,12 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether the task still runs; it may be cancelled but may not have noticed yet."""
+        """Whether the task still runs; a task may run for some time after it is cancelled."""
         return self._thread.is_alive()
 
     @property
     def before(self) -> int:
-        """Number of jobs before this job if it waits for a place; else 0."""
+        """Number of jobs that are before this job in the queue; 0 if it does not wait."""
         return self._turns.before(self) if self._turns and self.running else 0
 
     @property
@@ -143,7 +145,7 @@ class Job:
         return self._stop.is_set()
 
     def cancel(self) -> None:
-        """Cancel the task; no effect once it has ended."""
+        """Cancel the task; after the end of the task this has no effect."""
         if self.running:
             self._stop.set()
 
@@ -177,7 +179,7 @@ class Job:
         self._progress = (done, total)
 
     def _is_cancelled(self) -> bool:
-        """Return whether the task should stop; other jobs may run before the answer."""
+        """Return whether the task should stop; other jobs may run before this function returns."""
         if self._turns and current_thread() is self._thread:
             ended = time.monotonic()
             worked = ended - self._resumed
@@ -207,7 +209,7 @@ class Job:
 
 
 def _rests() -> float:
-    """Rest of a heavy job, as a multiple of its working time."""
+    """Seconds of rest of a heavy job for each second of its work."""
     if sessions() <= 1:
         return 0.0
     drawn = PAGES.mean()
@@ -219,7 +221,7 @@ _JOBS: WeakSet[Job] = WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """Stop all jobs: compiled code that still runs during interpreter shutdown may crash."""
+    """Stop all jobs, because compiled code that runs while the interpreter shuts down may crash."""
     running = [job for job in _JOBS if job.running]
     for job in running:
         job.cancel()
@@ -233,8 +235,8 @@ def start(
 ) -> Job:
     """Start a job of this session, and cancel a running job with the same key.
 
-    A job that follows a control is not ``heavy``: it takes seconds, and does not wait for heavy
-    jobs.
+    A job that runs after a change of a control is not ``heavy``: it takes seconds, and does not
+    wait for heavy jobs.
     """
     earlier = job_of(key)
     if earlier:
@@ -251,7 +253,7 @@ def start(
 
 
 def pause() -> float:
-    """Seconds that a job waits if it starts without a click; 0 unless there are many sessions."""
+    """Seconds that a job waits if it starts without a click; 0 if there are few sessions."""
     return CALM if sessions() > CROWD else 0.0
 
 
@@ -262,10 +264,10 @@ def job_of(key: str) -> Job | None:
 
 
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
-    """Redraw the state of a job while it runs; at its end redraw the whole page.
+    """Show the state of a job while it runs; when the job ends, redraw the whole page.
 
-    ``draw`` is called as a fragment: to start another job in it, call ``st.rerun()`` after
-    :func:`start`. Use more seconds (``every``) for a large drawing.
+    ``draw`` is called as a fragment. If another job shall start in it, call :func:`start`, then
+    ``st.rerun()``. Use a larger ``every`` (seconds) if the drawing is large.
     """
     running = job is not None and job.running
     # With many sessions, redrawing this often would cost more than drawing their changes.
@@ -281,7 +283,7 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
 
 
 def show_progress(job: Job | None, unit: str, idle: str) -> None:
-    """Show the progress of a job as a bar with text, and the reason of a failure."""
+    """Show the progress of a job as a bar with text, or the reason if the job has failed."""
     if job is None:
         st.progress(0.0, text=idle)
         return

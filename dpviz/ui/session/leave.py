@@ -1,9 +1,9 @@
 """Free the memory of a session after its browser has closed.
 
 Streamlit retains a closed session for a while, in case the browser reconnects
-(``server.disconnectedSessionTTL``). Then it waits until another session closes, which may take
-days. It also waits for a garbage collection, which skips all objects that
-:func:`dpviz.ui.page.freeze_loaded_objects` excluded.
+(``server.disconnectedSessionTTL``). After this time it waits until another session closes, which
+may take days. Streamlit also waits for a garbage collection, but a collection skips all objects
+that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.data.reading.apart import dismiss
 from dpviz.ui.session.presence import absence
 
-#: Seconds that are added to the time in which a closed page may reconnect.
+#: Seconds of margin that are added to the time in which a closed page may reconnect.
 MARGIN = 10.0
 
 #: Seconds between two checks for closed sessions.
 LOOK = 5.0
 
-#: Number of collections after the last session has ended, and seconds between two collections.
+#: Number of collections after the last session has ended; seconds between two of these collections.
 _ENDINGS, _PAUSE = 5, 1.0
 
-#: Number of checks between two collections of all objects, including the excluded objects.
+#: Every _WHOLE checks, a collection includes the excluded objects.
 _WHOLE = 60
 
 
@@ -54,12 +54,12 @@ class _Held:
             server.media_file_mgr.remove_orphaned_files,
             lambda: server.dataframe_source_mgr.clear_all_for_session(self.session),
             self.fragments.clear,
-            # Streamlit may retain the session, but it is now empty. Its widgets hold functions with
-            # closures, and the closures hold objects.
+            # Streamlit may retain the session, but it is now empty. Its widgets refer to functions
+            # with closures, and the closures refer to objects.
             state.clear,
             lambda: state._new_widget_state.widget_metadata.clear(),
         ):
-            # A failing step must not prevent the other steps or end the watch over other sessions.
+            # If a step fails, the other steps and the watch over other sessions must continue.
             with suppress(Exception):
                 step()
 
@@ -70,12 +70,12 @@ _DROPPED = Event()
 
 
 def away() -> float:
-    """Seconds after which a closed session can't reconnect, including a margin."""
+    """Seconds after which a closed session can't reconnect; the number includes a margin."""
     return float(get_option("server.disconnectedSessionTTL")) + MARGIN
 
 
 def forget_when_left() -> None:
-    """Free the data of this session after it closes; further calls have no effect."""
+    """Free the data of this session after it closes; a repeated call has no effect."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return
@@ -111,7 +111,7 @@ def _watch() -> None:
             _DROPPED.clear()
             _collect()
         else:
-            # Python's own collections skip the objects that remain after this.
+            # Python's own collections skip the objects that remain after this collection.
             gc.collect()
             gc.freeze()
         with _LOCK:
@@ -126,14 +126,14 @@ def _watch() -> None:
         if left:
             del left, held
             _collect()
-    # Threads that have not ended yet may hold objects of the last sessions, so collect repeatedly.
+    # Threads that still run may refer to objects of the last sessions, so collect repeatedly.
     for _ in range(_ENDINGS):
         time.sleep(_PAUSE)
         _collect()
 
 
 def _collect() -> None:
-    # Frozen objects are hidden from collections, including reference cycles of the session.
+    # A collection does not see frozen objects, so it would miss reference cycles of the session.
     gc.unfreeze()
     gc.collect()
     gc.freeze()

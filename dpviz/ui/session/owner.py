@@ -1,8 +1,8 @@
-"""The file of budgets that a visitor of the release page sees and spends.
+"""The file of budgets that a visitor of the release page can see and spend.
 
 On a personal computer all budgets are in one file. On a shared server each visitor has their own
-file. It belongs to the visitor's login if there is a login, otherwise to a key which the server
-makes and nobody can guess. So no visitor can see, spend or detect another visitor's sources.
+file. The file belongs to the visitor's login, or, without a login, to a key which the server makes
+and nobody can guess. So no visitor can see, spend or detect another visitor's sources.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dpviz.ui.session.address import on_this_machine
 #: Folder of the visitors' files on a shared server.
 FOLDER = "budgets"
 
-#: Session entries: the visitor's key, and a key made in this session, which may have no file yet.
+#: Session entries: the visitor's key; a key that was made in this session, perhaps without a file.
 _KEY, _MADE = "release:key", "release:made key"
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 def budget_file() -> Path | None:
-    """File with this visitor's budgets; None without a key; InputError for an invalid key."""
+    """File with this visitor's budgets; None if no key was given; InputError if it is invalid."""
     if on_this_machine():
         return home() / "budget.db"
     if found := login():
@@ -48,20 +48,20 @@ def budget_file() -> Path | None:
 
 
 def _file(owner: str) -> Path:
-    """File of an owner; the file's name does not reveal the owner."""
+    """File of an owner; the name of the file does not reveal the owner."""
     return home() / FOLDER / f"{hashlib.sha256(f'dpviz {owner}'.encode()).hexdigest()}.db"
 
 
 def login() -> str:
     """Name of the login that the proxy in front of the app sends; "" without a login."""
     trusted: dict[str, str] = st.get_option("server.trustedUserHeaders") or {}
-    # Only the first header is used: one person's name may equal another person's email address.
+    # Use only the first header: one person's name may equal another person's email address.
     name = str(st.user.to_dict().get(next(iter(trusted.values()), "")) or "").strip().lower()
     return f"proxy {name}" if name else ""
 
 
 def owner_panel() -> bool:
-    """Ask for the visitor's key if a key is needed; return True if no input is missing."""
+    """Ask for the visitor's key if a key is needed; return True if nothing is missing any more."""
     if on_this_machine():
         return True
     if found := login():
@@ -90,7 +90,7 @@ def owner_panel() -> bool:
         show_error(error)
         return False
     if made := st.session_state.get(_MADE):
-        show_caption("Keep this key with your data: nobody can tell it to you again.")
+        show_caption("Keep this key with your data: nobody can give it to you again.")
         st.code(made, language=None)
     return True
 

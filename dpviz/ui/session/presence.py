@@ -11,15 +11,15 @@ from dpviz.base.work import IsCancelled
 
 
 def absence(seconds: float) -> IsCancelled:
-    """Return a function that tests whether the browser has been gone for this many seconds.
+    """Return a function that reports whether the browser has been gone for this many seconds.
 
-    Any thread may call it. The time counts from the last call that found the browser connected, so
-    call the function at shorter intervals.
+    Any thread may call it. The time starts at the last call that found the browser connected, so
+    call the function more often.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False
-    # Any thread may call this one method of the runtime.
+    # Of the runtime's methods, only this one may be called by any thread.
     present = runtime.get_instance().is_active_session
     session, seen = context.session_id, time.monotonic()
 

@@ -1,10 +1,10 @@
-"""Controls and the link: the URL contains every control, and all its values are checked.
+"""Controls and the link: the URL contains every control, and every value is checked.
 
 Streamlit's ``bind="query-params"`` replaces the link instead of adding a step to the browser's
-history (Back would undo nothing), ignores invalid values without a message, and does not work with
-live sliders. Its ``persist_state`` keeps a widget's value, but then a link, Back or another page
-can't set the value. So this module stores the controls; values that are not part of the link use
-``persist_state``.
+history, so Back would have no effect. It ignores invalid values without a message, and does not
+work with live sliders. Its ``persist_state`` keeps a widget's value, but then neither a link nor
+Back nor another page can set the value. So this module stores the controls; values that are not
+part of the link use ``persist_state``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _WORKING = "app:working"
 #: Highest seed of a control.
 MAX_SEED = 2**31 - 1
 
-#: Marker of a missing session entry.
+#: Marker that means that there is no session entry.
 _NOTHING = object()
 
 
 class CorrectedError(InputError):
-    """A value of a link is out of range; ``instead`` is the nearest allowed value."""
+    """A value of a link is out of range; ``instead`` is the nearest value in the range."""
 
     def __init__(self, message: str, instead: Any) -> None:
         super().__init__(message)
@@ -40,8 +40,8 @@ class CorrectedError(InputError):
 class Control:
     """One control of a page; ``parse`` reads its value from the link's text, or raises InputError.
 
-    Other pages take over the value of a ``shared`` control. A first visit without a link begins
-    with ``first``, or with the default if ``first`` is None.
+    Other pages take over the value of a ``shared`` control. If a first visit has no link, the value
+    is ``first``, or the default if ``first`` is None.
     """
 
     default: Any
@@ -72,7 +72,7 @@ class _Store:
     epoch: int = 0
     #: Values that were last shared with the other pages.
     told: dict[str, Any] | None = None
-    #: The user's choices on the compare page, which a figure of a paper replaces meanwhile.
+    #: The user's choices on the compare page; while a figure of a paper is shown, it replaces them.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False
 
@@ -87,12 +87,12 @@ class UrlState:
         self._page = page
         self._controls = controls
         self._store = store = _store_of(page)
-        # The page's last known values; a different value in the session was set by the program.
+        # The page's last known values; if a value in the session differs, the program has set it.
         self._values = store.values
         self.fresh = False
-        #: Whether the page was just opened without a link, and so takes values of other pages.
+        #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
-        #: Names of the controls that other pages set, and of controls that change here by that.
+        #: Names of the controls that other pages set, and of the controls that this changes here.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -115,7 +115,7 @@ class UrlState:
             return False
         self.fresh = True
         self._store.notes = []
-        # Values of a link are shared with the other pages; defaults are not.
+        # Values of a link are shared with the other pages, but default values are not.
         store.told = {} if link else None
         store.given, store.written, store.read = set(link), link or None, True
         store.seen.add(mark)
@@ -129,7 +129,7 @@ class UrlState:
                     problem = str(error).removesuffix(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except InputError as error:
-                    # The library's error messages quote the whole value; this shortens it.
+                    # The library's message quotes the whole value, so it is shortened.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
                     self._store.notes.append(f"{problem}; {_used(value)}")
                 except ValueError:
@@ -154,7 +154,7 @@ class UrlState:
         }
 
     def takes(self, name: str, value: Any) -> bool:
-        """Whether a value is valid for a control."""
+        """Whether a control accepts a value."""
         try:
             self._controls[name].parse(format_value(value))
         except (InputError, ValueError):
@@ -176,7 +176,7 @@ class UrlState:
             if wanted != self.get(name):
                 self.set(name, wanted)
                 self.followed.add(name)
-        # Nothing is shared: other pages keep the values that only this page can't show.
+        # Nothing is shared, so other pages keep the values that this page can't show.
         self._store.told = None
 
     def tell(self) -> None:
@@ -196,7 +196,7 @@ class UrlState:
         working().update(news)
 
     def adapt(self, name: str, value: Any) -> None:
-        """Set a control to a value that this page can show; other pages keep their value."""
+        """Set a control to a value that this page can show; other pages keep their values."""
         self.set(name, value)
         self._store.adapted.add(name)
         told = self._store.told
@@ -205,7 +205,7 @@ class UrlState:
 
     @property
     def adapted(self) -> set[str]:
-        """Names of the controls whose value differs from other pages since it can't be shown."""
+        """Names of controls that differ from other pages: this page can't show their value."""
         return self._store.adapted
 
     @property
@@ -230,32 +230,32 @@ class UrlState:
 
     @property
     def chosen(self) -> set[str]:
-        """Names of the controls that the link or another page has set; for a fresh page."""
+        """Names of the controls that the link or another page has set."""
         return self.given | self.agreed
 
     def key(self, name: str) -> str:
-        """Session entry of a control's value, which is also the key of its live slider."""
+        """Session entry of a control's value; it is also the key of the control's live slider."""
         return f"{self._page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
         """Arguments for the native widget of a control: its key and its initial value.
 
-        If the program sets the value of a widget's key, Streamlit sends the value to the browser
-        once. A run that is interrupted or immediately repeated loses the value; sending it again
-        may undo a newer choice of the user. So a control that the program sets gets a new widget,
-        which starts with the value.
+        If the program sets the value of a widget's key, Streamlit sends this value to the browser
+        only once. The value is lost if the run is interrupted or immediately repeated, and sending
+        it again may undo a newer choice of the user. So a control that the program sets gets a new
+        widget, which starts with the value.
         """
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
 
     def choice(self, name: str, options: Sequence[Any]) -> dict[str, Any]:
-        """Arguments for the select box or radio buttons of a control; see :meth:`widget`."""
+        """Arguments for a control's select box or radio buttons; see :meth:`widget`."""
         arguments = self.widget(name)
         position = list(options).index(arguments.pop("value"))
         return {**arguments, "options": options, "index": position}
 
     def _widget_key(self, name: str) -> str:
-        """Key of a control's native widget; a new key for each value that the program sets."""
+        """Key of a control's native widget; each value that the program sets has a new key."""
         return f"{self._page}:{name}@{self._store.changes.get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
@@ -267,7 +267,7 @@ class UrlState:
         self._follow_program(name)
 
     def get(self, name: str) -> Any:
-        """Return the value of a control: its widget's value if it has a widget."""
+        """Return the value of a control; if it has a widget, this is the widget's value."""
         session, key, known = st.session_state, self.key(name), self._values[name]
         # Access the session rarely: each access takes a lock, and a run reads a hundred values.
         stored = session.get(key, _NOTHING)
@@ -282,7 +282,7 @@ class UrlState:
         return value
 
     def _follow_program(self, name: str) -> None:
-        """Use the value that the program stored in the session entry, with a new widget."""
+        """Use the value that the program stored in the session entry; make a new widget for it."""
         value = st.session_state[self.key(name)]
         if name in self._values and self._values[name] != value:
             self._store.changes[name] = self._store.changes.get(name, 0) + 1
@@ -293,7 +293,7 @@ class UrlState:
         return name in self._controls
 
     def write(self) -> None:
-        """Write all values to the URL; call it only for final values, as browsers limit writes."""
+        """Write all values to the URL; call it rarely, because browsers limit the writes."""
         link, written = self.link(), self._store.written
         was_read, self._store.read = self._store.read, False
         self.tell()
@@ -336,7 +336,8 @@ def working() -> dict[str, Any]:
 def opened(page: str) -> None:
     """Record that a page was opened.
 
-    The page then reads any link; without a link it takes the values of the other pages.
+    After that the page reads a link if there is one; otherwise it takes the values of the other
+    pages.
     """
     store = _store_of(page)
     store.seen.clear()
@@ -355,10 +356,11 @@ def following(
     options: Sequence[Any] | None = None,
     initial: str = "value",
 ) -> dict[str, Any]:
-    """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
+    """Arguments for a native widget whose value is stored elsewhere; see UrlState.widget.
 
-    ``keep`` stores the user's choice; a choice that it does not store is undone. Give ``options``
-    for select boxes and radio buttons. ``initial`` is the widget's name of its initial value.
+    ``keep`` stores the user's choice; if it does not store the choice, the choice is undone. Select
+    boxes and radio buttons need ``options``. ``initial`` is the name of the widget's argument for
+    the initial value.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
@@ -372,7 +374,7 @@ def following(
 
 
 def _used(value: Any) -> str:
-    """End of a correction's sentence, with the value that is used instead."""
+    """End of a sentence on a correction; it names the value that is used instead."""
     return f"{format_value(value) or 'the default'} is used."
 
 
@@ -388,7 +390,7 @@ def format_value(value: Any) -> str:
 def number(
     name: str, low: float, high: float, check: Callable[[float], Any]
 ) -> Callable[[str], float]:
-    """Parser of a number, which is checked by the library's rule and the slider's range."""
+    """Parser of a number; the library's rule and the slider's range check the number."""
 
     def parse(text: str) -> float:
         try:

@@ -1,7 +1,7 @@
-"""Turns of heavy jobs: few run at the same time, and each passes its place on after a while.
+"""Turns of heavy jobs: few jobs run at the same time; each gives its place to others in time.
 
-If a class starts thirty audits and another user starts a search of one second, this user does not
-wait until all audits have ended. One processor stays free for users who drag a slider.
+Suppose that a class starts thirty audits, and another user starts a search of one second: this user
+does not wait until all audits have ended. One processor stays free for users who drag a slider.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dpviz.base.work import IsCancelled
 #: Seconds between two checks whether a waiting job should stop.
 _LOOK = 0.2
 
-#: Seconds in which the weight of earlier values falls to 1/e, about a third.
+#: Number of seconds after which the weight of a value has fallen to 1/e, about a third.
 _FADES = 1.0
 
 
 class Load:
     """Average number of blocks that ran at the same time in the last seconds.
 
-    Each block runs in ``with load``.
+    A block runs in ``with load``.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,11 +40,10 @@ class Load:
         self._change(-1)
 
     def mean(self) -> float:
-        """Average number of blocks, in which the last second has the largest weight."""
+        """Average number of blocks; the last second has the largest weight."""
         return self._change(0)
 
     def _change(self, by: int) -> float:
-        """Update the average until now, then change the number of running blocks."""
         with self._lock:
             at = self._clock()
             kept = math.exp((self._at - at) / _FADES)
@@ -61,7 +60,7 @@ class Places:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for a place, and hold it during the block."""
+        """Wait for a place, and keep it during the block."""
         with self._free:
             self._own.held = True
             try:
@@ -71,7 +70,7 @@ class Places:
 
     @contextmanager
     def given_on(self) -> Iterator[None]:
-        """Release this thread's place, if it has one, during a block that only waits."""
+        """During a block that only waits, give up this thread's place, if it has a place."""
         if not getattr(self._own, "held", False):
             yield
             return
@@ -83,9 +82,9 @@ class Places:
 
 
 class Turns:
-    """Places for jobs; waiting jobs get a place in the order of their arrival.
+    """Places for jobs; waiting jobs get their places in the order of arrival.
 
-    After its share of seconds a job goes to the end of the line if other jobs wait.
+    When a job has used its share of seconds and other jobs wait, it goes to the end of the queue.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class Turns:
         self._since: dict[object, float] = {}
 
     def enter(self, job: object, stop: IsCancelled) -> bool:
-        """Wait for a place; return True with a place, or False if the job should stop."""
+        """Wait for a place. Return True if the job got a place, or False if the job should stop."""
         with self._changed:
             self._line.append(job)
             while not stop():
@@ -112,7 +111,7 @@ class Turns:
             return False
 
     def leave(self, job: object) -> None:
-        """Release the job's place, if it has one."""
+        """Give up the job's place, if it has a place."""
         with self._changed:
             self._since.pop(job, None)
             self._changed.notify_all()

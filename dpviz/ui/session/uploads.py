@@ -1,7 +1,7 @@
-"""Bytes of uploads: how many bytes a session may hold, and when a file is freed.
+"""Bytes of uploads: how many bytes a session may have, and when a file is freed.
 
 Streamlit keeps each file until its session ends or until the browser removes the file. The browser
-does so only while the file's upload box is on the page.
+removes a file only while the file's upload box is on the page.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from dpviz.data.reading.files import megabytes
 from dpviz.ui.messages import show_caption
 
 #: Largest number of bytes of one file. Largest number of bytes of a session's files, and of the
-#: numbers that are read from a file; it is enough for a file and its replacement.
+#: numbers that are read from a file; the session may have a file and its replacement at the same
+#: time.
 UPLOAD_LIMIT, MOST = 100 * 2**20, 210 * 2**20
 
-#: Session entry: for each upload box of the page, the numbers of the files loaded there.
+#: Session entry: the numbers of the files in each upload box of the page.
 _KEPT = "uploads:kept"
 
 _LOCK = Lock()
@@ -32,7 +33,7 @@ _COMING: dict[str, int] = {}
 
 
 def most_of_all() -> int:
-    """Largest number of bytes of all sessions' files: a quarter of this computer's memory."""
+    """Largest number of bytes of the files of all sessions: a quarter of this computer's memory."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows has no sysconf
@@ -42,7 +43,7 @@ def most_of_all() -> int:
 
 @contextmanager
 def coming(session: str, size: int) -> Iterator[None]:
-    """Reserve memory while a session sends a file; InputError if there is not enough memory."""
+    """Reserve memory while a session sends a file; InputError if there is not enough."""
     with _LOCK:
         held = {one: sum(files) for one, files in _sizes().items()}
         of_session = held.get(session, 0) + _COMING.get(session, 0)
@@ -79,7 +80,7 @@ def _sizes() -> dict[str, list[int]]:
 
 
 def keep(place: str, files: Iterable[Any]) -> None:
-    """Store the current files of an upload box, and free its earlier files that no box has."""
+    """Store an upload box's current files, and free its earlier files that are in no box."""
     kept: dict[str, set[str]] = st.session_state.setdefault(_KEPT, {})
     before, kept[place] = kept.get(place, set()), {one.file_id for one in files}
     context = get_script_run_ctx(suppress_warning=True)
@@ -91,7 +92,7 @@ def keep(place: str, files: Iterable[Any]) -> None:
 
 
 def show_room() -> None:
-    """Show the remaining size if a next file may be refused; the browser shows only a number."""
+    """If a next file may be refused, show how large it may be; the browser shows only a number."""
     context = get_script_run_ctx(suppress_warning=True)
     held = sum(_sizes().get(context.session_id, ())) if context else 0
     if held + UPLOAD_LIMIT > MOST:
@@ -103,10 +104,10 @@ def show_room() -> None:
 
 
 def check_size(name: str, arrays: Iterable[Any]) -> None:
-    """Raise InputError if the numbers of an upload take more memory than a session may use."""
+    """Raise InputError if the numbers from an upload need more memory than a session may use."""
     size = sum({id(one): one.nbytes for one in arrays if one is not None}.values())
     if size > MOST:
         raise InputError(
-            f"What is chosen of {shown(name)} takes {megabytes(size)} here, and a session holds "
+            f"The chosen part of {shown(name)} takes {megabytes(size)} here, and a session holds "
             f"{megabytes(MOST)}: choose fewer columns, or give fewer rows."
         )

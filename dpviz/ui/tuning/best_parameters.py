@@ -25,7 +25,7 @@ from dpviz.ui.tuning.common import (
 )
 from dpviz.ui.widgets.show import theme_mode
 
-#: Pairs of parameters by their names in the link.
+#: Pairs of parameters, by the names that they have in the link.
 PAIRS = {"-".join(pair): pair for family in FAMILIES.values() for pair in family.searched}
 
 _ONE_TRUTH = (
@@ -67,7 +67,7 @@ def best_parameters_part(context: Context) -> None:
     show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
     if _per_column(config):
         show_caption("g is not searched while each column has its own g.")
-    # The best values are among these; taking them over must not require a new map.
+    # The best values are among these; the use of these values must not require a new map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
     }
@@ -98,7 +98,7 @@ def best_parameters_part(context: Context) -> None:
 
 
 def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
-    """Values to try; grid sizes must fit the wavelet's level."""
+    """Values to try; grid sizes must be possible at the wavelet's level."""
     least = 2 ** getattr(config, "level", 0)
     return {
         name: tuple(
@@ -119,9 +119,9 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
         pair
         for pair, over in PAIRS.items()
         if all(card.parameter(name) for name in over)
-        # Parameters that the method chooses itself are not searched.
+        # The search leaves out parameters that the method chooses itself.
         and not set(over) & set(family_of(config.method).chosen(config))
-        # Data given as counts fix the grid; an axis of the map needs one g for both columns.
+        # Counts fix the grid, and an axis of the map needs the same g for both columns.
         and not ("grid" in over and (active.dataset.counts is not None or _per_column(config)))
     ]
 

@@ -32,13 +32,13 @@ _TABLE_HEIGHT = 213
 
 R = TypeVar("R")
 
-#: Title of the figure, and everything on which the result depends.
+#: Title of the figure; everything on which the result depends.
 Request = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Inputs of the panel: controls of explorer and panel, and the run on the screen."""
+    """Inputs of the panel: controls of the explorer and of the panel, and the run on the screen."""
 
     state: UrlState
     controls: UrlState
@@ -51,7 +51,7 @@ class Context:
 
 
 def scores_of(context: Context) -> list[str]:
-    """Scores of family and data for which either higher or lower values are better."""
+    """Scores of a family on the data for which either higher or lower values are better."""
     family, classed = family_of(context.config.method), context.active.dataset.classes is not None
     names = scores_for(family.telling, family.scores, classed=classed)
     return [name for name in names if name in BETTER]
@@ -61,7 +61,7 @@ def scores_of(context: Context) -> list[str]:
 
 
 def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -> str:
-    """Choose a score; a change of the score resets the target."""
+    """Choose a score; if the score changes, the target is reset."""
     controls = context.controls
 
     def reset_target() -> None:
@@ -121,8 +121,8 @@ def search_data(
 ) -> tuple[str, R] | None:
     """Search with the data and settings on the screen; see :func:`search`.
 
-    ``function`` takes data, settings and arguments. ``replaced`` has values of parameters that do
-    not affect the result.
+    The arguments of ``function`` are data, settings and arguments. ``replaced`` contains values of
+    parameters that do not affect the result.
     """
     active, config = context.active, context.config
     task = partial(
@@ -144,7 +144,7 @@ def search_data(
 def search(
     context: Context, part: str, label: str, task: Task, request: Request
 ) -> tuple[str, Any] | None:
-    """Show button and progress of a search; return title and result of the last search."""
+    """Show the button and the progress of a search; return the last search's title and result."""
     job_key, found_key = context.key(f"{part} job"), context.key(f"{part} found")
     job = job_of(job_key)
     if job and job.result is not None:
@@ -182,7 +182,7 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
 
 
 def take_over_button(context: Context, found: dict[str, float]) -> None:
-    """Show a button that sets the explorer's controls to the values found."""
+    """Show a button that sets the explorer's controls to the values that were found."""
     values = {PARAMETERS[name].link: value for name, value in found.items()}
 
     def take_over() -> None:
@@ -206,7 +206,7 @@ def written(found: dict[str, float]) -> str:
 
 
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
-    """Show a figure with its table below, and offer the table as CSV."""
+    """Show a figure, and its table below it; offer the table as CSV."""
     stamp = stamp_of(context.active, context.config)
     name = f"{stamp.name} find {part}"
     show_panels(

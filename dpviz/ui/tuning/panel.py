@@ -1,4 +1,4 @@
-"""The panel "Find parameters" of an explorer: smallest budget, best parameters, null set."""
+"""The panel "Find parameters" of an explorer: smallest budget, best parameters, and null set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
 
 
 def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> None:
-    """Show the panel of an explorer, which can take over the values found."""
+    """Show the panel of an explorer; the explorer can take over the values that were found."""
     # Only methods that find the number of clusters can invent clusters.
     invents = family_of(config.method).finds_number
 

@@ -1,4 +1,4 @@
-"""“About this picture”: a text below every figure on its content, reading it and what to try.
+"""“About this picture”: below every figure, a text on content, reading, and what to try.
 
 The texts are in a file of the front end. The browser opens and closes the text without the server.
 """
@@ -23,9 +23,10 @@ class AboutPicture:
     attempt: str
 
 
-#: Sentence on the two sides, which are above each other on a phone.
+#: Sentence on the two sides; on a phone, one side is above the other.
 _SIDES = (
-    "Left (on a phone above) is the truth, right (below) the chosen method. Both zoom together."
+    "The truth is on the left (on a phone, above), and the chosen method on the right (below). "
+    "Both zoom together."
 )
 
 
@@ -37,7 +38,7 @@ def _load() -> dict[str, AboutPicture]:
     }
 
 
-#: Help texts by the names of figures.
+#: Help texts, by the names of the figures.
 ABOUT = _load()
 
 _TITLES = {"shows": "What it shows", "read": "How to read it", "attempt": "What to try"}

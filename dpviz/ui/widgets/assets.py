@@ -1,4 +1,4 @@
-"""Files for the browser: components and styles of the front end, and plotly.js."""
+"""Files for the browser: components and styles of the front end; plotly.js."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dpviz.ui import FRONTEND
 _PLOTLY = distribution("plotly")
 _VERSION = _PLOTLY.version
 
-# plotly.js is served from plotly's folder, without a copy. Importing plotly would be slow.
+# plotly.js is served from plotly's folder. Importing plotly would be slow.
 _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
 
 
 def plotly_url() -> str:
-    """Return the address of plotly.js on this server; it changes with the version of plotly."""
+    """Return the address of plotly.js on this server; it changes when plotly's version changes."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = f"/{base}/component/{_served.name}/plotly.min.js?{_VERSION}"
     return path.replace("//", "/")
 
 
 def component(name: str, **looks: Any) -> Any:
-    """Return the component of the script and the style with this name."""
+    """Return the component that has the script and the style with this name."""
     files = [FRONTEND / f"{name}.{kind}" for kind in ("js", "css")]
     texts: dict[str, Any] = {
         one.suffix[1:]: one.read_text(encoding="utf-8") for one in files if one.exists()

@@ -1,4 +1,4 @@
-"""The card of a method, and measurements of the cost of soundness and of each part."""
+"""The card of a method, and measurements: the cost of soundness, and the benefit of each part."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARTS_HELP = (
 
 
 def card_panel(method: str) -> None:
-    """Show the card of a method, the cost of soundness, and the benefit of each of its parts."""
+    """Show the card of a method, the cost of soundness, and the benefit of each part."""
     st.markdown(card_text(CARDS[method]))
     st.markdown(docs_link(f"methods/{method}", "Formulas, proof in full and figure of this method"))
     if costs := utility.costs(method):
@@ -65,7 +65,7 @@ def card_panel(method: str) -> None:
 
 
 def card_text(card: Card) -> str:
-    """Card of a method: source, claims with reasons, deviations or notes, errors of the paper."""
+    """Card of a method: source, claims with reasons, deviations or notes, errors in the paper."""
     differs = "" if card.origin == "ours" else "Differs from the paper: "
     title = f"**{plain_text(card.title)}** ({plain_text(card.source)}). {plain_text(card.summary)}"
     promises = [f"* **{one.name}**: {plain_text(one.text)}" for one in card.variants]

@@ -17,5 +17,5 @@ def docs_address(page: str) -> str:
 
 
 def docs_link(page: str, label: str) -> str:
-    """Link as Markdown, which Streamlit opens in a new window, so that own data stay here."""
+    """Markdown of a link; Streamlit opens it in a new window, so that own data stay here."""
     return f"[{plain_text(label)}]({docs_address(page)})"

@@ -1,8 +1,8 @@
 """The view for slides and course pages: ``?embed=true`` shows only picture, readouts and epsilon.
 
-Streamlit removes its tool bar and its padding in this view; this module hides side bar and
-navigation. :mod:`dpviz.server` allows only this view in frames of other sites. It makes no
-releases, so that no other site can make users click an invisible release button.
+In this view Streamlit removes its tool bar and its padding, and this module hides side bar and
+navigation. :mod:`dpviz.server` allows only this view in frames of other sites. The view makes no
+releases; otherwise another site could make users click an invisible release button.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import streamlit as st
 
 from dpviz.ui.widgets.assets import style
 
-#: Style of the view, which hides parts of the page and sets the spacing.
+#: Style of the view: it hides parts of the page and sets the spacing.
 EMBED_STYLE = style("embed")
 
-#: Smallest height of a figure in pixels, and the figure's share of the frame's height.
+#: Smallest height of a figure in pixels; share of the frame's height that a figure gets.
 HEIGHT, SHARE = 220, 0.58
 
 

@@ -1,4 +1,4 @@
-"""The meaning of epsilon, in an expander beside every control of epsilon."""
+"""The meaning of epsilon, in an expander that is beside every control of epsilon."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def epsilon_panel(
 ) -> None:
     """Show the meaning of an epsilon in an expander: odds, certainty, years, precedents.
 
-    ``left`` is the remaining lifetime budget; None if no lifetime budget is involved.
+    ``left`` is the rest of the lifetime budget; None if there is no lifetime budget.
     """
 
     def draw() -> None:
-        # The panel is shown for methods that are private and for methods that are not.
+        # The panel is shown both for methods that are private and for methods that are not.
         st.markdown("**Of a method that is private:**")
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
         st.markdown(plain_text(explain_surest(epsilon, neighbours, persons=persons)))
@@ -36,17 +36,17 @@ def epsilon_panel(
         st.markdown("**What others have published with**")
         st.markdown(_TABLE)
         show_caption(
-            "An ε is not right because others used it. A smaller ε promises more only for the same "
-            "unit, model and period."
+            "An ε is not better because others used it. A smaller ε promises more only for the "
+            "same unit, model and period."
         )
         st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
 
-    # Not a popover: if a popover is open in a fragment while the user opens another page,
+    # This is not a popover: if a popover is open in a fragment while the user opens another page,
     # Streamlit shows an empty page.
     lazy_expander("What ε means", key="epsilon:panel", draw=draw)
 
 
-#: Precedents as a Markdown table, whose lines wrap on a phone.
+#: Precedents as a Markdown table; on a phone its lines wrap.
 _TABLE = "\n".join(
     [
         "| what | ε | for | source |",
@@ -60,8 +60,8 @@ _TABLE = "\n".join(
 
 
 def explain_years(epsilon: float, left: float) -> str:
-    """Say how long a lifetime budget lasts with one release of this epsilon per year."""
-    # Rounded to the six decimals of a debit, so that exact multiples are counted in full.
+    """Say how long a lifetime budget is sufficient for one release per year with this epsilon."""
+    # The number is rounded to the six decimals of a debit, so that exact multiples count in full.
     times = math.floor(round(left / epsilon, 6))
     many = "no release" if not times else f"{times:,} release{'' if times == 1 else 's'}"
     years = "" if not times else f": one a year lasts {times:,} year{'' if times == 1 else 's'}"

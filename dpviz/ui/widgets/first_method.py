@@ -11,7 +11,7 @@ from dpviz.ui.messages import show_caption
 
 
 def show_first(card: Card) -> None:
-    """Show why the chosen method is the default, if it is."""
+    """If the chosen method is the default, show why."""
     family = family_of(card.name)
     if card.name == family.first:
         show_caption(*reason(card.title, _measured(family.name, card.name)))
@@ -19,12 +19,11 @@ def show_first(card: Card) -> None:
 
 @cache
 def _measured(family: str, method: str) -> Lead | None:
-    """Lead of a method over the others, by the stored benchmark results of this version."""
     return lead(benchmark(), family, method)
 
 
 def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
-    """Both sentences on the default method, and a text on how cases were counted.
+    """Both sentences on the default method, and a text that explains how cases were counted.
 
     Without benchmark results (``found`` is None) there are no numbers.
     """

@@ -14,10 +14,10 @@ from dpviz.ui.widgets.readouts import Promise
 
 
 def show_headline(headline: Headline, promise: Promise, hint: str) -> None:
-    """Show what broke, with the run's epsilon.
+    """Show what broke, and the epsilon of the run.
 
     If the promise is kept, also show how sure someone may become about a person. The browser shows
-    the hint until the user closes it, and remembers this.
+    the hint until the user closes the hint, and remembers that it was closed.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if promise.epsilon is None else f"epsilon {readable(promise.epsilon)}"
@@ -25,7 +25,7 @@ def show_headline(headline: Headline, promise: Promise, hint: str) -> None:
     if promise.kept is not None:
         sure = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
         plain.append(sure)
-        # Good results attract attention, so a weak promise must be equally visible.
+        # Good results attract attention, so a weak promise must be as visible as the results.
         parts.append(f'<span class="dpv-risk">{sure}</span>' if promise.little else sure)
     detail, after = (" · ".join(filter(None, some)) for some in (parts, plain))
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'

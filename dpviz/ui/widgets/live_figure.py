@@ -1,4 +1,4 @@
-"""A plotly figure that stays in place: a change preserves its zoom and costs one redraw.
+"""A plotly figure that is changed in place: its zoom stays, and a change costs one redraw.
 
 ``st.plotly_chart`` makes a new chart for every change of the data. This component calls
 ``Plotly.react`` on one persistent element. Arrays are sent as raw bytes after a small JSON head.
@@ -38,10 +38,10 @@ def live_figure(
 ) -> Any:
     """Show a figure, or redraw it in place.
 
-    Colours, fonts and grid lines come from the page's theme instead of the figure's template;
-    the figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` does not
-    change (a constant if not set). Plotly interprets tags in texts, so escape untrusted text with
-    :func:`dpviz.figures.marks.literal`.
+    Colours, fonts and grid lines are those of the page's theme, not of the figure's template. The
+    figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` stays the
+    same (it is constant if it is not set). Plotly interprets tags in texts, so escape untrusted
+    text with :func:`dpviz.figures.marks.literal`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""A slider that reports its value while the user drags it, not only on release.
+"""A slider that reports its value already while the user drags it.
 
-``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time.
-It also reports whether the value is settled, so that slow views can wait for the release.
+``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time. It
+also reports whether the value is settled, so that slow views can wait until the thumb is released.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _mount = component("live_slider")
 
 
 class LiveValue(NamedTuple):
-    """Value of a live slider; not settled while the user drags the thumb or presses a key."""
+    """Value of a live slider; ``settled`` is False during a drag and while a key is pressed."""
 
     value: float
     settled: bool
@@ -49,7 +49,7 @@ class _Link:
     passed: float
     returned: float
     seq: int = 0
-    # Random, so that messages from before a reset of the session state are ignored.
+    # The number is random, so that messages from before a reset of the session state are ignored.
     epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
     dragging: bool = False
 
@@ -73,9 +73,9 @@ def live_slider(
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
-    The value is in ``st.session_state[key]``, as with Streamlit's own widgets. To move the
-    slider from the program, set this entry before this call (for example in a callback), or
-    delete it to return to `value`. A change of `value` moves the slider, too.
+    As with Streamlit's own widgets, the value is in ``st.session_state[key]``. To move the slider
+    from the program, set this entry before this call, for example in a callback. To return to
+    `value`, delete the entry. If `value` changes, the slider moves, too.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> Non
     wanted = allowed.clamp(st.session_state.get(key, start))
     if wanted is None:
         wanted = start
-    # An app may pass back the last value that it received, which is not a change.
+    # An app may pass the last value that it received back to the slider; this is not a change.
     if wanted == link.returned and start not in (link.passed, link.returned):
         wanted = start
     link.passed = start
     if wanted != link.returned:
         link.returned = wanted
         link.dragging = False
-        # Messages sent before this change carry the old epoch and are ignored.
+        # Messages that were sent before this change contain the old epoch and are ignored.
         link.epoch += 1
     st.session_state[key] = link.returned
 
@@ -178,7 +178,7 @@ def _message(state: object) -> Mapping[str, object]:
 
 
 def _receive(key: str, allowed: _Range) -> None:
-    """Process the newest message of the browser once; it may hold anything."""
+    """Process the newest message of the browser once; the message may contain anything."""
     link: _Link = st.session_state[f"{key}::link"]
     message = _message(st.session_state.get(f"{key}::input"))
     seq = message.get("seq")
@@ -189,8 +189,8 @@ def _receive(key: str, allowed: _Range) -> None:
     if value is None or message.get("epoch") != link.epoch:
         return
     if st.session_state.get(key) != link.returned:
-        # A click (for example on Reset) came with the same run, and its callback ran first. So the
-        # program's value replaces the browser's value, which was sent before the click.
+        # The same run has a click, for example on Reset, whose callback ran first. So the program's
+        # value replaces the browser's value, because that was sent before the click.
         return
     link.returned = value
     link.dragging = message.get("dragging") is True

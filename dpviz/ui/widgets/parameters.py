@@ -1,4 +1,4 @@
-"""Controls made from a family's table of parameters: links, sliders, boxes, configurations."""
+"""Controls that a family's table of parameters defines: links, sliders, boxes, configurations."""
 
 from __future__ import annotations
 
@@ -54,14 +54,15 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Set the choices of a method to its defaults in the chosen variant, if it has this variant.
+    """Set the choices of a method to the defaults of the chosen variant, if it has this variant.
 
-    Choices named in ``but`` stay. A variant in the link that the method lacks is corrected.
+    Choices named in ``but`` stay. If the link has a variant that the method does not have, the
+    variant is corrected.
     """
     card, asked = family.methods[state.get("method")].card, state.get("variant")
     variant = card.variant(asked).name
     if variant != asked and "variant" in state.given.intersection(but):
-        note = f"{card.title} has no {asked} variant, as it is in no paper; {variant} is used."
+        note = f"{card.title} has no {asked} variant, because no paper has it; {variant} is used."
         state.correct("variant", variant, note)
     elif variant != asked:
         state.set("variant", variant)
@@ -86,7 +87,7 @@ def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
 
 
 def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ...]:
-    """Parameters that the method itself chooses, so that their controls have no effect."""
+    """Parameters that the method chooses itself, so their controls have no effect."""
     offered = card.parameter(CHOOSE.name) is not None
     return family.choosing if offered and state.get(CHOOSE.link) == PRIVATE else ()
 
@@ -102,7 +103,7 @@ def chosen(card: Card, family: Family) -> list[Parameter]:
 
 
 def sliders_of(state: UrlState, parameter: Parameter) -> int:
-    """Number of sliders of a parameter: 1, or for cells per axis possibly one per column."""
+    """Number of sliders of a parameter: 1, or 2 if each column has its own number of cells."""
     value = state.get(parameter.link)
     return len(value) if isinstance(value, tuple) else 1
 
@@ -117,13 +118,13 @@ def slider(
 ) -> bool:
     """Show the live sliders of a parameter; return False while the user drags one of them.
 
-    It uses one of the places for each of the :func:`sliders_of` sliders.
+    Each of the :func:`sliders_of` sliders uses one of the places.
     """
     one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
     if not isinstance(value, tuple):
         with next(places):
             return _live(one, key, value, disabled=disabled).settled
-    # These sliders store their own values, so they are updated when the program sets the control.
+    # These sliders store their own values, so they are updated if the program sets the control.
     if st.session_state.get(f"{key}:drawn") != value:
         st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
     found, settled = [], True
@@ -163,7 +164,7 @@ def _live(
 def per_column_switch(
     state: UrlState, parameter: Parameter, columns: Sequence[str], place: Any = st, **looks: Any
 ) -> None:
-    """Show the switch between one number of cells for all columns and one per column."""
+    """Show the switch between one number of cells for all columns and one number per column."""
     one = parameter
 
     def switch(each: bool) -> None:
@@ -189,9 +190,9 @@ def boxes(
     disabled: bool = False,
     below: Any = None,
 ) -> None:
-    """Show the number box of a parameter; for cells per axis, with a switch for one per column.
+    """Show a parameter's number box; if it is the number of cells, also the switch for columns.
 
-    The switch is below the box, or in ``below``.
+    The switch is in ``below``, or else below the box.
     """
     one, value = parameter, state.get(parameter.link)
     look = {**number_box(one, label), "disabled": disabled}
@@ -245,7 +246,7 @@ def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
 
 
 def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -> Card:
-    """Show the select box of a family's methods; return the card of the chosen method."""
+    """Show the select box of a family's methods; return the chosen method's card."""
     cards = {name: method.card for name, method in family.methods.items()}
     st.selectbox(
         "Method",

@@ -1,4 +1,4 @@
-"""Readouts of a run: key figures with help, the ledger, the privacy claim."""
+"""Readouts of a run: key numbers with help, the ledger, and the privacy claim."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LEDGER_COLOURS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """The privacy promise of a run, and whether its data are public.
+    """The privacy promise of a run, and whether the run's data are public.
 
-    ``epsilon`` is None for a method without noise; ``public`` data are made up or declared public.
+    ``epsilon`` is None if the method has no noise; ``public`` data are made up or declared public.
     """
 
     claim: Claim
@@ -50,11 +50,11 @@ class Promise:
 
 @dataclass(frozen=True)
 class Readout:
-    """One key figure: plain name, value, the true or best value, and one or two sentences of help.
+    """One key number: plain name, value, the true or best value, and one or two sentences of help.
 
-    ``sign`` is the name in the literature if it differs from the label. A value without a ``grade``
-    can't be called good or bad. A ``stale`` value is from earlier settings; a ``rough`` value is
-    from a part of the records.
+    ``sign`` is the name in the literature if it differs from the label. If there is no ``grade``,
+    the value is neither good nor bad. A ``stale`` value belongs to earlier settings; a ``rough``
+    value is computed from a part of the records.
     """
 
     label: str
@@ -79,7 +79,7 @@ def score_readout(
 ) -> Readout:
     """Readout of a score, with the name and the help of the family's score.
 
-    ``value`` is graded. If ``beside`` is empty, the best value is shown beside ``text``.
+    ``value`` is graded. If ``beside`` is empty, the best value is beside ``text``.
     """
     sign = sign or (score.title if score.plain else "")
     ideal = "" if score.ideal is None else f"best {score.ideal:g}"
@@ -95,7 +95,7 @@ def score_readout(
 
 
 def class_readout(private: float, true: float) -> Readout:
-    """F-measure of both runs against known classes."""
+    """F-measure of both runs, compared with known classes."""
     (score,) = (one for one in CLASS_SCORES if one.name == "class_f")
     return score_readout(score, f"{private:.3f}", beside=f"true {true:.3f}", sign="F")
 
@@ -103,9 +103,9 @@ def class_readout(private: float, true: float) -> Readout:
 def show_readouts(
     readouts: Sequence[Readout], promise: Promise, place: DeltaGenerator | None = None
 ) -> DeltaGenerator:
-    """Show key figures and the promise in a row of cards; help opens on hover and focus.
+    """Show key numbers and the promise in a row of cards; help opens on hover and focus.
 
-    Return their place. To replace the cards without flicker, pass it to the next call.
+    Return their place. If the next call gets this place, it replaces the cards without flicker.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)
@@ -114,7 +114,7 @@ def show_readouts(
 
 
 def _promise_card(promise: Promise) -> str:
-    """Card as HTML on whether the method is private, and how strongly.
+    """HTML of a card that says whether the method is private, and how strong its promise is.
 
     The card is only about the mechanism; the picture itself says whether it may be published.
     """
@@ -140,17 +140,16 @@ def _why(reason: str) -> str:
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
-#: From this number of cards on, cards are closer together, so that they fit into one row beside the
-#: sidebar of a small screen, even in a slightly wider font.
+#: If there are at least this many cards, they are closer together, so that they are in one row
+#: beside the sidebar of a small screen, even if the font is slightly wider.
 _MANY = 9
 
-#: The link opens a new window, since own data would be lost in this window. Each card has only one
-#: link, because each link is one more stop of the Tab key.
+#: The link opens a new window, because own data would be lost in this window. Each card has only
+#: one link, because with each link the Tab key needs one more press.
 _MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms</a>'
 
 
 def _card(one: Readout, kind: str = "") -> str:
-    """One card as HTML; the style sheet adds the question mark and the mark of its grade."""
     # A value from earlier settings is grey and marked as "earlier".
     beside = "earlier" if one.stale else one.beside
     beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
@@ -174,7 +173,7 @@ def _card(one: Readout, kind: str = "") -> str:
 
 
 def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
-    """Show parts of a budget as one bar; a part is width in percent, colour, tooltip and text.
+    """Show the parts of a budget as one bar; a part is width in percent, colour, tooltip and text.
 
     ``alt`` describes the bar for people who cannot see it; ``below`` is HTML below the bar.
     """
@@ -190,7 +189,7 @@ def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str)
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
-    """Show the spends as one stacked bar with their noise scales."""
+    """Show the spends as one bar of parts, with the noise scale of each spend."""
     parts, rows = [], []
     for colour, spends in zip(cycle(_LEDGER_COLOURS), grouped(ledger), strict=False):
         spent = group_epsilon(spends)
@@ -201,7 +200,7 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
             f"noise scale {_range([one.scale for one in spends])}"
         )
         label = name.partition(",")[0]
-        # A label is omitted if it is too long, since the line below has the whole text. A letter
+        # A label that is too long is omitted, because the line below has the whole text. A letter
         # takes about 0.8% of the bar.
         parts.append((share, colour, text, label if share > 0.8 * len(label) + 1 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
@@ -217,7 +216,7 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-#: The text avoids "not private", which would seem to contradict a private mechanism.
+#: The text does not say "not private", because this would seem to contradict a private mechanism.
 _OWNER = "This picture is for the data owner only: it shows true results{noise}."
 _NOISE = ", and its noise can be repeated"
 
@@ -225,7 +224,7 @@ _NOISE = ", and its noise can be repeated"
 def show_reason(promise: Promise) -> None:
     """Explain what epsilon means, and show the proof in a closed box.
 
-    If the claim fails, the reason is shown above the picture instead.
+    If the claim fails, the reason is not here but above the picture.
     """
     said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
     if promise.kept is not None:
@@ -233,7 +232,7 @@ def show_reason(promise: Promise) -> None:
     if said or not promise.public:
         _small(f"{html.escape(said)} <em>{'' if promise.public else owner}</em>")
     if promise.claim.private:
-        # Separate from the text that changes with a slider, so that the box stays open meanwhile.
+        # The box is separate from the text that changes with a slider, so that it stays open.
         _small(
             "<details><summary>Why this is private: the proof</summary>"
             f"{html.escape(promise.claim.reason)}</details>"

@@ -1,4 +1,4 @@
-"""Share the view on the screen: its link, a QR code of the link, and a frame for slides."""
+"""Share the view on the screen: its link, a QR code of the link, and HTML of a frame for slides."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def share_panel(state: UrlState, *, frame: bool = True) -> None:
             "Share", icon=":material/share:", key=f"{state.page}:share", on_change="rerun"
         ) as panel,
     ):
-        # Made when it opens, so that it has the current settings.
+        # The link is made when the button is pressed, so that it has the current settings.
         if panel.open:
             _draw(state, frame)
 
@@ -41,7 +41,7 @@ def _draw(state: UrlState, frame: bool) -> None:
         show_caption("A link never contains your own data: people who open it load the file first.")
     st.html(qr_code(link))
     if is_local(base_address()):
-        show_caption("This address works on this computer alone.")
+        show_caption("This address works only on this computer.")
     if frame:
         what = "only picture, readouts and ε" if state.page in FAMILIES else "only the page"
         show_caption(f"For a slide or a course page: {what}.")
@@ -52,7 +52,7 @@ def _draw(state: UrlState, frame: bool) -> None:
 def qr_code(link: str) -> str:
     """QR code of a link as HTML, black on white in both themes, with the link below.
 
-    If the link is too long for a QR code (2,331 bytes), a sentence replaces the code.
+    If the link is too long for a QR code (more than 2,331 bytes), a sentence replaces the code.
     """
     import segno  # imported here, because the import would delay the first picture
 
@@ -60,7 +60,7 @@ def qr_code(link: str) -> str:
         code = segno.make_qr(link, error="m")
     except segno.DataOverflowError:
         return "<p>This link is too long for a QR code: copy it.</p>"
-    # As an image, because Streamlit removes SVG drawings from HTML.
+    # The code is an image, because Streamlit removes SVG drawings from HTML.
     picture = code.svg_data_uri(dark="#000", light="#fff", border=4, omitsize=True)
     return (
         f'<figure class="dpv-qr"><img src="{html.escape(picture)}" alt="QR code of the link">'

@@ -1,4 +1,4 @@
-"""Shared elements of all pages: figures, tables to save, buttons for jobs, expanders."""
+"""Elements that all pages share: figures, tables to save, buttons for jobs, expanders."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def show_panels(
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
-    """Show panels with their stamp, which is also part of saved pictures.
+    """Show panels with their stamp; saved pictures also contain the stamp.
 
-    ``about`` names the text of :mod:`dpviz.ui.widgets.about_picture` that is shown below, except in
-    the view for slides. For other arguments and the result see
+    ``about`` is the name of the text of :mod:`dpviz.ui.widgets.about_picture` that is below the
+    panels, except in the view for slides. The other arguments and the result are those of
     :func:`dpviz.ui.widgets.live_figure.live_figure`.
     """
     answer = live_figure(
@@ -87,7 +87,7 @@ def csv_button(
     key: str | None = None,
     **looks: Any,
 ) -> None:
-    """Show a button that saves a table; a function as ``table`` is called only after a click.
+    """Show a button that saves a table; if ``table`` is a function, it is called after a click.
 
     ``name`` is a file name without extension; the label is Markdown. ``looks`` are arguments of
     ``st.download_button``.
@@ -118,10 +118,10 @@ def job_button(
     cancel_key: str,
     **looks: Any,
 ) -> None:
-    """Show a button that starts a job, or stops it while it runs; its texts are Markdown.
+    """Show a button that starts a job, or that stops the job while it runs. Its texts are Markdown.
 
-    After ``begin`` has started the job, the page is redrawn. ``looks`` are arguments of the
-    ``st.button`` that starts the job.
+    After ``begin`` has started the job, the page is redrawn. ``looks`` are arguments for
+    ``st.button``, for the button that starts the job.
     """
     if job and job.running:
         st.button(
@@ -138,7 +138,7 @@ def job_button(
 
 
 def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
-    """Show an expander that computes its content only while it is open; return if it is open."""
+    """Show an expander that computes its content only while it is open; return its state."""
     with st.expander(label, key=key, on_change="rerun") as panel:
         if panel.open:
             draw()

@@ -10,7 +10,7 @@ import pandas as pd
 from dpviz import __version__
 from dpviz.figures.marks import literal
 
-#: Name of the last column of a table that is not for publication, and of a table that may be
+#: Names of the last column: for a table that is not for publication; for a table that may be
 #: published but whose method is not private.
 COLUMN, FAILS = "not for publication", "not private"
 
@@ -19,8 +19,9 @@ COLUMN, FAILS = "not for publication", "not private"
 class Stamp:
     """Whether a picture or table may be published, and how it was made.
 
-    ``shows`` names the content, which is the reason for the verdict. ``fails`` says in a few words
-    why the method is not private; it is empty if the method is private or there is no method.
+    ``shows`` names the content, because the content decides whether it may be published. ``fails``
+    says in a few words why the method is not private. It is empty if the method is private, or if
+    there is no method.
     """
 
     allowed: bool
@@ -41,22 +42,22 @@ class Stamp:
 
     @property
     def line(self) -> str:
-        """The stamp's line on a picture, as plain text."""
+        """The line that the stamp has on a picture, as plain text."""
         verdict = "May be published" if self.allowed else "Not for publication"
         facts = [f"not private: {self.fails}"] * bool(self.fails) + [*self.facts]
         return " · ".join([f"{verdict}: shows {self.shows}", *facts, f"dpviz {__version__}"])
 
     def on_picture(self, layout: dict[str, Any]) -> dict[str, Any]:
-        """Return a figure's layout with the line below its title; the browser wraps both."""
+        """Return a figure's layout with the line below its title; the browser wraps both lines."""
         line = {"text": literal(self.line), "font": {"size": 11}}
         return {**layout, "title": {**layout["title"], "subtitle": line}}
 
     def on_table(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table with a last column that has the line in its first row.
 
-        Not as a comment line, which other programs could not read, and not in every row, because
-        the text would fill most of the file. A table that may be published is not changed, unless
-        its method is not private.
+        The line is not a comment, because other programs could not read a comment. It is not in
+        every row, because the text would fill most of the file. A table that may be published stays
+        unchanged, unless its method is not private.
         """
         name = FAILS if self.allowed else COLUMN
         if (self.allowed and not self.fails) or name in table:
@@ -66,7 +67,7 @@ class Stamp:
         return table.assign(**{name: column})
 
 
-#: Stamp of sample sets and scenarios, whose records were generated and belong to no person.
+#: Stamp of sample sets and scenarios; their records were generated and do not belong to any person.
 MADE_UP = Stamp(allowed=True, shows="made-up data")
 
 #: Stamp of own data that their owner declares public.

@@ -13,9 +13,9 @@ READINGS = (
     "use the range of the data, from the smallest to the largest value of each column.",
     "The paper prints k = (1 - p)|L|, which is usually not a whole number. It is rounded up, which "
     "gives k = 144, as in the paper, for the data set DS2.",
-    "The paper keeps, in different places, the values that reach the p-th percentile, the top k "
-    "values, or the values above the k-th. Here the percentile is the k-th largest value, and all "
-    "values that reach it are significant.",
+    "Different sections of the paper keep the values that reach the p-th percentile, the k largest "
+    "values, or the values above the k-th value. Here the percentile is the k-th largest value, "
+    "and all values that reach it are significant.",
     "The paper does not define adjacent cells. Here cells that share an edge or a corner are "
     "adjacent, which gives the paper's numbers of clusters.",
     "In the paper, sides are even and the level is 1. Other sides are padded with empty cells at "
@@ -31,8 +31,8 @@ OTHER_WAVELETS = (
 #: Reason why the paper's proofs (section 5.1) fail if a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
-        "According to the paper, a modified record changes one count. In fact it changes two, and "
-        "the noise hides one."
+        "According to the paper, a modified record changes one count. In fact it changes two "
+        "counts, and the noise hides only one of these changes."
     )
 }
 

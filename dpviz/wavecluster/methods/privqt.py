@@ -17,8 +17,8 @@ CARD = Card(
     title="PrivQT",
     estimator="PrivQT",
     summary=(
-        "Laplace noise on every count, then plain WaveCluster. About half of the empty cells "
-        "turn positive, which inflates the number of significant cells at any budget."
+        "Adds Laplace noise to every count, then runs plain WaveCluster. About half of the empty "
+        "cells become positive, which inflates the number of significant cells at any budget."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 2",
@@ -53,11 +53,11 @@ CARD = Card(
         "Theorem 4: gamma, the width of the margin around the threshold, is twice as large as the "
         "union bound requires, because |Lap(1/epsilon)| exceeds gamma/4 with probability "
         "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",
-        "Section 7.2: PrivTHR and PrivTHREM have errors of k' below 4.7%; the text names PrivQT "
+        "In section 7.2, PrivTHR and PrivTHREM have errors of k' below 4.7%; the text names PrivQT "
         "and PrivTHREM instead, and gives PrivQT 32.2% and more in the same sentence.",
-        "Section 7.2: 108.45 on DS2 is not a bound, but the mean surplus of k', (1 - p) |Z| / 2, "
-        "without the coefficients that noise removes (theta). With theta it is 107.5; a mean of "
-        "ten draws has a standard error of 2.2, so the printed 105.2 agrees.",
+        "In section 7.2, the number 108.45 on DS2 is not a bound, but the mean surplus of k', (1 - "
+        "p) |Z| / 2, without the coefficients that noise removes (theta). With theta it is 107.5; "
+        "a mean of ten draws has a standard error of 2.2, so the printed 105.2 agrees.",
     ),
 )
 

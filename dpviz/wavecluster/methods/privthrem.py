@@ -25,8 +25,8 @@ CARD = Card(
     title="PrivTHREM",
     estimator="PrivTHREM",
     summary=(
-        "Noisy counts with a share alpha of the budget; the rest pays for a threshold that the "
-        "exponential mechanism draws near the true one."
+        "Releases noisy counts with a share alpha of the budget. With the rest, the exponential "
+        "mechanism draws a threshold near the true threshold."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 4",
@@ -36,10 +36,10 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Laplace mechanism on the counts with alpha*epsilon, then the exponential "
-                "mechanism with the rest. The sensitivity of its score is computed from the "
-                "wavelet; candidates reach up to the largest noisy coefficient, which is already "
-                "private. The rank of the threshold is not released."
+                "A Laplace mechanism on the counts spends alpha*epsilon, and the exponential "
+                "mechanism the rest. The sensitivity of its score is computed from the wavelet; "
+                "candidates reach up to the largest noisy coefficient, which is already private. "
+                "The rank of the threshold is not released."
             ),
         ),
         Variant(
@@ -56,10 +56,10 @@ CARD = Card(
     parameters=takes("privthrem", "epsilon", "alpha"),
     theorem=6,
     deviations=(
-        "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
-        "the score's sensitivity is computed for any wavelet; the noise hides all records in "
-        "which neighbours differ; the rank k' is not released. A release draws one of 16,384 "
-        "candidates by permute and flip.",
+        "In the sound variant, candidates reach up to the largest noisy coefficient, not the "
+        "largest true coefficient; the score's sensitivity is computed for any wavelet; the noise "
+        "hides all records in which neighbours differ; the rank k' is not released. A release "
+        "draws one of 16,384 candidates by permute and flip.",
         "A run makes one draw of the exponential mechanism, because the mean of several draws "
         "would spend the budget several times.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
@@ -78,8 +78,8 @@ CARD = Card(
         "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
         "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "
         "wrong sign: omega must be at least the right side, not at most.",
-        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; correct are PrivTHR "
-        "and PrivTHREM.",
+        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; the correct names are "
+        "PrivTHR and PrivTHREM.",
     ),
 )
 
@@ -127,8 +127,9 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
     Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
     """
     values = positive_values(true)
-    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
-    # already private. If it is not positive, no cell can be significant for any d'.
+    # The published variant chooses from (0, Max] of the true W; the sound variant chooses up to the
+    # largest noisy coefficient, which is already private. If it is not positive, no cell can be
+    # significant for any d'.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)

@@ -36,15 +36,16 @@ CARD = Card(
     title="Two-stage",
     estimator="TwoStage",
     summary=(
-        "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks "
-        "show which blocks are dense. Then dense blocks get finer counts; for other blocks, only "
-        "the number of empty blocks is released. From these releases, a random field, in which "
+        "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks show "
+        "which blocks are dense. Then dense blocks get finer counts; for other blocks, only the "
+        "number of empty blocks is released. From these releases, a random field, in which "
         "neighbours are similar, gives the chance of each cell to be significant. If noise hides "
         "single counts, sums of neighbouring counts are used, too (only with Haar). The likeliest "
-        "cells are reported, but fewer than expected if too few of them would be right. Doubtful "
-        "cells that would join two large clusters are left out. No cluster is reported if the "
-        "releases would show a structure, but do not. Other wavelets than Haar need the counts of "
-        "cells; then, on thin or sparse data, PrivTHR can find more of the true cells."
+        "cells are reported, but fewer than expected if too few of these cells would be correct. "
+        "Doubtful cells that would join two large clusters are left out. No cluster is reported if "
+        "the releases are exact enough to show a structure, but do not show a structure. Other "
+        "wavelets than Haar need the counts of cells; then, on thin or sparse data, PrivTHR can "
+        "find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -162,7 +163,6 @@ def release(
 def _with_density(
     config: Config, accountant: Accountant, noisy: Floats, rate: Floats
 ) -> tuple[Config, dict[float, float]]:
-    """Choose p from noisy counts of blocks or cells, by :func:`.choice.with_density`."""
     whole = sums_blocks(config.wavelet)
     gain = 2.0 ** (-config.level * noisy.ndim / 2)
 

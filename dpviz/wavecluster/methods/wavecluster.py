@@ -14,8 +14,9 @@ CARD = Card(
     title="WaveCluster (true)",
     estimator="WaveCluster",
     summary=(
-        "Counts on a grid, average subband of a wavelet transform, cells above a density "
-        "threshold; connected groups of these cells are clusters. Finds clusters of any shape."
+        "Counts the records on a grid, takes the average subband of a wavelet transform, and keeps "
+        "the cells above a density threshold. Connected groups of these cells are clusters. Finds "
+        "clusters of any shape."
     ),
     paper="Sheikholeslami, Chatterjee, Zhang 1998; as in Chen, Yu, Chirkova 2015",
     algorithm="section 3.2",

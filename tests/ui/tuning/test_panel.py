@@ -25,7 +25,6 @@ def gaussians():
 
 
 def explorer(page: str, own: bool) -> None:
-    """An explorer that has nothing except the panel."""
     import streamlit as st
 
     from dpviz.data.samples import load_sample, sample
@@ -55,8 +54,6 @@ def explorer(page: str, own: bool) -> None:
 
 @pytest.fixture
 def panel():
-    """Open the panel of an explorer."""
-
     def open_panel(page="wavecluster", own=False, opened=True, **values):
         test = AppTest.from_function(explorer, default_timeout=PATIENCE, args=(page, own))
         for name, value in values.items():
@@ -77,7 +74,6 @@ def ran(test):
 
 
 def press(test, label):
-    """Press a button, and wait for the job that it starts."""
     (button,) = (one for one in test.button if one.label.startswith(label))
     ran(button.click().run())
     for name in ("epsilon", "map", "null"):
@@ -89,7 +85,7 @@ def press(test, label):
 
 
 def run_of(test):
-    """Run of the shown answer, as the title of its figure names it."""
+    """The run of the answer on the screen; the title of its figure names the run."""
     found = (f"{explorer_page(test)}:goal {part} found" for part in ("epsilon", "map"))
     (kept,) = (key for key in found if key in test.session_state)
     return test.session_state[kept][0][0]
@@ -134,7 +130,7 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     goal = smallest_epsilon(gaussians, config, Target("dsg_c", "<=", 0.2), seeds=range(10))
     assert goal.epsilon not in (None, 3)
     assert any(goal.summary in one.value for one in test.markdown)
-    # The picture names its run, and its table is below it.
+    # The title of the picture names the run, and the table is below the picture.
     assert run_of(test) == "Fifteen Gaussians · PrivTHR · α 0.90 · g 64 · p 0.58 · haar level 1"
     (rows,) = (one.value for one in test.dataframe)
     assert rows["ε"].tolist() == list(GRID)
@@ -142,7 +138,7 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     press(test, f"Take over ε = {readable(goal.epsilon)}")
     assert test.session_state["shown"]["epsilon"] == goal.epsilon
     assert not any("Found with other settings" in one.value for one in test.caption)
-    # After a change of the target, the old result stays, and is marked as old.
+    # If the target changes, the old result stays, and is marked as old.
     (target,) = (one for one in test.number_input if one.label.startswith("Target"))
     ran(target.set_value(0.4).run())
     assert any("Found with other settings" in one.value for one in test.caption)
