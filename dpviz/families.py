@@ -1,4 +1,4 @@
-"""The one place that knows all families."""
+"""The only module that imports all families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpviz.grid.domain import Domain, Outside
 from dpviz.kmeans.family import FAMILY as KMEANS
 from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
 
-#: Families by name, in the order in which they are shown.
+#: Families by name, in the order of the menus.
 FAMILIES: dict[str, Family] = {family.name: family for family in (WAVECLUSTER, KMEANS)}
 
 #: Cards of all methods, by name.
@@ -21,25 +21,25 @@ CARDS: dict[str, Card] = {
     name: method.card for family in FAMILIES.values() for name, method in family.methods.items()
 }
 
-#: All scores by name: what two families call the same, people read the same way.
+#: All scores by name. A name that two families share has the same meaning in both.
 SCORES: dict[str, Score] = {
     name: family.scores[name] for family in FAMILIES.values() for name in family.telling
 }
 
-#: Parameters of all families by name; epsilon is one of each.
+#: Parameters of all families by name; all families share epsilon.
 PARAMETERS: dict[str, Parameter] = {
     one.name: one for family in FAMILIES.values() for one in family.parameters
 }
 
 
 def family_of(method: str) -> Family:
-    """Return the family of a method, or raise InputError with the choices."""
+    """Return the family of a method; raise InputError with the choices if it is unknown."""
     check_method(method, CARDS)
     return FAMILIES[CARDS[method].family]
 
 
 def score_of(name: str) -> Score:
-    """Description of a score; only its name if the score is unknown."""
+    """Return the description of a score; it has only a name if the score is unknown."""
     return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
 
 
@@ -49,11 +49,11 @@ def trial_of(
     domain: Domain | None = None,
     outside: Outside = "clip",
 ) -> Trial:
-    """Bring data and a configuration of any family together.
+    """Combine data with a configuration of any family.
 
     Raises
     ------
     InputError
-        Where they do not fit together.
+        If data, configuration and domain do not fit together.
     """
     return family_of(config.method).build(dataset, config, domain, outside)

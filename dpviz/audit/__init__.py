@@ -1,4 +1,4 @@
-"""Is it really epsilon-private? Lower bounds on the loss of a mechanism, from many runs."""
+"""Tests whether a mechanism is epsilon-private: lower bounds on its privacy loss from many runs."""
 
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, scenarios

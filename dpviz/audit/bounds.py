@@ -1,8 +1,9 @@
 """Lower bound on epsilon from the scores of many runs on two neighbouring data sets.
 
-The first half of the runs chooses one event: a score, a threshold, a tail and the data set that
-shows it more often. The second half is independent of this choice and tests the event once. A
-bound above the claim disproves the claim; a bound below it proves nothing.
+The first half of the runs is used to choose one event: a score, a threshold, a tail, and the data
+set that shows the event more often. The second half is independent of this choice and is used to
+test the event once. A bound above the claim disproves the claim; a bound below the claim proves
+nothing.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ _COMPARE: dict[Sign, Callable[..., Any]] = {
 
 SIGNS = tuple(_COMPARE)
 
-#: Joint confidence of a bound, and the error probability of each of its two shares.
+#: Confidence of a bound (the two shares jointly), and the error probability of each share.
 CONFIDENCE = 0.99
 _ERROR = (1 - CONFIDENCE) / 2
 
-#: Decimals of a score. More decimals show NumPy's grid of floats; an exact mechanism has none.
+#: Decimals of a score. More decimals would show NumPy's grid of floats, which an exact mechanism
+#: does not have.
 DECIMALS = 6
 
-#: Among thousands of rare events, a lucky one looks best. So the choice compares bounds with an
-#: error this many times smaller, which prefers events that more runs show.
+#: Among thousands of rare events, the best one is often best by chance. So the choice compares
+#: bounds with an error this many times smaller. Such bounds prefer events that more runs show.
 CAUTION = 10
 
-#: Fewest runs on a data set; with fewer runs, no event can show anything.
+#: Minimum number of runs on each data set; with fewer runs, no event can show anything.
 FEWEST = 20
 
 
@@ -52,9 +54,10 @@ class Event:
     score
         Column of the scores.
     sign, value
-        Comparison of the score with the value, for example ``">= 12"``.
+        Comparison of the score with a value, for example ``">= 12"``.
     joined_more
-        Whether the second data set, which has the person, is expected to show it more often.
+        Whether the second data set, which contains the person, is expected to show the event more
+        often.
     """
 
     score: int
@@ -69,14 +72,14 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Lower bound for one event from the deciding half of the runs.
+    """Lower bound for one event, from the deciding half of the runs.
 
     Parameters
     ----------
     epsilon
         Lower bound on the privacy loss, never below 0.
     without, joined
-        Share of the deciding runs on the first and on the second data set that show it.
+        Share of the deciding runs that show the event, on the first and the second data set.
     """
 
     epsilon: float
@@ -93,19 +96,19 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
     Parameters
     ----------
     without, joined
-        Scores, shape (runs, columns), the same shape for both; runs are independent.
+        Scores, shape (runs, columns), equal for both arrays; the runs are independent.
 
     Returns
     -------
     Bound
-        ln(p_low / q_high) of the tested event, with p_low and q_high the one-sided
-        Clopper-Pearson bounds on its two probabilities. It is at most the true epsilon with
-        probability at least :data:`CONFIDENCE`.
+        ln(p_low / q_high) of the tested event. p_low and q_high are the one-sided Clopper-Pearson
+        bounds on its two probabilities. This value is at most the true epsilon with probability at
+        least :data:`CONFIDENCE`.
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(
-            f"scores of shapes {without.shape} and {joined.shape} can't be held against each "
-            "other: give as many runs and columns on both sides."
+            f"scores of shapes {without.shape} and {joined.shape} can't be compared: "
+            "give the same number of runs and columns on both sides."
         )
     if len(without) < FEWEST:
         raise InputError(
@@ -117,13 +120,13 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
         for column in range(first.shape[1])
     )
-    # On ties, the first score wins: it is the simplest.
+    # If two events have the same bound, the first score wins, because it is the simplest.
     _, event = max(choices, key=lambda choice: choice[0])
     return _tested(event, first[half:], second[half:])
 
 
 def highest(runs: int) -> float:
-    """Largest bound that this number of runs on each data set can show."""
+    """Largest bound that is possible with this number of runs on each data set."""
     low, high = _log_shares(runs - runs // 2, _ERROR)
     return float(low[-1] - high[0])
 
@@ -131,8 +134,8 @@ def highest(runs: int) -> float:
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
     """Clopper-Pearson bounds on a probability; each is wrong with probability at most ``error``.
 
-    ``count`` of ``n`` independent runs showed the event. Clopper, Pearson 1934: quantiles of beta
-    distributions.
+    ``count`` of ``n`` independent runs showed the event. The bounds are quantiles of beta
+    distributions (Clopper, Pearson 1934).
     """
     low = special.betaincinv(count, n - count + 1, error) if count else 0.0
     high = special.betaincinv(count + 1, n - count, 1 - error) if count < n else 1.0
@@ -141,7 +144,7 @@ def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=32)
 def _log_shares(n: int, error: float) -> tuple[Floats, Floats]:
-    """Logarithms of both Clopper-Pearson bounds for all counts 0 to n, each of shape (n + 1,)."""
+    """Logarithms of both Clopper-Pearson bounds for all counts 0 to n; each has shape (n + 1,)."""
     counts = np.arange(n + 1)
     low, high = np.zeros(n + 1), np.ones(n + 1)
     low[1:] = special.betaincinv(counts[1:], n - counts[1:] + 1, error)
@@ -151,7 +154,7 @@ def _log_shares(n: int, error: float) -> tuple[Floats, Floats]:
 
 
 def _rounded(scores: Floats) -> Floats:
-    """Scores for the comparison: rounded, and infinite where a run lacks the number."""
+    """Rounded scores for comparison; infinite for runs without this score."""
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 
@@ -161,7 +164,8 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
     low, high = _log_shares(n, error)
-    # On ties, prefer the event that the person makes more frequent: it is easier to explain.
+    # If two bounds are equal, prefer the event that is more frequent with the person, because it is
+    # easier to explain.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(

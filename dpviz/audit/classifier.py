@@ -1,7 +1,7 @@
-"""A trained classifier that joins all released numbers into one score.
+"""A trained classifier that combines all released numbers into one score.
 
-It does not know the mechanism. It learns only from the choosing half of the runs, so that the
-deciding half stays independent of every choice of the audit.
+The classifier does not know the mechanism. It is trained only on the choosing half of the runs, so
+the deciding half stays independent of every choice of the audit.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Replaces a missing number of a run; it is larger than all other numbers.
+#: Replaces a missing number of a run; larger than all other numbers.
 MISSING = 1e300
 
-#: Name of the score for people.
+#: Name of the score for users.
 CLASSIFIER_NAME = "score of a trained classifier"
 
 
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     """Log odds that a run used the second data set, learned from the first half of the runs.
 
-    The model is boosted trees by histograms (Ke 2017).
+    The model is histogram-based boosted trees (Ke 2017).
 
     Parameters
     ----------
     without, joined
-        Scores of runs on both data sets, shape (runs, columns); missing numbers are not
-        finite.
+        Scores of runs on both data sets, shape (runs, columns). Numbers that are not finite are
+        missing.
 
     Returns
     -------
     without, joined
-        Shape (runs,). A model of the whole first half scores the second half. Within the first
-        half, a model of the odd runs scores the even runs and vice versa, since the scores of
-        a model on its own training runs are too good.
+        Shape (runs,). A model trained on the whole first half scores the second half. Within the
+        first half, a model trained on the odd runs scores the even runs and vice versa, because a
+        model's scores on its own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])
@@ -47,7 +47,6 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
 
 
 def _scored(learned: Floats, others: Floats) -> Floats:
-    """Scores (2, n) of other runs by a model of the learned ones, both (2, n, columns)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 

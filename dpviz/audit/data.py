@@ -1,7 +1,7 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which few of them need, and returns the data sets without and with
-the person, or before and after a record is replaced.
+Each function takes the claim, which only a few functions need. It returns the data set without and
+with the person, or before and after one record is replaced.
 """
 
 from __future__ import annotations
@@ -45,26 +45,25 @@ def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
 
 
 def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> Sources:
-    """A grid of counts, without and with one more record in a cell; ignores the claim."""
     after = np.array(before, dtype=np.int64)
     after[cell] += 1
     return _grids(before, after)
 
 
-#: Blocks of two cells: enough for Two-stage to have low counts with a budget of 1, whether
-#: neighbours differ by one record or by two.
+#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts,
+#: whether neighbours differ by one record or by two.
 BLOCKS_APART = 64
 
-#: The only record lies in one cell, which gets a second record.
+#: The only record is in one cell, which gets a second record.
 largest_cell = partial(_record_in, (0, 0), [[1, 0], [0, 0]])
 
 #: Eleven cells of five records each; one of them gets a sixth record.
 one_of_eleven = partial(_record_in, (0, 0), [[5, 0] * 11, [0] * 22])
 
-#: No record, then one.
+#: No record; then one record.
 first_in_cell = partial(_record_in, (0, 0), [[0, 0], [0, 0]])
 
-#: The same on more cells, of which the number of zeros changes.
+#: No record; then one record, on more cells, so that the number of zeros changes.
 first_of_many_cells = partial(_record_in, (0,), np.zeros(2 * BLOCKS_APART))
 
 #: Every second of many cells has five records; one of them gets a sixth record.
@@ -76,12 +75,13 @@ eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
 #: The first of two adjacent cells of ten records gets an eleventh record.
 eleventh_on_line = partial(_record_in, (0,), [10, 0])
 
-#: An empty block beside a block of ten records gets its first: one more coefficient is positive.
+#: An empty block beside a block of ten records gets its first record, so one more coefficient is
+#: positive.
 second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 
 #: An empty block beside blocks of six and forty records gets its first record. With p = 1/2, the
-#: threshold's rank rises from 1 to 2. The scores then fall between the two large coefficients,
-#: where nearly all candidates lie, and rise between the two small ones.
+#: threshold's rank increases from 1 to 2. Then the scores decrease between the two large
+#: coefficients, where nearly all candidates are, and increase between the two small coefficients.
 third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
 
 #: One of four blocks holds ten records; one of the three empty blocks gets its first record.
@@ -89,30 +89,31 @@ fourth_block = partial(_record_in, (2, 2), [[10, 0, 0, 0], [0] * 4, [0] * 4, [0]
 
 
 def moved_record(claim: float) -> Sources:
-    """A record moves from one of two cells of ten to the other."""
+    """A record moves between two cells that have ten records each."""
     return _grids([10, 10], [9, 11])
 
 
 def moved_to_nobody(claim: float) -> Sources:
-    """A record moves from a block of ten to an empty one of many."""
+    """A record moves from a block of ten records to one of many empty blocks."""
     before, after = np.zeros((2, 2 * BLOCKS_APART), dtype=np.int64)
     before[0], after[[0, 2]] = 10, (9, 1)
     return _grids(before, after)
 
 
 def synopsis_size(claim: float) -> Sources:
-    """Records in one corner; with one more record, a uniform grid of 2 x 2 cells becomes 3 x 3."""
+    """Records in one corner; one more record changes a uniform grid from 2 x 2 to 3 x 3 cells."""
     # The synopsis has ceil(sqrt(N epsilon / 10)) cells per axis; N is the true number of records.
     n = int(40 / claim + 1e-9)
     return _record_in((0, 0), np.pad([[n]], (0, 5)))
 
 
 def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> RecordPair:
-    """Many records in one corner of a box; one joins in the opposite corner.
+    """Many records in one corner of a box; a new record in the opposite corner.
 
-    There it changes each count and sum by as much as may be, wherever centres and clip radius lie.
-    ``size`` records before are one point with a weight, so a run takes no longer; ``place`` is
-    where it joins on the diagonal, and 0 is where the others are.
+    In that corner the new record changes each count and sum by the maximum amount, for any centres
+    and clip radius. The first ``size`` records are one point with a weight, so a run is as fast as
+    with one record. ``place`` is the position of the new record on the diagonal; 0 is the position
+    of the other records.
     """
     unit = Domain(((0.0, 1.0),) * columns)
     points = np.array([[0.0], [place]]) * np.ones(columns)
@@ -130,7 +131,7 @@ def far_move(claim: float, *, size: int, columns: int) -> RecordPair:
 
 
 def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
-    """No record, then one, in the form that the method's family reads."""
+    """No record, then one record, in the form that the method's family reads."""
     family = family_of(method)
     config = family.config(method=method)
     before, after = (
@@ -146,9 +147,10 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 
 
 def far_point(claim: float, *, declared: bool = True) -> Sources:
-    """500 points in [0, 0.1]^2 and one at (1, 1), on 16 x 16 cells of a domain.
+    """500 points in [0, 0.1]^2, then one more at (1, 1), on a domain of 16 x 16 cells.
 
-    If it is not declared, it is the range of the points, from the smallest to the largest value.
+    If the domain is not declared, it is the range of the points, from the smallest to the largest
+    value.
     """
     domain = UNIT_SQUARE if declared else None
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
@@ -160,7 +162,7 @@ def far_point(claim: float, *, declared: bool = True) -> Sources:
 
 
 def eleventh_point(claim: float) -> Sources:
-    """Ten points in one place of a line, and an eleventh one; no grid is laid over them yet."""
+    """Ten points at one position of a line, then an eleventh; no grid is chosen yet."""
     line = Domain(((0.0, 1.0),))
     one, other = (
         Source.build(Dataset(name="audit", points=np.full((n, 1), 0.3)), 16, line) for n in (10, 11)
@@ -174,7 +176,6 @@ def eleventh_point(claim: float) -> Sources:
 def _record_at(
     place: ArrayLike, points: Floats, claim: float = 1.0, *, declared: bool = True
 ) -> RecordPair:
-    """Records without and with one more at the end; ignores the claim."""
     unit = Domain(((0.0, 1.0),) * points.shape[1])
     more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
     one, other = (
@@ -184,48 +185,49 @@ def _record_at(
     return one, other
 
 
-#: No record, then one at the end of a line.
+#: No record, then one record at the end of a line.
 first_record = partial(_record_at, [1.0], np.empty((0, 1)))
 
-#: No record, then one in the corner of a box with forty columns.
+#: No record, then one record in the corner of a box with forty columns.
 first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40)))
 
-#: Ten records at one end of a line; an eleventh one joins there.
+#: Ten records at one end of a line, then an eleventh record at the same position.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, then three: GUPT makes one block of two records and two blocks of three.
+#: Two records, then three. GUPT makes one block of two records, and two blocks of three records.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
-#: Step whose choices go with :data:`opposite_end`: the candidates of PrivGene.
+#: Step whose random choices :data:`opposite_end` relies on: the candidates of PrivGene.
 BRED = "breeding"
 
-#: A hundred records at one end of a line, and one at the other end. The best pair of centres for
-#: the hundred may lie far from the other end.
+#: A hundred records at one end of a line, then one more at the other end. The best pair of centres
+#: for the hundred records may be far from the other end.
 opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
 def far_record(claim: float, *, declared: bool = True) -> RecordPair:
-    """Two tight groups of 500 records in one corner; a record joins in the opposite corner."""
+    """Two tight groups of 500 records in one corner; a new record in the opposite corner."""
     rng = np.random.default_rng(0)
     middles = np.repeat([[0.02, 0.02], [0.05, 0.02]], 500, axis=0)
     points = middles + rng.uniform(-0.002, 0.002, middles.shape)
     return _record_at([1.0, 1.0], points, declared=declared)
 
 
-#: Step whose choices :func:`lonely_record` knows: the random initial centres.
+#: Step whose random choices :func:`lonely_record` relies on: the random initial centres.
 PUBLIC = "places"
 
-#: Number of clusters of :func:`lonely_record`; contour coefficient of all but the last one.
+#: Number of clusters in :func:`lonely_record`, and contour coefficient of all clusters but the
+#: last.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters, each almost closer to another centre; a record joins on the 15th centre.
+    """14 clusters, each almost closer to another centre; a new record on the 15th centre.
 
-    The centres come from a random start that is public, see :data:`PUBLIC`.
+    The centres come from a random start that is public; see :data:`PUBLIC`.
     """
     centers = uniform(LONELY_CLUSTERS, 2, public_choices(PUBLIC))
-    # At a fraction f of the way to the nearest other centre, the coefficient is 1 - f/(1 - f).
+    # At a fraction f of the distance to the nearest other centre, the coefficient is 1 - f/(1 - f).
     share = (1 - LONELY_CONTOUR) / (2 - LONELY_CONTOUR)
     own = centers[:-1]
     distances = np.linalg.norm(own[:, None] - centers, axis=2)
@@ -234,37 +236,38 @@ def lonely_record(claim: float) -> RecordPair:
     return _record_at((centers[-1] + 1) / 2, (points + 1) / 2)
 
 
-#: Number of sets of :func:`shifted_sets`, one per cluster; number of records in each set.
+#: Number of sets in :func:`shifted_sets`, one per cluster, and number of records in each set.
 SETS, SET_SIZE = 40, 5
 
 
 def shifted_sets(claim: float) -> RecordPair:
-    """Sets cut from a list in order; their first records alternate between opposite corners."""
+    """Consecutive sets of a list; their first records alternate between opposite corners."""
     points = np.full((SETS * SET_SIZE, 2), 0.5)
     points[::SET_SIZE] = np.arange(SETS)[:, None] % 2
     return _record_at([0.0, 0.0], points)
 
 
-#: Blocks of :func:`shifted_blocks`: the number of records to the power of 0.4.
+#: For :func:`shifted_blocks`. The number of blocks is the number of records to the power of 0.4.
 BLOCKS, BLOCK_SIZE = 16, 64
 
 
 def shifted_blocks(claim: float) -> RecordPair:
-    """Blocks cut from a list in order; the blocks alternate between records at 0 and at 1.
+    """Consecutive blocks of a list; the records of a block are all at 0 or all at 1, alternately.
 
-    One more record shifts the list: each block but the first loses its first record and gets the
-    first record of the next block, which has the other value. Its two centres then lie apart.
+    One more record shifts the list. Each block except the first loses its first record and gets the
+    first record of the next block, which has the other value. Then the two centres of the block are
+    far apart.
     """
     points = (np.arange(BLOCKS * BLOCK_SIZE)[:, None] // BLOCK_SIZE % 2).astype(float)
     return _record_at([0.0], points)
 
 
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
-    """Number of records for which EUGkM's grid has 10 x 10 cells; with one more, 11 x 11.
+    """Number of records for which EUGkM's grid has 10 x 10 cells; one more record gives 11 x 11.
 
-    The sound grid would have these sizes if it knew the true number of records. All records lie in
-    one place, so only the number of cells can leak. The method spends ``share`` of the claim on its
-    grid.
+    The sound grid would have these sizes if it knew the true number of records. All records are at
+    one position, so only the number of cells can leak. The method spends ``share`` of the claim on
+    its grid.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.
@@ -272,14 +275,14 @@ def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> Reco
     return _record_at([0.25, 0.25], np.full((n, 2), 0.25))
 
 
-#: Less than the number of records, times the claim, of :func:`number_of_generations`.
+#: Lower limit for the number of records of :func:`number_of_generations`, multiplied by the claim.
 _MANY = FEWEST * PER_GENERATION * PARENTS
 
 
 def number_of_generations(claim: float) -> RecordPair:
-    """Largest number of records with the fewest generations of PrivGene; with one more, one more.
+    """Most records with PrivGene's minimum of generations; one more record adds a generation.
 
-    All records lie in one place, which has a weight, so that a run takes no longer.
+    All records are at one position, which has a weight, so a run is as fast as with one record.
     """
     n = next(n for n in count(int(_MANY / claim)) if printed_generations(n + 1, claim) > FEWEST)
     points = np.full((2, 1), 0.25)
@@ -292,20 +295,20 @@ def number_of_generations(claim: float) -> RecordPair:
     return one, two
 
 
-#: Number of records of :func:`swapped_centers`: with noise it still nearly always gives
+#: Number of records of :func:`swapped_centers`. Even with noise, this number nearly always gives
 #: :data:`SWAP_BLOCKS` blocks.
 SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
-#: Step whose choices :func:`swapped_centers` knows: the block of each record.
+#: Step whose random choices :func:`swapped_centers` relies on: the block of each record.
 DEALT = "blocks"
 
 
 def swapped_centers(claim: float) -> RecordPair:
-    """One record lies apart; another one joins the same block, still farther away.
+    """One record is apart from the others; a new record joins the same block, still farther away.
 
     The new record takes the second centre of the block, so the order of the block's two centres
-    changes: both centres in the list move almost across the domain. The blocks come from public
-    draws, see :data:`DEALT`.
+    changes: both centres in the list move almost across the domain. The blocks come from a public
+    random choice; see :data:`DEALT`.
     """
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
     points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))

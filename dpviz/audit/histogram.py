@@ -1,4 +1,4 @@
-"""Histograms of a score on two data sets, over common bins."""
+"""Histograms of one score on two data sets, with common bins."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Up to this number of different values get one bin each; more share this many equal bins.
+#: If there are at most this many different values, each value gets a bin. Otherwise the values
+#: share this number of bins of equal width.
 MOST_VALUES = 40
 
-#: Share of the values at each end that may lie outside the bins of equal width; the first and
-#: the last bin count them.
+#: Share of the values at each end that may be outside the bins of equal width. The first and the
+#: last bin also count these values.
 _TAIL = 0.002
 
 
@@ -24,11 +25,12 @@ class Histogram:
     Parameters
     ----------
     edges
-        Borders of the bins, ascending; the first and last bin also count values outside.
+        Borders of the bins, ascending. The first and the last bin also count values outside.
     without, joined
-        Runs per bin on the first and on the second data set; one entry fewer than ``edges``.
+        Number of runs per bin on the first and on the second data set; one entry fewer than
+        ``edges``.
     missing
-        Runs on both data sets that lack this number.
+        Number of runs on each data set that lack this score.
     """
 
     score: str
@@ -39,7 +41,7 @@ class Histogram:
 
     @classmethod
     def of(cls, score: str, without: Floats, joined: Floats, threshold: float) -> Histogram:
-        """Count values (runs,) of both data sets; the threshold falls between two bins."""
+        """Count values (runs,) of both data sets; the threshold is at the border of two bins."""
         finite = tuple(part[np.isfinite(part)] for part in (without, joined))
         edges = _edges(np.concatenate(finite), threshold)
         counts = [
@@ -66,7 +68,7 @@ def _edges(values: Floats, threshold: float) -> Floats:
     fixed = float(threshold if np.isfinite(threshold) else low)
     width, border = (max(high, fixed) - min(low, fixed)) / MOST_VALUES, fixed
     if (different == np.round(different)).all():
-        # Every bin holds the same number of whole numbers.
+        # Every bin contains the same number of integers.
         width, border = np.ceil(width), fixed - 0.5
     first = border - np.ceil((border - min(low, fixed)) / width) * width
     return np.asarray(first + width * np.arange(MOST_VALUES + 2))

@@ -1,8 +1,8 @@
-"""One person joins and two clusters become one: the effect on a private technique.
+"""One person joins and two clusters become one: the effect of this with a private technique.
 
-Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person
-is among the records. A technique draws the number anew in each run. With the person, no number
-may occur more than e^epsilon times as often as without the person, and vice versa.
+Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person is
+among the records. A technique gives a new random number of clusters in each run. With the person,
+no number may be more than e^epsilon times as probable as without the person, and vice versa.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, cluster
 
-#: Draws on each side; enough to show the shape of both histograms.
+#: Number of draws on each side; enough to show the shape of both histograms.
 DRAWS = 1000
 
 
@@ -39,15 +39,15 @@ class MembershipExperiment(Displayed):
     Parameters
     ----------
     sample, method, variant, epsilon, draws
-        What was drawn; ``draws`` counts the draws on each side.
+        Settings of the draws; ``draws`` is the number of draws on each side.
     true_without, true_joined
         Numbers of clusters that WaveCluster finds without noise.
     numbers
-        Numbers of clusters that occurred, ascending.
+        Numbers of clusters that occurred, in ascending order.
     without, joined
-        Draws with each of these numbers, without and with the person.
+        How many draws gave each of these numbers, without and with the person.
     epsilon_lower
-        Lower bound on the privacy loss that the number of clusters shows.
+        Lower bound on the privacy loss, computed from the numbers of clusters.
     confidence
         Lowest probability that this bound is correct.
     """
@@ -67,27 +67,27 @@ class MembershipExperiment(Displayed):
 
     @property
     def allowed(self) -> float:
-        """e^epsilon: the largest ratio allowed between the chances of a number on the two sides."""
+        """e^epsilon: largest allowed ratio of a number's probabilities on the two sides."""
         return math.exp(self.epsilon)
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Smallest and largest share with the person that the promise allows, for each number.
+        """For each number, the smallest and largest share with the person that the promise allows.
 
-        Computed from the drawn share without the person; does not include sampling errors.
+        Computed from the observed share without the person; sampling errors are not included.
         """
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
 
     @property
     def claim(self) -> Claim:
-        """Claim of these draws, which take the declared domain of the sample set."""
+        """Claim for these draws, which use the declared domain of the sample set."""
         config = Config(method=self.method, variant=self.variant)
         return claim(METHODS[self.method].card, config, sample(self.sample).domain)
 
     @property
     def violated(self) -> bool:
-        """Whether the draws disprove the promise. If they do not, this proves nothing."""
+        """Whether the draws disprove the promise. If not, the draws prove nothing."""
         return self.epsilon_lower > self.epsilon
 
 
@@ -109,9 +109,9 @@ def membership_experiment(
     Parameters
     ----------
     method, variant, epsilon
-        A WaveCluster technique and its budget; ``"wavecluster"`` draws without noise.
+        A WaveCluster technique and its budget; with ``"wavecluster"`` there is no noise.
     sample_name
-        A sample set with such a person; None uses the first one.
+        A sample set with such a person; None uses the first of these sets.
     """
     check_method(method, METHODS)
     card = METHODS[method].card
@@ -166,7 +166,7 @@ def with_person(name: str | None = None) -> Sample:
 def pair_of(described: Sample) -> tuple[Source, Source]:
     """The sample set without and with its person, on its declared domain.
 
-    The range of the data is the same on both sides, but on it no clusters join.
+    The range of the data would be the same on both sides, but with it no clusters join.
     """
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person

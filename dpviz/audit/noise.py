@@ -17,10 +17,11 @@ class RunNoise:
     seed
         Non-negative whole number.
     key
-        Identifies the run: its side and its number.
+        Identifies the run: the number of its side, and the number of the run.
     public
-        Steps whose choices are the same in every run of every audit and known to an attacker,
-        for example a start that does not depend on data. A promise must hold for any choices.
+        Steps whose random choices are the same in every run of every audit and known to an
+        attacker, for example a start that does not depend on data. A promise must hold for any such
+        choices.
     """
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:
@@ -29,15 +30,15 @@ class RunNoise:
         self._stream = np.random.default_rng(self._key)
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Independent Lap(scale) draws."""
+        """Independent Lap(scale) values."""
         return self._stream.laplace(scale=scale, size=shape)
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Independent uniform draws from [0, 1)."""
+        """Independent uniform values from [0, 1)."""
         return self._stream.random(shape)
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Independent Gumbel draws."""
+        """Independent Gumbel values."""
         return self._stream.gumbel(scale=scale, size=shape)
 
     def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:

@@ -1,6 +1,6 @@
-"""Mistakes planted on purpose: an audit that misses them is useless.
+"""Mistakes that are planted on purpose. An audit that misses them is useless.
 
-A :class:`Bug` gives any step of any method too little noise; any other mistake is a separate
+A :class:`Bug` gives any step of any method too little noise. Every other mistake is a separate
 mechanism.
 """
 
@@ -24,21 +24,21 @@ from dpviz.wavecluster.threshold import Threshold, density_threshold
 
 Mask = NDArray[np.bool_]
 
-#: Half of the noise, and almost none: a noise distribution cannot have the scale 0.
+#: Factors for half of the noise and for almost none, because noise can't have the scale 0.
 HALF, NONE = 0.5, 1e-9
 
 
 @dataclass(frozen=True)
 class Bug:
-    """Some steps draw their noise at a scale that differs from the ledger.
+    """Noise of some steps whose scale differs from the scale on the ledger.
 
     Parameters
     ----------
     steps
         Pattern for the names of the steps; ``*`` matches any text.
     factor
-        Factor on the scales of these steps; of a step that makes earlier releases finer, on the
-        scale of the noise that its own budget would buy.
+        Factor on the noise scales of these steps. For a step that makes earlier releases finer, the
+        factor is on the scale of the noise that this step's own budget would give.
     """
 
     steps: str = "*"
@@ -52,7 +52,7 @@ class Bug:
 def known_seed(source: Source, config: Config, accountant: Accountant) -> Run:
     """PrivQT for an attacker who knows the seed and removes the noise.
 
-    Needs a noise source that draws the same noise for the same step every time.
+    Needs a noise source that returns the same noise for the same step every time.
     """
     noisy = privqt.run(source, config, accountant).stages.counts
     (spend,) = accountant.ledger
@@ -67,14 +67,13 @@ def true_threshold(source: Source, config: Config, accountant: Accountant) -> Ru
 
 
 def exact_pruning(source: Source, config: Config, accountant: Accountant) -> Run:
-    """PrivTHR that prunes by the exact number of non-positive coefficients."""
+    """PrivTHR that prunes with the exact number of non-positive coefficients."""
     run = privthr.run(source, config, accountant)
     exact = run.trace["nonpositive"]
     return _at(pruned_threshold(run.stages.average, config.density, exact), run)
 
 
 def _at(threshold: Threshold, run: Run) -> Run:
-    """Cluster a run's noisy subband at another threshold."""
     stages = run.stages
     return replace(
         run,
@@ -83,7 +82,7 @@ def _at(threshold: Threshold, run: Run) -> Run:
 
 
 def all_refined(data: Any, config: Any, accountant: Accountant) -> Any:
-    """A method whose nested releases refine all counts, and show the numbers beside them, too."""
+    """A method whose nested releases refine all counts, and also publish the noisy numbers."""
 
     def split(gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
         finest, noisy = built(gradual, np.ones_like(where), numbers)

@@ -30,7 +30,7 @@ LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
 #: More runs would take days and show little more.
 MOST_RUNS = 10_000_000
 
-#: Runs on each data set between two checks of ``cancelled``.
+#: Number of runs on each data set between two checks of ``cancelled``.
 BATCH = 25
 
 
@@ -41,32 +41,32 @@ class AuditResult(Displayed):
     Parameters
     ----------
     method, variant, scenario
-        What was audited, and in which scenario.
+        Audited method and variant, and the scenario.
     planted
-        Whether the scenario plants a mistake that an audit has to find.
+        Whether the scenario has a planted mistake, which an audit must find.
     description
-        The scenario in a sentence for people.
+        Description of the scenario, in one sentence for users.
     claim
-        Budget of the runs, which the mechanism claims not to exceed.
+        Budget of the runs; the mechanism claims that its loss does not exceed this budget.
     epsilon_lower
         Lower bound on the true epsilon, at this confidence.
     confidence
-        Lowest probability that this bound is correct.
+        Minimum probability that this bound is correct.
     runs
-        Runs on each of the two data sets.
+        Number of runs on each of the two data sets.
     event
-        The event that differs most between the data sets and its share on each, in words.
+        Description of the event whose shares differ most, with its share on each data set.
     sign, threshold
-        Comparison of the histogram's score with the threshold that is the event. The threshold is
-        infinite if the event is that a run lacks this number, or has it.
+        The event is this comparison of the histogram's score with the threshold. The threshold is
+        infinite if the event is that a run lacks this score, or that a run has it.
     sides
-        Names of the two data sets, as they follow "of runs".
+        Names of the two data sets, in a form that fits after "of runs".
     without, joined
         Share of the deciding runs that showed the event, without and with the person.
     violated
-        Whether the bound is above the claim. If it is not, this proves nothing.
+        Whether the bound is above the claim. If not, the audit proves nothing.
     histogram
-        The event's score in the deciding half of the runs on both data sets.
+        Histogram of the event's score, for the deciding half of the runs on both data sets.
     """
 
     method: str
@@ -107,19 +107,20 @@ def audit(
     Parameters
     ----------
     method, variant
-        Method that spends a budget; ``"sound"`` or ``"published"``.
+        Method that spends a budget, and its variant: ``"sound"`` or ``"published"``.
     claim
-        Epsilon of the runs, which the method claims. Below 0.5 an audit shows little.
+        Epsilon of the runs, which is the method's claim. Below 0.5 an audit shows little.
     runs
-        Runs on each data set; None uses the number that the scenario needs.
+        Number of runs on each data set; None uses the number that the scenario needs.
     scenario
-        Name of one of :func:`dpviz.audit.scenarios.scenarios`; None uses the first.
+        Name of a scenario from :func:`dpviz.audit.scenarios.scenarios`; None uses the first
+        scenario.
     """
     chosen = find(method, variant, scenario)
     if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
         raise InputError(
             f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
-            "example 1; below 0.5 little can be seen."
+            "example 1; below 0.5 an audit shows little."
         )
     count = chosen.runs if runs is None else checked_runs(runs)
     labels, without, joined = with_classifier(
@@ -166,7 +167,7 @@ def collect(
     Returns
     -------
     names, without, joined
-        Names of the scores, and the scores, each of shape (runs, scores).
+        Names of the scores, and the scores on both data sets, each of shape (runs, scores).
     """
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")
@@ -185,10 +186,10 @@ def collect(
 def with_classifier(
     labels: list[str], without: Floats, joined: Floats
 ) -> tuple[list[str], Floats, Floats]:
-    """Add the score of a trained classifier to what :func:`collect` returns.
+    """Add the score of a trained classifier to the result of :func:`collect`.
 
-    The classifier uses all released numbers. It does not use the log-likelihood ratio, which is
-    not a released number.
+    The classifier uses all released numbers. It does not use the log-likelihood ratio, because that
+    is not a released number.
     """
     released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
     if not released:
@@ -217,7 +218,7 @@ class ScenarioRuns:
         return np.append(found, self.ratio(side, recorder)) if LIKELIHOOD in groups else found
 
     def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
-        """Run once and record the answers; the run is None if only answers are scored."""
+        """Run once and record the answers; the run is None if only the answers are scored."""
         scenario, config = self.scenario, self.config
         recorder = Recorder(
             scenario.noise(seed, side, number),
@@ -231,21 +232,22 @@ class ScenarioRuns:
         return None, recorder
 
     def ratio(self, side: int, recorder: Recorder) -> float:
-        """Log-likelihood ratio of the answers of a run on one side: second data set over first."""
+        """Log-likelihood ratio of a run's answers: second data set divided by first data set."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self.scenario.bug)
 
         def on(data: Any) -> float:
             replay = Replay(recorder.answers, *known)
             return log_likelihood(partial(self.run, data, self.config), replay)
 
-        # Answers that the other data set cannot give decide; its own can give them.
+        # If the other data set can't give these answers, the ratio is infinite. The run's own data
+        # set can always give them.
         other = on(self.pair[1 - side])
         loss = np.inf if other == -np.inf else on(self.pair[side]) - other
         return float(loss if side else -loss)
 
 
 def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
-    """Describe the event that differs most: "number of clusters >= 3: 61.2% of runs ..."."""
+    """Describe the event whose shares differ most: "number of clusters >= 3: 61.2% of runs ..."."""
     first, second = sides
     return (
         f"{_condition(name, bound.event)}: {bound.joined:.1%} of runs {second}, "
@@ -254,17 +256,17 @@ def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
 
 
 def _condition(name: str, event: Event) -> str:
-    """Condition on a score; a missing number counts as infinite."""
+    """Condition on a score; a missing score counts as infinite."""
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
     return f"{name} {event.sign} {readable(event.value, 6)}"
 
 
 def checked_runs(runs: int) -> int:
-    """Return the number of runs, or raise InputError."""
+    """Return the number of runs, or raise InputError if it is not valid."""
     if not (is_whole(runs) and FEWEST <= runs <= MOST_RUNS):
         raise InputError(
             f"runs = {runs}: give a whole number from {FEWEST} to {MOST_RUNS:,}, for example "
-            "20,000; what can be shown grows with its logarithm."
+            "20,000; the largest possible bound grows with the logarithm of this number."
         )
     return int(runs)

@@ -1,4 +1,4 @@
-"""Scenarios of an audit: a mechanism, two neighbouring data sets and the scores to compare."""
+"""Scenarios of an audit: a mechanism, two neighbouring data sets, and the scores to compare."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ class Scenario:
         Key on the command line; the sound and the published variant of the same case have the
         same name.
     description
-        One sentence for users: who joins or changes, and why this may be visible.
+        One sentence for users: which person joins or which record changes, and why this may be
+        visible.
     pair
-        Claim -> the two data sets.
+        Function that maps the claim to the two data sets.
     groups
         Names of the compared scores in :mod:`dpviz.audit.scores`.
     runs
-        Runs on each data set; enough to show the effect, in less than half a minute.
+        Number of runs on each data set: enough to show the effect in less than half a minute.
     planted
-        Whether the mechanism is a mistake made on purpose, not an available variant.
+        Whether the mechanism is a mistake on purpose, not an available variant.
     noise
-        Source of the noise; its seed may be known, or some choices may be public.
+        Source of the noise. The seed may be known to an attacker, or some choices may be public.
     sides
-        Names of the two data sets, as they follow "of runs".
+        Names of the two data sets, in a form that fits after "of runs".
     """
 
     name: str
@@ -76,22 +77,22 @@ class Scenario:
 
     @cached_property
     def verdict(self) -> Claim:
-        """Claim of the method's runs in this scenario: its variant, relation and domain.
+        """Claim for the method's runs in this scenario, given its variant, relation and domain.
 
-        A planted mistake breaks it all the same.
+        A planted mistake breaks this claim, but does not change it.
         """
         return claim(CARDS[self.method], self.config(1.0), self.pair(1.0)[1].domain)
 
     @property
     def private(self) -> bool:
-        """Whether the mechanism is private as claimed."""
+        """Whether the mechanism really is as private as claimed."""
         return not self.planted and self.verdict.private
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or those of a method or variant, with planted mistakes last.
+    """All scenarios, or those of a method or variant; planted mistakes come last.
 
-    Of a method with one variant it is that one, whichever is asked for.
+    If a method has only one variant, that variant is used for any given variant.
     """
     if method in CARDS and variant in _VARIANTS:
         variant = CARDS[method].variant(variant).name
@@ -101,9 +102,9 @@ def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Sc
 
 
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
-    """Return a scenario by name, or the first one of a method and variant.
+    """Return a scenario by name, or the first scenario of a method and variant.
 
-    Raises InputError if it does not exist; the message lists the choices.
+    Raises InputError if the scenario does not exist; the message lists the choices.
     """
     check_method(method, CARDS)
     if not CARDS[method].spends:
@@ -126,26 +127,27 @@ def find(method: str, variant: str, name: str | None = None) -> Scenario:
 
 _VARIANTS: tuple[VariantName, ...] = ("published", "sound")
 
-#: Groups of scores by a common name: all that a run of a family releases.
+#: Common names for groups of scores: everything that a run of a family releases.
 _RELEASES = {"cells": scores.WAVECLUSTER_RELEASES, "centers": scores.KMEANS_RELEASES}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """Scenarios of some methods and variants in ``scenarios.toml``; fields as of a scenario.
+    """Scenarios of some methods and variants in ``scenarios.toml``, with Scenario's fields.
 
     Parameters
     ----------
     pair, of
         Name of a pair in :mod:`dpviz.audit.data`, and its arguments.
     groups
-        Groups of scores; "cells" and "centers" are all that a run of a family releases.
+        Groups of scores; "cells" and "centers" stand for everything that a run of a family
+        releases.
     published, sound
-        What else a variant has.
+        Other values of fields in this variant.
     run
         Name of a mistake in :mod:`dpviz.audit.planted`.
     steps, factor
-        Of a bug.
+        Fields of a bug.
     public
         Steps whose choices are public.
     """
@@ -169,7 +171,6 @@ class _Entry:
     factor: float = 1.0
 
     def scenario(self, method: str, variant: VariantName, *, mistake: bool = False) -> Scenario:
-        """Build the scenario of a method and variant."""
         pair = getattr(data, self.pair)
         noise = partial(RunNoise, public=self.public) if self.public else RunNoise
         without, joined = self.sides
@@ -186,7 +187,7 @@ class _Entry:
             planted=mistake,
             bug=None if self.factor == 1 else Bug(self.steps, self.factor),
             run=None if self.run is None else getattr(planted, self.run),
-            # Who knows the seed knows the noise.
+            # An attacker who knows the seed also knows the noise.
             noise=SeededNoise if self.run == "known_seed" else noise,
             sides=(without, joined),
         )
@@ -194,8 +195,6 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """Content of ``scenarios.toml``; planted mistakes are in sound variants."""
-
     designed: tuple[_Entry, ...]
     planted: tuple[_Entry, ...]
 
@@ -210,12 +209,12 @@ _DESIGNED = tuple(
     for variant in entry.variants
 )
 
-#: Methods without a designed scenario get the simplest one.
+#: Methods without a designed scenario get the simplest scenario.
 _PLAIN = tuple(
     Scenario(
         name="first-record",
         method=method,
-        variant=variant,
+        variant=variant.name,
         description="There is nobody; one person joins.",
         pair=partial(data.first_of_all, method),
         groups=(scores.LIKELIHOOD,),
@@ -224,7 +223,7 @@ _PLAIN = tuple(
     for method in sorted(
         {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
     )
-    for variant in _VARIANTS
+    for variant in CARDS[method].variants
 )
 
 _PLANTED = tuple(

@@ -1,7 +1,7 @@
-"""Every number that a run releases, as one row of scores; and some that it must not release.
+"""All numbers that a run releases, as one row of scores, and some that it must not release.
 
-A group of scores is a function from a run to named arrays. Their shapes are the same in all runs
-of one scenario: missing numbers (for example of a third iteration) are NaN.
+A group of scores is a function that maps a run to named arrays. The shapes of these arrays are the
+same in all runs of one scenario. Missing numbers (for example of a third iteration) are NaN.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
 
-#: Name for users, and numbers of any shape; names get the positions in the array added.
+#: Name for users, and numbers of any shape; the positions in the array are appended to the name.
 Named = tuple[str, ArrayLike]
 Group = Callable[[Any], Iterator[Named]]
 
-#: Number of spends with a separate score of their scale; the sums include all spends.
+#: Number of spends whose scale gets a separate score; the sums include all spends.
 SPENDS = 8
 
 
@@ -47,13 +47,13 @@ def clusters(run: Run) -> Iterator[Named]:
 
 
 def threshold(run: Run) -> Iterator[Named]:
-    """Threshold of the noisy subband, and the numbers counted in the subband."""
+    """Threshold of the noisy subband, and the counts computed from the subband."""
     found = run.stages.threshold
     yield "density threshold d'", found.value
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # From d' and W' alone: the number of positive coefficients whose share 1 - p is k'.
+        # From d' and W' alone: k' is the share 1 - p of this number of positive coefficients.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 
@@ -72,7 +72,7 @@ def subband(run: Run) -> Iterator[Named]:
 
 
 def rank(run: Run) -> Iterator[Named]:
-    """PrivTHREM's k' in the true data: never released; this score shows the reason."""
+    """PrivTHREM's k' in the true data. It is never released, and this score shows why."""
     yield "rank k' of the threshold in the true data", run.trace["rank"]
 
 
@@ -80,7 +80,7 @@ def rank(run: Run) -> Iterator[Named]:
 
 
 def centers(run: KMeansRun) -> Iterator[Named]:
-    """Final centres, and those before post-processing."""
+    """Final centres, and the centres before post-processing."""
     yield "coordinate of final centre", run.centers
     if run.before is not None:
         yield "coordinate of centre before post-processing", run.before
@@ -88,13 +88,13 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 def start(run: KMeansRun) -> Iterator[Named]:
     """Initial centres."""
-    # A method that decides whether to iterate has a start in some runs alone.
+    # A method that decides whether to iterate has a start only in some runs.
     if run.start is not None or run.decision:
         yield "coordinate of starting centre", _nothing(run) if run.start is None else run.start
 
 
 def iterations(run: KMeansRun) -> Iterator[Named]:
-    """Noisy counts and sums of each iteration, and their noise; sorted copies ignore the order."""
+    """Noisy counts and sums of each iteration, and their noise. Sorted copies ignore the order."""
     most = run.config.iterations or 1
     yield "number of iterations", len(run.iterations)
     yield "number of centres that stayed", run.kept_centers
@@ -121,7 +121,7 @@ def grid(run: KMeansRun) -> Iterator[Named]:
 
 
 def chain(run: KMeansRun) -> Iterator[Named]:
-    """MCMC's Markov chain: the size of its data set, and its fit."""
+    """MCMC's Markov chain: the number of its simulated records, and its fit."""
     if run.chain is not None:
         yield "number of simulated records", len(run.chain.points)
         yield "log-likelihood of the simulated records", run.chain.best
@@ -135,17 +135,17 @@ GROUPS: dict[str, Group] = {
     function.__name__: function for function in (*_OF_WAVECLUSTER, *_OF_KMEANS)
 }
 
-#: All that a run of a family releases.
+#: All scores that a run of a family releases.
 WAVECLUSTER_RELEASES = ("clusters", "threshold", "ledger", "counts", "subband")
 KMEANS_RELEASES = ("iterations", "grid", "ledger", "centers", "start", "chain")
 
-#: The score that comes from the answers of all mechanisms of a run, not from its results.
+#: Score that is computed from the answers of all mechanisms of a run, not from the run's results.
 LIKELIHOOD = "likelihood"
 LIKELIHOOD_NAME = "log-likelihood ratio of all noisy answers"
 
 
 def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> NDArray[np.float64]:
-    """All scores of some groups in one row."""
+    """All scores of the given groups in one row."""
     found = [np.ravel(np.asarray(values, dtype=float)) for _, values in _all(run, groups)]
     return np.concatenate(found) if found else np.empty(0)
 
@@ -164,7 +164,6 @@ def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
 
 
 def _position(place: tuple[int, ...]) -> str:
-    """Position of a number in an array, as text: nothing, " 3" or " (3, 1)"."""
     shown = ", ".join(str(index + 1) for index in place)
     return f" ({shown})" if len(place) > 1 else f" {shown}".rstrip()
 

@@ -1,15 +1,16 @@
-"""Power of this audit: it looks for too little noise in every step of every sound method.
+"""Power of this audit: the audit searches for too little noise in every step of each sound method.
 
-``steps.json`` beside this file holds the figures; ``python -m tests.benchmarks.audit_steps``
-measures them again. One step at a time, the noise is halved or left out, but the ledger still
-shows the full noise. On the chosen data sets, all steps change as much as possible at once. A step
-with a share s of the budget and half of its noise then has a loss of 1 + s at the claim 1. The
-score is the log-likelihood ratio of all noisy answers of the mechanism as built. No other score
-is stronger: what it does not find, no audit with the same number of runs finds.
+``steps.json`` beside this file holds the results; ``python -m tests.benchmarks.audit_steps``
+measures them again. In one step at a time the noise is halved or removed, but the ledger still
+shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
+time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
+claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as built. No
+other score is stronger: an error that this score does not reveal can't be found by any audit with
+the same number of runs.
 
-Half the noise that this does not find is looked for once more in the step alone: all earlier
-answers are those of one run on the first data set, and only this step is drawn anew, on either of
-the two. Whatever was answered before, it may lose no more than its own share of the budget.
+If halved noise is not found in this way, a second audit tests the step alone: all earlier answers
+are those of one run on the first data set, and only this step gets new noise, on either data set.
+Given any earlier answers, the step may lose no more than its own share of the budget.
 """
 
 from __future__ import annotations
@@ -26,32 +27,32 @@ from dpviz.audit.planted import HALF, NONE
 from dpviz.base.tables import read_rows
 from dpviz.families import CARDS
 
-#: File of the figures.
+#: File with the results.
 FILE = Path(__file__).with_name("steps.json")
 
-#: Claim of all rows; runs on each data set, by the factor on the noise.
+#: Claim of all rows; number of runs on each data set, by the factor on the noise.
 CLAIM = 1.0
 RUNS = {HALF: 20_000, NONE: 2_000}
 
 #: Names of the bugs for users, by the factor on the noise.
 BUGS = {HALF: "noise halved", NONE: "noise left out"}
 
-#: A loss that exceeds the claim by less than this cannot be distinguished from the claim.
+#: If a loss exceeds the claim by less than this, it can't be distinguished from the claim.
 NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]
 
-#: Reasons why some bugs are not found, for users.
+#: Reasons why some bugs are not found, in words for users.
 REASONS: dict[Reason, str] = {
     "small share": (
-        f"the step has so little of the budget that the true ε stays below {CLAIM + NEAR:g}, "
+        f"the step's share of the budget is so small that the true ε stays below {CLAIM + NEAR:g}, "
         "too near the claim"
     ),
     "many numbers": (
-        "the true ε shows in full only where many noisy numbers are all extreme at once, which too "
-        "few of the runs are"
+        "the full true ε is visible only in runs where many noisy numbers are extreme at the same "
+        "time, and there are too few such runs"
     ),
-    "moves little": "we know no two data sets between which the step moves as far as it may",
+    "moves little": "we know no two data sets for which the step changes by the maximum amount",
 }
 
 
@@ -62,16 +63,16 @@ class StepResult:
     Parameters
     ----------
     factor
-        Factor on the noise of that step, one of ``BUGS``.
+        Factor on the noise of the step, one of ``BUGS``.
     pair_loss
-        Largest loss of any run on the two data sets; None if there is no limit.
+        Largest loss of a run on the two data sets; None if there is no limit.
     bound
         Lower bound on epsilon, with 99% confidence.
     alone
-        Where half the noise does not show in all answers: lower bound on the epsilon of the step
-        alone, with 99% confidence; None for parts of nested releases.
+        If halved noise is not visible in all answers together: lower bound on the epsilon of the
+        step alone, with 99% confidence. None for parts of nested releases.
     alone_share
-        What that may be at most.
+        Maximum value that ``alone`` may have.
     """
 
     method: str
@@ -88,19 +89,19 @@ class StepResult:
 
     @property
     def largest_loss(self) -> float:
-        """Loss with the bug at the claim 1 if all steps change as much as possible."""
+        """Loss with the bug at the claim 1, if all steps change by the maximum amount."""
         if self.factor == NONE:
             return math.inf
         return CLAIM * (1 - self.share + self.share / self.factor)
 
     @property
     def found(self) -> bool:
-        """Whether a bound is above its claim."""
+        """Whether the bound is above the claim."""
         return self.bound > CLAIM or self.found_alone
 
     @property
     def found_alone(self) -> bool:
-        """Whether the bound of the step alone is above what the step spends."""
+        """Whether the bound for the step alone is above the spend of the step."""
         if self.alone is None or self.alone_share is None:
             return False
         return self.alone > self.alone_share
@@ -117,12 +118,12 @@ class StepResult:
 
 
 def table() -> tuple[StepResult, ...]:
-    """Return the measured figures, in the order in which they were measured."""
+    """Return the measured results, in the order in which they were measured."""
     return read_rows(FILE, StepResult)
 
 
 def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
-    """Return the figures as a table for users: one row per step, with both bugs side by side."""
+    """Return the results as a table for users: one row per step, both bugs in one row."""
     left_out = {_step(row): row for row in rows if row.factor == NONE}
     return pd.DataFrame(
         [

@@ -1,9 +1,10 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
 The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
-computed from them: no threshold on another number does better. It uses the mechanism as built,
-with planted mistakes. An attacker has the code, as an auditor has, so a secret mistake protects
-nobody. Scales from the ledger would hide exactly the mistakes that the audit looks for.
+computed from these answers: no threshold on another number is better. The ratio is that of the
+mechanism as built, including planted mistakes. Attackers and auditors both have the code, so a
+secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
+audit searches for.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from dpviz.privacy.ledger import Composition, Neighbours
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level, Numbers, exact_levels, k_norm
 from dpviz.privacy.noise_source import Floats, NoiseSource
 
-#: Scale at which two-sided geometric noise is 0 but for one in e^1000.
+#: At this scale two-sided geometric noise is 0, except with probability about e^-1000.
 _NO_NOISE = 1e-3
 
-#: Steps whose choices a release does not show: the block or set of each record.
+#: Steps whose random choices a release does not show: the block or set of each record.
 HIDDEN = ("blocks", "sets")
 
 
@@ -46,7 +47,7 @@ class _Built(Accountant):
         return scale * self._bug.of(step) if self._bug else scale
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Real scales of nested releases: a mistake is in what a step adds to 1 / scale."""
+        """Real scales of nested releases. A mistake changes a step's addition to 1 / scale."""
         scales = super()._scales(levels, sensitivity)
         if self._bug is None:
             return scales
@@ -54,7 +55,8 @@ class _Built(Accountant):
         built = 1 / np.cumsum(
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
-        # Whole numbers have no noise at any smaller scale; methods divide by its variance.
+        # Whole numbers have no noise below this scale, but methods divide by the variance of the
+        # noise.
         found: list[float] = np.maximum(built, _NO_NOISE).tolist()
         return found
 
@@ -65,8 +67,8 @@ class Recorder(_Built):
     Parameters
     ----------
     answers_only
-        Whether to end the method with :class:`TranscriptEnd` as soon as the budget is spent.
-        Later steps use only the answers.
+        Whether to end the method with :class:`TranscriptEnd` when the budget is spent. Later steps
+        use only the answers.
     """
 
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
@@ -75,19 +77,18 @@ class Recorder(_Built):
         self._answers_only = answers_only
 
     def _record(self, answer: Any) -> None:
-        """Record an answer; with ``answers_only``, end after the last one."""
         self.answers.append(answer)
         if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
             raise TranscriptEnd
 
 
-#: What is recorded of what a mechanism returns.
+#: Part of a mechanism's result that is recorded.
 ANSWERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("laplace", "laplace_disjoint", "finer", "split", "k_norm", "choose"), lambda found: found
     ),
     "gradual": lambda found: found.noisy,  # the coarsest release
-    "interval": lambda found: found[1],  # the point, not its interval
+    "interval": lambda found: found[1],  # the point, without its interval
 }
 
 
@@ -110,15 +111,15 @@ for _name in ANSWERS:
 class Replay(_Built):
     """Accountant that returns the answers of another run and sums their log-likelihoods.
 
-    It ends the method with :class:`TranscriptEnd` after the last answer: later steps use only the
-    answers.
+    After the last answer it ends the method with :class:`TranscriptEnd`, because later steps use
+    only the answers.
 
     Parameters
     ----------
     answers
         Answers of a :class:`Recorder`.
     noise
-        Noise of the run that gave them; choices that this run hides are drawn anew.
+        Noise of the run that gave the answers. Choices that this run hides are drawn again.
     """
 
     def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
@@ -152,10 +153,10 @@ class Replay(_Built):
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
     ) -> Gradual:
-        """Return the coarsest answer; finer ones come from :meth:`finer` and :meth:`split`.
+        """Return the coarsest answer; :meth:`finer` and :meth:`split` return the finer answers.
 
-        What is drawn from a finer release does not look at the values: of all releases of a value
-        together, only the finest has a likelihood that depends on it.
+        A coarser release is sampled from a finer release and does not depend on the values. So of
+        all releases of a value, only the finest has a likelihood that depends on the value.
         """
         levels = exact_levels(levels)
         self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
@@ -172,7 +173,7 @@ class Replay(_Built):
         return found
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Return the answer; the finer release's probability replaces the coarser one's."""
+        """Return the answer; the finer release's probability replaces the coarser release's."""
         self._spend_on(gradual, level, "sequential")
         answer: Floats = self._remaining.pop(0)
         self._replace(gradual, np.ones(answer.shape, dtype=bool), answer, level)
@@ -182,7 +183,7 @@ class Replay(_Built):
     def split(
         self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
-        """Return the answers, in some values finer releases and the noisy numbers beside them."""
+        """Return the answers: finer releases of some values, noisy numbers for the others."""
         last = len(gradual.levels) - 1
         part = self._spend_on(gradual, last, "parallel")
         step = gradual.levels[last].step
@@ -200,17 +201,17 @@ class Replay(_Built):
         level: int,
         beside: float = 0.0,
     ) -> None:
-        """Add a finer release's log-likelihood without that of what was known of the values."""
+        """Add a finer release's log-likelihood and subtract that of the known coarser one."""
         exact: Floats = gradual.values[where].astype(float)
         known = gradual.noisy[where]
-        # Kernels between levels are equal on all data sets, as are the constants of densities.
+        # The kernels between levels and the constants of densities are equal on all data sets.
         log = _geometric(finer.ravel() - exact, gradual.scales[level])
         self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
 
     def k_norm(
         self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
     ) -> Floats:
-        """Return the answer; its density falls by e with each scale in the norm."""
+        """Return the answer; if the norm grows by one scale, the density falls by the factor e."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         answer: Floats = self._remaining.pop(0)
         if answer.shape != values.shape:
@@ -253,7 +254,7 @@ class Replay(_Built):
         return answer
 
     def _add(self, log: float) -> None:
-        """Add the log-likelihood of an answer; end if later answers cannot change the sum."""
+        """Add the log-likelihood of an answer; end if later answers can't change the sum."""
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd
@@ -266,13 +267,13 @@ class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
     """Log-likelihood of a replay's answers on the data that ``run`` reads.
 
-    It is -infinity if a run on this data cannot give these answers.
+    The result is -infinity if a run on these data can't give these answers.
     """
     try:
         run(replay)
     except TranscriptEnd:
         return replay.log_likelihood
-    # The method ended before it used all answers.
+    # The method ended before it used all answers, so it can't give them.
     return -np.inf
 
 
@@ -282,25 +283,25 @@ def _geometric(noise: Floats, scale: float) -> float:
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
     if weights is not None:
-        # The largest number may have the weight 0.
+        # The largest log may belong to the weight 0.
         logs = logs[weights > 0] + np.log(weights[weights > 0])
     highest = logs.max()
     return float(highest + np.log(np.exp(logs - highest).sum()))
 
 
 class _Attacker:
-    """Choices as an attacker knows them: the visible ones, and a guess at the hidden ones."""
+    """An attacker's knowledge of choices: the visible choices, and a guess for the hidden ones."""
 
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
 
     def laplace(self, step: str, *given: Any, **named: Any) -> Floats:
-        """Fail: a replay never draws noise."""
+        """Fail, because a replay never draws noise."""
         raise AssertionError(f"a replay draws no noise, but {step} asked for some")
 
     gumbel = uniform = k_norm = laplace
 
     def generator(self, step: str) -> np.random.Generator:
-        """Stream of the run; for a hidden step, always the same stream."""
+        """Stream of the run; for a hidden step always the same stream."""
         hidden = step in HIDDEN and step not in getattr(self._noise, "public", ())
         return np.random.default_rng(0) if hidden else self._noise.generator(step)

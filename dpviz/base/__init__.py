@@ -1,1 +1,1 @@
-"""Ground: errors, caches, threads, files; knows nothing of data or privacy."""
+"""Basic tools: errors, caches, threads, files. They do not depend on data or privacy."""

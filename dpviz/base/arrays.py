@@ -1,4 +1,4 @@
-"""Names of types of arrays."""
+"""Names of array types."""
 
 from __future__ import annotations
 

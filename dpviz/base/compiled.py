@@ -1,6 +1,6 @@
 """Compiles functions with numba and caches the machine code on disk if possible.
 
-The cache only saves seconds at a start: without a writable folder, or with damaged files,
+The cache only saves seconds at the start. Without a writable folder, or with damaged cache files,
 functions are compiled again.
 """
 
@@ -17,14 +17,14 @@ from numba.core.caching import FunctionCache
 def compiled(
     *, inline: Literal["never", "always"] = "never"
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function: it is compiled at its first call and releases the interpreter lock.
+    """Compile a function at its first call; it then releases the interpreter lock.
 
-    Inline "always" inserts its body into the functions that call it.
+    ``inline="always"`` inserts the function's body into the functions that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher: Any = njit(nogil=True, inline=inline)(function)
-        # As njit(cache=True); numba raises RuntimeError if no folder is writable.
+        # Like njit(cache=True), but numba's RuntimeError without a writable folder is ignored.
         with suppress(RuntimeError, OSError):
             dispatcher._cache = _Cache(function)
         return dispatcher
@@ -33,13 +33,11 @@ def compiled(
 
 
 class _Cache(FunctionCache):
-    """Numba's cache of one function; without it, everything works but starts more slowly."""
-
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            # Unpickling damaged bytes may raise any error. A new index replaces them.
+            # Damaged bytes may raise any error when they are unpickled. A new index replaces them.
             with suppress(Exception):
                 self.flush()
             return None

@@ -1,7 +1,7 @@
-"""Results show themselves: each has the table behind its picture, and the picture.
+"""A result can display itself as a picture, or as the table of the numbers in the picture.
 
-Results do not depend on figures: a drawer for a kind of result is registered here. Its module is
-named, not imported, so that code that needs only numbers does not load plotly.
+Results do not depend on figures: a drawer for each kind of result is registered here. The module
+with the drawers is only named, not imported. So code that needs only numbers does not load plotly.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Mode = Literal["light", "dark"]
 
-#: Imported when something is to be shown: it registers all drawers.
+#: Module that registers all drawers; it is imported when the first result is shown.
 DRAWING = "dpviz.figures.registry"
 
 
 @dataclass(frozen=True)
 class Drawer:
-    """Draws one kind of result: the table behind the picture, and the picture."""
+    """Makes the table and the picture of one kind of result."""
 
     frame: Callable[[Any], pd.DataFrame]
     figure: Callable[[Any, Mode], Figure]
@@ -33,15 +33,15 @@ _DRAWERS: dict[type, Drawer] = {}
 
 
 def register(kind: type, drawer: Drawer) -> None:
-    """Let a drawer draw all results of a kind."""
+    """Use this drawer for all results of a kind."""
     _DRAWERS[kind] = drawer
 
 
 class Displayed:
-    """A result with ``frame()`` and ``figure()``; a notebook shows its picture by itself."""
+    """A result with ``frame()`` and ``figure()``; a notebook shows its picture automatically."""
 
     def frame(self) -> pd.DataFrame:
-        """Return the table behind the picture."""
+        """Return the table of the numbers in the picture."""
         return self._drawer.frame(self)
 
     def figure(self, mode: Mode = "light") -> Figure:
@@ -54,5 +54,5 @@ class Displayed:
         return _DRAWERS[type(self)]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """What a notebook shows: the figure, by whatever renderer Plotly has there."""
+        # A notebook calls this method to show the figure with Plotly's current renderer.
         return self.figure()._repr_mimebundle_(include, exclude)

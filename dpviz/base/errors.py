@@ -1,4 +1,4 @@
-"""The two errors that a user may meet; both read as one sentence."""
+"""The two errors that a user may see; the message of each is one sentence."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from numbers import Real
 
 
 class InputError(ValueError):
-    """Wrong input: the message names the parameter, its value and the way out."""
+    """Invalid input: the message names the parameter and its value, and says what to do."""
 
 
-class PrivacyRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class PrivacyRefusal(Exception):  # noqa: N818 - a refusal is a result, not an error
     """The request is well formed but would break a privacy promise (budget, domain)."""
 
 
 def check_number(name: str, value: object) -> float:
-    """Return a parameter as a float, or raise InputError where it is no number at all."""
+    """Return a parameter as a float; raise InputError if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} = {shown(repr(value))} is not a number: give one.")
     try:
@@ -32,20 +32,20 @@ def is_whole(value: object) -> bool:
 
 
 def shown(value: object, length: int = 40) -> str:
-    """Return ``value`` for a message: on one line, nothing unprintable, not too long."""
+    """Return ``value`` for a message: one line, no unprintable characters, limited length."""
     text = str(value)
     head = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:length])
     return head if len(text) <= length and len(head) <= length else head[: length - 3] + "..."
 
 
 def reason(error: BaseException) -> str:
-    """Return why something failed, for a message: "No such file or directory"."""
+    """Return the reason of an error, for a message: "No such file or directory"."""
     said = getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)
     return shown(said.rstrip(".:") or type(error).__name__, 160)
 
 
 def listed(names: Iterable[str], length: int = 90) -> str:
-    """Return quoted names for a message: as many as fit, then how many more there are."""
+    """Return quoted names for a message: those that fit, then the number of the others."""
     quoted = [f'"{shown(name, 30)}"' for name in names]
     kept = quoted[:1]
     for name in quoted[1:]:

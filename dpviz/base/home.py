@@ -1,4 +1,4 @@
-"""Folder of this user: budgets and bundles of the app, notes about budget files."""
+"""The user's folder: it holds budgets and bundles of the app, and notes about budget files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 
 from dpviz.base.errors import InputError
 
-#: Where the folder is, unless the environment names another one.
+#: Environment variable that names the folder, and the folder if this variable is not set.
 FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 
 
 def home() -> Path:
-    """Folder of this user; it need not exist yet.
+    """Return the user's folder, which may not exist yet.
 
-    Raises InputError where there is no such folder, or another one in every working directory.
+    Raises InputError if there is no such home folder, or if the path is relative: it would then
+    mean another folder in every working directory.
     """
     given = os.environ.get(FOLDER_VARIABLE) or FOLDER
     try:
@@ -28,19 +29,19 @@ def home() -> Path:
         ) from None
     if not folder.is_absolute():
         raise InputError(
-            f"{FOLDER_VARIABLE} = {given} is another folder wherever the app is started: give the "
-            "whole path."
+            f"{FOLDER_VARIABLE} = {given} depends on the folder in which the app is started: give "
+            "an absolute path."
         )
     return folder
 
 
 def home_folder(name: str) -> Path:
-    """Make a folder in this user's folder, and return it; no other user can look into either.
+    """Make a folder inside the user's folder and return it; other users can't read either of them.
 
-    A folder of this user that is there already keeps its rights, since the environment may name
-    one that serves others too; only the one that is ours by its name, ``~/.dpviz``, is closed.
+    If the user's folder exists and the environment names it, its rights stay as they are, because
+    other programs may use it. The default folder ``~/.dpviz`` belongs to dpviz and is closed.
 
-    Raises InputError as :func:`home`, and OSError where it can't be made.
+    Raises InputError like :func:`home`, and OSError if the folder can't be made.
     """
     folder = home()
     if not _made(folder) and not os.environ.get(FOLDER_VARIABLE):
@@ -51,17 +52,17 @@ def home_folder(name: str) -> Path:
 
 
 def _made(folder: Path) -> bool:
-    """Make a folder for its user alone; whether it was not there."""
+    """Make a folder that only its user can read; return False if it existed."""
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError:
         return False
-    folder.chmod(0o700)  # A umask may have taken the owner's rights too.
+    folder.chmod(0o700)  # A umask may have removed the owner's rights too.
     return True
 
 
 def tighten(path: Path) -> None:
-    """Take the rights of all others off a file or folder, where it is ours."""
+    """Remove the rights of all other users from a file or folder if this user owns it."""
     with suppress(OSError):
         found = path.stat()
         if found.st_mode & 0o077 and found.st_uid == getattr(os, "geteuid", lambda: None)():

@@ -1,7 +1,7 @@
-r"""Tables for LaTeX, with any text from outside as plain text.
+r"""Tables for LaTeX, in which every text from outside is plain text.
 
-Needs the package booktabs alone. Letters beyond those of pdfLaTeX (such as Chinese ones) stay as
-they are: LuaLaTeX and XeLaTeX read them.
+The tables need only the package booktabs. Characters that pdfLaTeX does not have, such as Chinese
+characters, stay unchanged, because LuaLaTeX and XeLaTeX can read them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-#: Characters that LaTeX reads as commands or draws as others. Braces of a text are written as
-#: words: BibTeX counts braces.
+#: Characters that LaTeX reads as commands or prints as other characters. Braces become commands
+#: without braces in pairs, because BibTeX counts braces.
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\textbraceleft{}",
@@ -30,7 +30,7 @@ _SPECIAL = {
     "`": r"\textasciigrave{}",
 }
 
-#: Signs of our own texts that pdfLaTeX has in formulas alone.
+#: Signs in dpviz's own texts that pdfLaTeX has only in formulas.
 _MATHS = {
     "ε": r"\varepsilon",
     "α": r"\alpha",
@@ -50,7 +50,6 @@ _MATHS = {
     **{sign: f"^{{{digit}}}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
 }
 
-#: One table for :meth:`str.translate`.
 _WRITTEN = str.maketrans(
     {
         **_SPECIAL,
@@ -64,7 +63,7 @@ _WRITTEN = str.maketrans(
 def escaped(text: object) -> str:
     r"""Return LaTeX that prints exactly this text, on one line.
 
-    Unprintable characters become their escape sequences, as text.
+    The text shows the escape sequences of unprintable characters.
 
     Examples
     --------
@@ -74,17 +73,17 @@ def escaped(text: object) -> str:
     line = "".join(
         one if one.isprintable() else " " if one.isspace() else repr(one)[1:-1] for one in str(text)
     )
-    # Hyphens side by side would become a dash.
+    # LaTeX would print two hyphens side by side as a dash.
     return re.sub("-(?=-)", "-{}", line.translate(_WRITTEN))
 
 
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str, cited: str = ""
 ) -> str:
-    r"""Return a table in the style of booktabs; the first column is text, all others numbers.
+    r"""Return a table in the style of booktabs: a column of text, then columns of numbers.
 
-    Head, rows and caption are plain text. The label is for ``\ref``: letters, digits and hyphens.
-    Keys in ``cited`` are for ``\cite`` at the end of the caption.
+    Head, rows and caption are plain text. The label is for ``\ref`` and consists of letters, digits
+    and hyphens. ``cited`` has the keys for ``\cite`` at the end of the caption.
     """
     cite = rf"~\cite{{{cited}}}" if cited else ""
     lines = [" & ".join(map(escaped, cells)) + r" \\" for cells in (head, *rows)]
@@ -109,9 +108,10 @@ def table(
 
 
 def entry(kind: str, key: str, fields: dict[str, str]) -> str:
-    """Return an entry of BibTeX; its fields are plain text, and empty ones are left out.
+    """Return a BibTeX entry; its fields are plain text, and empty fields are left out.
 
-    The kind is such as "misc"; "author" is a list of names with " and " between them.
+    The kind is the type of the entry, for example "misc". The field "author" has names with
+    " and " between them.
     """
     lines = [f"  {name} = {{{escaped(text)}}}," for name, text in fields.items() if text]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])

@@ -1,4 +1,4 @@
-"""A bounded store of recent results, safe between threads."""
+"""A store of recent results with a bounded size, safe for several threads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ T = TypeVar("T")
 
 
 class LRUCache:
-    """The most recently used results; safe between sessions.
+    """Store of the most recently used results; several sessions can share it.
 
     Parameters
     ----------
     most
-        Sum of the weights of all results, at most; the last one stays in any case.
+        Largest sum of the weights of all results. The last result stays even if its weight alone
+        is larger.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,10 +28,10 @@ class LRUCache:
         self._lock = Lock()
 
     def get(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
-        """Return the entry of a key, built where there is none.
+        """Return the entry of a key; build the entry if it is missing.
 
-        Where several ask for a missing one at once, each builds it: nobody waits for a thread that
-        has other things to do, or rests.
+        If several threads ask for a missing entry at the same time, each of them builds it. So no
+        thread waits for another thread that is busy or paused.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:
@@ -52,11 +53,11 @@ class LRUCache:
         weight: int = 1,
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> T:
-        """Return the entry of a key; where several ask for a missing one, the first builds it.
+        """Return the entry of a key; only the first thread that asks for it builds it.
 
-        The others wait, inside of ``waiting()``. Where the first one fails, or is stopped, the next
-        one builds it. What builds must not ask for the same key, nor for another one with
-        ``waiting``.
+        The other threads wait inside ``waiting()``. If the first thread fails or is stopped, the
+        next thread builds the entry. ``build`` must not ask for the same key, and must not ask for
+        another key with ``waiting``.
         """
         with self._lock:
             if (kept := self._kept(key)) is not None:
@@ -79,7 +80,7 @@ class LRUCache:
                     del self._building[key]
 
     def _kept(self, key: Hashable) -> tuple[Any, int] | None:
-        """Entry of a key with its weight, from now on the most recently used; under the lock."""
+        """Mark an entry as the most recently used; return it with its weight. Needs the lock."""
         if key not in self._entries:
             return None
         self._entries.move_to_end(key)

@@ -1,27 +1,26 @@
-"""Numbers as people write them."""
+"""Format numbers for human readers."""
 
 from __future__ import annotations
 
 import math
 
-#: Digits of an exponent.
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-#: Powers of ten from the first to below the last are written out.
+#: Exponents of the numbers that are written without a power of ten.
 _WRITTEN_OUT = range(-4, 7)
 
 
 def readable(value: float, digits: int = 3) -> str:
-    """Write a number with so many significant digits: 0.0123, 12,300, 1.23 × 10¹⁴.
+    """Write a number with this number of significant digits: 0.0123, 12,300, 1.23 × 10¹⁴.
 
-    Zeros at the end are left out; whole digits of a number below ten million are all written, and
-    rounded away beyond the significant ones.
+    Zeros at the end of a fraction are left out. Below ten million, all digits before the decimal
+    point are written; the digits after the significant digits are 0.
     """
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    # The rounded number decides how it is written: 9,999,999 is 1 × 10⁷.
+    # The rounded number decides between both forms: 9,999,999 is written as 1 × 10⁷.
     rounded = f"{value:.{digits - 1}e}"
     mantissa, _, exponent = rounded.partition("e")
     power = int(exponent)
@@ -32,7 +31,7 @@ def readable(value: float, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int = 3) -> str:
-    """Write so many digits after the point: 1.003; from 1,000 on as `readable` does."""
+    """Write this number of digits after the point: 1.003; from 1,000 on, use `readable`."""
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 
@@ -47,5 +46,4 @@ def power_of_ten(power: int) -> str:
 
 
 def _short(text: str) -> str:
-    """Leave out zeros at the end of a fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text

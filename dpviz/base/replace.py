@@ -1,4 +1,4 @@
-"""Write a file completely or not at all: on a full disk the one that was there stays."""
+"""Write a file completely or not at all: if the disk is full, the old file stays."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import BinaryIO
 def replacing(
     path: str | os.PathLike[str], part: str | os.PathLike[str] | None = None
 ) -> Iterator[BinaryIO]:
-    """Open a new file for bytes, which takes the place of ``path`` at the end.
+    """Open a new binary file, which replaces the file ``path`` at the end.
 
-    A link leads to its file. Bytes go straight to what is no file, such as ``/dev/stdout`` or a
-    pipe. Until the end they are in ``part``, on the same disk; else in a new hidden file beside it.
-    Raises OSError if it can't be written; neither then nor after any other error is anything
-    changed.
+    If ``path`` is a link, the file that it points to is replaced. If ``path`` is not a regular
+    file, such as ``/dev/stdout`` or a pipe, bytes are written to it directly. Otherwise bytes are
+    written to ``part``, on the same disk; default: a new hidden file in the folder of ``path``.
+    Raises OSError if the file can't be written. After any error, ``path`` is unchanged.
     """
     target = os.path.realpath(path)
     with suppress(FileNotFoundError):
-        os.stat(target)  # Links in a circle lead to no file.
+        os.stat(target)  # A circle of links raises OSError here.
     if os.path.exists(target) and not os.path.isfile(target):
         with open(target, "wb") as file:
             yield file
         return
-    # A short name: one beside a file with the longest possible name must be possible, too.
+    # The name is short, so that it is valid even if ``path`` has the longest possible name.
     part = part or os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
     try:
         with open(part, "wb") as file:

@@ -1,4 +1,4 @@
-"""Results as plain values: ready for JSON, and for tables that spreadsheets open."""
+"""Results as plain values for JSON, and as tables that spreadsheets can open safely."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection").
+#: Characters that a spreadsheet reads as the beginning of a formula (OWASP, "CSV Injection").
 _FORMULA = tuple(
     "=+-@\t\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
     "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
 
-#: The same behind a sign that may separate cells.
+#: Such a character after a character that may separate cells.
 _LATER = re.compile(rf"([;\t])([{re.escape(''.join(_FORMULA))}])")
 
 
 def jsonable(value: Any) -> Any:
-    """JSON-ready copy: arrays to lists, NumPy numbers to Python's, infinities to null."""
+    """Copy for JSON: arrays become lists, NumPy numbers Python numbers, infinities and NaN None."""
     if isinstance(value, dict):
         return {str(key): jsonable(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):
@@ -38,10 +38,10 @@ def jsonable(value: Any) -> Any:
 
 
 def no_formula(text: str) -> str:
-    """Text as a cell of CSV: what a spreadsheet would run as a formula gets an apostrophe."""
-    # Writers of CSV leave a bare carriage return unquoted: what follows it would be a new cell.
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    # CSV writers do not quote a bare carriage return: the text after it would be a new cell.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    # A spreadsheet may separate cells by semicolons or tabs, in spite of the quotes.
+    # A spreadsheet may separate cells at semicolons or tabs, even within quotes.
     text = text[:1] + _LATER.sub(r"\1'\2", text[1:])
     if not text.startswith(_FORMULA):
         return text
@@ -49,11 +49,11 @@ def no_formula(text: str) -> str:
         float(text)
     except ValueError:
         return f"'{text}"
-    return text  # a number may begin with its sign
+    return text  # a number may begin with its sign, and is not a formula
 
 
 def no_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Table to be written as CSV: its column names and texts without formulas."""
+    """Copy of a table for CSV: its column names and texts can't run as formulas."""
     safe = frame.copy(deep=False)
     safe.columns = [no_formula(str(name)) for name in frame.columns]
     for place, kind in enumerate(frame.dtypes):
@@ -68,12 +68,12 @@ def _as_cell(value: Any) -> Any:
 
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """Table as a CSV file without formulas."""
+    """Table as the bytes of a CSV file without formulas."""
     text: str = no_formulas(frame).to_csv(index=False)
     return text.encode()
 
 
 def whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as such, and all others as they are."""
+    """Convert an array to integers if all its numbers are whole; else return it unchanged."""
     rounded = np.rint(values)
     return rounded.astype(np.int64) if (rounded == values).all() else values

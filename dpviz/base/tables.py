@@ -1,4 +1,4 @@
-"""Reads tables that stand in files beside their modules, as the dataclasses that describe them."""
+"""Reads JSON and TOML files that belong to modules into the dataclasses that describe them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = TypeVar("Row")
 
 @cache
 def read_rows(path: Path, kind: type[Row]) -> tuple[Row, ...]:
-    """Return the rows of a JSON list, or of the one array of a TOML file; they are read once."""
+    """Return the rows of a JSON list, or of the only array of a TOML file; files are read once."""
     shape: Any = tuple[kind, ...]  # type: ignore[valid-type]
     if path.suffix == ".toml":
         (rows,) = read_table_file(path, Mapping[str, shape]).values()
@@ -27,9 +27,10 @@ def read_rows(path: Path, kind: type[Row]) -> tuple[Row, ...]:
 def read_table_file(path: Path, shape: Any) -> Any:
     """Return the content of a JSON or TOML file.
 
-    Its shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for
-    names with values of one shape, a plain type, a Literal or a union of types, or Any. Raises
-    ValueError, one sentence with file and place, if the content has another shape.
+    The shape is a dataclass for an object, ``tuple[X, ...]`` for a list, ``Mapping[str, X]`` for
+    an object whose values all have the shape X, or a plain type, a Literal, a union of types, or
+    Any. Raises ValueError if the content has another shape; its message is one sentence that names
+    the file and the place in it.
     """
     text = path.read_text(encoding="utf-8")
     found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -54,7 +55,7 @@ def _shape(value: Any, shape: Any, place: str) -> Any:
     if origin is Literal:
         _check(value in parts, value, shape, place)
     elif shape is not Any:
-        # JSON writes 1 for 1.0.
+        # JSON may have 1 instead of 1.0.
         plain = shape | int if float in (shape, *parts) else shape
         _check(isinstance(value, plain), value, shape, place)
     return value
@@ -62,7 +63,6 @@ def _shape(value: Any, shape: Any, place: str) -> Any:
 
 @cache
 def _fields(shape: Any) -> tuple[dict[str, Any], set[str]]:
-    """Types of the fields of a dataclass, and the names of those without a default."""
     hints, own = get_type_hints(shape), fields(shape)
     needed = {one.name for one in own if one.default is one.default_factory is MISSING}
     return {one.name: hints[one.name] for one in own}, needed

@@ -1,4 +1,4 @@
-"""Threads for passes over large data: compiled loops let go of the interpreter."""
+"""Threads for passes over large data: compiled loops release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from typing import TypeVar
 P = TypeVar("P")
 T = TypeVar("T")
 
-#: Called before each part of a pass over the data that this thread makes, see :func:`checked`.
+#: Function to call before each part of a pass that this thread starts: see :func:`checked`.
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 @cache
 def pool() -> ThreadPoolExecutor:
-    """Threads that all passes share; none of them may wait for another."""
+    """Threads that all passes share; no thread may wait for another thread of the pool."""
     return ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-pass")
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def spans(n: int, least: int) -> list[slice]:
-    """Cut n records into equal spans, one for each processor, none shorter than ``least``."""
+    """Cut n records into equal spans, at most one per processor, of at least ``least`` records."""
     number = max(1, min(processors(), n // least))
     cuts = [n * part // number for part in range(number + 1)]
     return [slice(*ends) for ends in pairwise(cuts)]
 
 
 def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
-    """Do a piece of work for each part, the results in their order."""
+    """Call ``work`` for each part in the shared threads; return the results in order."""
     check = _CHECK.get()
     if check:
         check()
@@ -52,8 +52,8 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
             check()
         return work(part)
 
-    # Few parts wait at a time: so a small pass of somebody else need not wait for the end of a long
-    # one, which has hundreds.
+    # Only few parts are queued at a time. So a small pass of another session need not wait for the
+    # end of a long pass, which has hundreds of parts.
     waiting, results = deque[Future[T]](), []
     for part in parts:
         if len(waiting) == 2 * processors():
@@ -64,9 +64,9 @@ def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Call a function before each pass that this thread makes, and each part of it.
+    """Call a function before each pass that this thread starts, and before each part of the pass.
 
-    It ends the pass by an exception, and may be called in other threads, too.
+    The function can end the pass by an exception. It may be called in other threads.
     """
     token = _CHECK.set(check)
     try:

@@ -1,14 +1,14 @@
-"""Progress and cancelling of long computations, in one place for all of them."""
+"""Progress and cancelling of all long computations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-#: Receives the number of finished steps and the number of all steps.
+#: Function that receives the number of finished steps and the number of all steps.
 Progress = Callable[[int, int], None]
 
-#: Returns whether the computation should stop.
+#: Function that returns whether the computation should stop.
 IsCancelled = Callable[[], bool]
 
 T = TypeVar("T")
@@ -27,10 +27,10 @@ class Task(Protocol):
 
 
 class Work:
-    """The steps of a long computation: count them, report them, stop between them.
+    """Counts and reports the steps of a long computation, which can be stopped between steps.
 
-    ``total`` is their number as far as it is known beforehand, ``unit`` what a step is ("draws"),
-    ``done`` the number of those that are finished already.
+    ``total`` is the expected number of steps, ``unit`` the name of the steps ("draws"), and
+    ``done`` the number of steps that are finished at the start.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Work:
         self._progress, self._cancelled = progress, cancelled
 
     def __str__(self) -> str:
-        """How far the work is: "3 of 10 draws"."""
+        """Return the progress in words: "3 of 10 draws"."""
         return f"{self.done} of {self.total} {self.unit}"
 
     @property
@@ -67,18 +67,18 @@ class Work:
             self._progress(self.done, self.total)
 
     def over(self, items: Sequence[T]) -> Iterator[T]:
-        """Iterate over items, each of which is one step; raises Cancelled before one."""
+        """Iterate over items, one step each; raise Cancelled before an item if it should stop."""
         for item in items:
             self.check()
             yield item
             self.advance()
 
     def part(self) -> Progress:
-        """Progress callback for a computation whose steps are the next steps of this one."""
+        """Progress callback for a part of this work: its steps count as the next steps here."""
         before = self.done
         return lambda done, _: self.advance(before + done - self.done)
 
     def finish(self) -> None:
-        """Report the end where fewer steps were needed than expected."""
+        """Report the end if fewer steps were necessary than expected."""
         self.total = self.done
         self.advance(0)

@@ -1,4 +1,4 @@
-"""Reading tables and count grids, and the sample sets."""
+"""Readers of tables and count grids, and the sample sets."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Import :func:`read` when it is asked for: the readers load pandas and Arrow."""
+    """Import :func:`read` only at its first use, because it loads pandas and Arrow."""
     if name == "read":
         return import_module("dpviz.data.points").read
     raise AttributeError(f"module 'dpviz.data' has no attribute {name!r}")

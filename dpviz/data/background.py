@@ -1,6 +1,6 @@
-"""Lines to draw beneath a map: coastlines and borders of Natural Earth, or an own GeoJSON.
+"""Background lines of a map: Natural Earth coastlines and borders, or the user's GeoJSON file.
 
-Lines are arrays (n, 2) with a row of NaN between two of them.
+The lines are an array (n, 2), in which a row of NaN separates each line from the next line.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from dpviz.grid.domain import Domain
 
 Lines = NDArray[np.float64]
 
-#: Natural Earth (https://www.naturalearthdata.com), public domain; sample_data/natural_earth.py.
+#: Natural Earth (https://www.naturalearthdata.com), public domain; see
+#: sample_data/natural_earth.py.
 FOLDER = Path(__file__).with_name("natural_earth")
 
-#: Bytes of an own file.
+#: Largest size of a user's file, in bytes.
 MOST_BYTES = 5 * 2**20
 
-#: Details that are smaller than this part of the domain are left out: a panel has some hundred
-#: pixels a side. So are islands that are smaller than twice of it.
+#: Details smaller than this fraction of the domain are left out, because a panel has some hundred
+#: pixels per side. Islands smaller than twice this fraction are left out, too.
 _DETAIL = 1 / 800
 
-#: Most points of a piece of a line that is simplified at once.
+#: Largest number of points in a piece of a line. Each piece is simplified separately.
 _PIECE = 1_000
 
-#: Types of GeoJSON.
+#: GeoJSON types.
 _TYPES = {
     *("FeatureCollection", "Feature", "GeometryCollection", "Point", "MultiPoint"),
     *("LineString", "MultiLineString", "Polygon", "MultiPolygon"),
@@ -44,7 +45,7 @@ _DRAWN = LRUCache(32)
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Lines of a file of GeoJSON, and its name; compared by identity."""
+    """Name and lines of a GeoJSON file. Comparison is by identity of the object."""
 
     name: str
     lines: Any
@@ -54,7 +55,7 @@ class Background:
         return _DRAWN.get((id(self), self, domain.bounds), lambda: clipped(self.lines, domain))
 
     def missing(self, domain: Domain) -> str:
-        """Sentence on a file none of whose lines are inside the domain; else empty."""
+        """Return an error message if no line of the file is inside the domain; otherwise ''."""
         if len(self.within(domain)):
             return ""
         import shapely
@@ -69,8 +70,8 @@ class Background:
 def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
     """Coastlines and borders (n, 2) inside a domain of degrees; latitude is first if ``swapped``.
 
-    Drawn for 1:50 million: they are good to some kilometres. Longitudes from 0 to 360 are as good
-    as those from -180 to 180.
+    The scale of the data is 1:50 million, so the lines are accurate to some kilometres. Longitudes
+    may be from 0 to 360 or from -180 to 180.
     """
 
     def build() -> Lines:
@@ -91,7 +92,6 @@ def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
 
 @cache
 def _earth() -> NDArray[Any]:
-    """All lines of Natural Earth as shapely's."""
     import pyarrow.parquet as pq
     import shapely
 
@@ -102,16 +102,16 @@ def _earth() -> NDArray[Any]:
 
 
 def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
-    """Return the parts of shapely's lines inside a domain of two axes, without tiny details.
+    """Return the parts of shapely lines that are inside a domain of two axes, without tiny details.
 
-    Parts smaller than ``least``, in shares of the domain, are left out.
+    Parts smaller than ``least``, as a fraction of the domain, are left out.
     """
     import shapely
 
     (west, east), (south, north) = domain.bounds
     inside = shapely.get_parts(shapely.clip_by_rect(lines, west, south, east, north))
     inside = inside[(shapely.get_type_id(inside) == 1) & ~shapely.is_empty(inside)]
-    # In shares of the domain: its axes may have different units.
+    # As fractions of the domain, because its axes may have different units.
     lows, spans = domain.lows, domain.highs - domain.lows
     unit = shapely.transform(inside, lambda at: (at - lows) / spans)
     west, south, east, north = shapely.bounds(unit).T
@@ -120,7 +120,7 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
         return np.empty((0, 2))
     pieces, line = _pieces(*shapely.get_coordinates(unit, return_index=True))
     points, piece = shapely.get_coordinates(shapely.simplify(pieces, _DETAIL), return_index=True)
-    # Where a piece goes on with the end of the one before, that point is there twice.
+    # Where a piece continues the piece before, both contain the point between them.
     goes_on = (np.diff(piece) > 0) & (np.diff(line[piece]) == 0)
     keep = np.r_[True, ~goes_on]
     points, line = points[keep], line[piece][keep]
@@ -129,13 +129,13 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
 
 
 def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
-    """Cut lines, by the number of that of each point, into short pieces; and the line of each."""
+    """Cut lines into short pieces; return them, and their line numbers (``line``: of points)."""
     import shapely
 
-    # GEOS simplifies a line by recursion: a long zigzag would overflow the stack of the server.
+    # GEOS simplifies a line by recursion, so a long zigzag would overflow the stack of the server.
     goes_on = np.r_[False, np.diff(line) == 0]
     first = np.maximum.accumulate(np.where(goes_on, 0, np.arange(len(line))))
-    # A point at which one piece ends and the next begins is in both.
+    # Two successive pieces share the point between them.
     ends = goes_on & np.r_[goes_on[1:], False] & ((np.arange(len(line)) - first) % _PIECE == 0)
     order = np.repeat(np.arange(len(line)), 1 + ends)
     begins = ~goes_on[order] | np.r_[False, np.diff(order) == 0]
@@ -149,49 +149,49 @@ def _has_place(feature: Any) -> bool:
 
 
 def read_background(content: bytes, name: str) -> Background:
-    """Read the lines and the outlines of polygons of a file of GeoJSON.
+    """Read the lines of a GeoJSON file, and the outlines of its polygons.
 
-    Raises InputError if the file is too large, no GeoJSON, or without lines and polygons.
+    Raises InputError if the file is too large, is not GeoJSON, or has neither lines nor polygons.
     """
     import shapely
 
     if len(content) > MOST_BYTES:
         raise InputError(
-            f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the most for a background: "
-            "simplify its lines, or leave out what is not drawn."
+            f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the limit for a background: "
+            "simplify its lines, or remove lines that are not needed."
         )
     try:
         whole = json.loads(content)
         kind = whole["type"]
         known = kind in _TYPES
         features = list(whole["features"]) if kind == "FeatureCollection" else [whole]
-        # A feature without a place is valid (section 3.2), but shapely reads none.
+        # A feature without a geometry is valid (section 3.2), but shapely can't read it.
         texts = {at: json.dumps(one) for at, one in enumerate(features, 1) if _has_place(one)}
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
         raise InputError(
-            f"{shown(name)} is no GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
+            f"{shown(name)} is not GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
         )
     parts = shapely.from_geojson(np.array([*texts.values()], dtype=object), on_invalid="ignore")
     for number, one in zip(texts, parts, strict=True):
         if one is None:
             raise InputError(
-                f"feature {number:,} of {shown(name)} has a geometry that can't be read: mend it, "
-                "or leave it out."
+                f"feature {number:,} of {shown(name)} has an unreadable geometry: correct it, or "
+                "leave it out."
             )
     while (nested := shapely.get_type_id(parts) >= 4).any():
         parts = np.concatenate([parts[~nested], shapely.get_parts(parts[nested])])
     kinds = shapely.get_type_id(parts)
-    # Boundaries of lines are their ends: only those of polygons are drawn.
+    # The boundary of a line is its two ends, so only boundaries of polygons are drawn.
     drawn = shapely.get_parts(np.where(kinds == 3, shapely.boundary(parts), parts)[kinds > 0])
     drawn = drawn[~shapely.is_empty(drawn)]
     if not len(drawn):
         what = "points" if (kinds == 0).any() else shown(str(kind))
         raise InputError(
-            f"{shown(name)} has no lines and no polygons ({what} only): a background is drawn of "
-            "these; load points as data instead."
+            f"{shown(name)} has no lines and no polygons ({what} only), which a background needs: "
+            "load points as data instead."
         )
     if not np.isfinite(shapely.get_coordinates(drawn)).all():
-        raise InputError(f"{shown(name)} has coordinates that are no finite numbers: mend them.")
+        raise InputError(f"{shown(name)} has coordinates that are not finite: correct them.")
     return Background(name, drawn)

@@ -1,4 +1,4 @@
-"""Cities by name, and boxes around them: bounds that are public knowledge.
+"""Cities by name, and boxes around them. These boxes are bounds that are public knowledge.
 
 Source: populated places of Natural Earth (https://www.naturalearthdata.com), public domain.
 """
@@ -19,12 +19,12 @@ from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.grid.domain import Domain
 
-#: Records that tell where most are.
+#: Number of records that are sampled to find out where most records are.
 _LOOKED_AT = 20_000
 
 
 class City(NamedTuple):
-    """A city with its country and part of it, and its place in degrees."""
+    """A city with its country, its region, and its position in degrees."""
 
     name: str
     country: str
@@ -34,14 +34,14 @@ class City(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Name that no other city has."""
+        """Unique name of the city."""
         parts = (self.name, self.region, self.country)
         return ", ".join(dict.fromkeys(part for part in parts if part))
 
 
 @cache
 def cities() -> dict[str, City]:
-    """All cities by their title, the most populous first: of two with one title it keeps it."""
+    """All cities by title, the most populous first. A title belongs to its most populous city."""
     import pyarrow.parquet as pq
 
     found: dict[str, City] = {}
@@ -53,7 +53,7 @@ def cities() -> dict[str, City]:
 
 
 def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
-    """Cities between two longitudes, which may be beyond 180, and two latitudes, by population."""
+    """Cities within ranges of longitude and latitude, the most populous first."""
     return [
         one
         for one in cities().values()
@@ -63,9 +63,10 @@ def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
 
 
 def city_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Say in one sentence which city is inside bounds of degrees; empty for other columns.
+    """Return a sentence with the largest city inside bounds of degrees, or '' for other columns.
 
-    It reads names and bounds alone. Whoever has exchanged latitude and longitude sees it here.
+    It depends on names and bounds only. The sentence also shows an exchange of latitude and
+    longitude.
     """
     if not in_degrees(columns, bounds):
         return ""
@@ -81,24 +82,24 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
 
 
 def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
-    """Raise InputError where no city is inside bounds of degrees, and one would be in exchange.
+    """Raise InputError if only bounds with latitude and longitude exchanged contain a city.
 
-    Names and bounds are public, so a release may be refused for it.
+    Names and bounds are public, so a release may be refused because of them.
     """
     if not in_degrees(columns, domain.bounds):
         return
     inside, instead = _largest(columns, domain.bounds)
     if instead and not inside:
         raise InputError(
-            f'domain "{domain}" has no city inside, and with the bounds of '
-            f"{' and '.join(map(shown, columns))} exchanged it has {instead.title}: give "
-            f'"{domain.select((1, 0))}", bounds in the order of the columns; or, where no city is '
-            "meant, name the columns north and east."
+            f'domain "{domain}" contains no city, but with the bounds of '
+            f"{' and '.join(map(shown, columns))} exchanged it contains {instead.title}: give "
+            f'"{domain.select((1, 0))}", bounds in the order of the columns; or, if no city is '
+            "expected, name the columns north and east."
         )
 
 
 def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City | None]:
-    """Largest city inside bounds of longitude and latitude, and inside the exchanged ones."""
+    """Largest city inside bounds in degrees, and largest city inside the exchanged bounds."""
     lon, lat = (bounds[axis] for axis in map_axes(columns))
     both = cities_within(lon, lat), cities_within(lat, lon)
     inside, instead = (next(iter(found), None) for found in both)
@@ -108,13 +109,13 @@ def _largest(columns: Sequence[str], bounds: Bounds) -> tuple[City | None, City 
 def exchanged(
     columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
 ) -> str:
-    """Ask whether latitudes and longitudes are exchanged, if it looks so; else empty.
+    """Ask whether latitudes and longitudes are exchanged if they seem to be; otherwise ''.
 
-    For exploring alone: it looks at the two ``columns`` at ``axes`` of points (n, d).
+    For exploring only, because it reads points (n, d): the two ``columns`` at positions ``axes``.
     """
     if not len(points) or not placed(columns):
         return ""
-    # Most records: a few may be anywhere.
+    # The box of most records only, because a few records may be anywhere.
     some = points[:: len(points) // _LOOKED_AT + 1][:, axes]
     box = np.quantile(some, (0.05, 0.95), axis=0).T.tolist()
     first, second = map(shown, columns)
@@ -123,7 +124,7 @@ def exchanged(
     else:
         inside, instead = _largest(columns, box)
         why = (
-            f"{instead.title} is where most records would then be, and no city where they are"
+            f"{instead.title} is where most records would then be, but no city is there now"
             if instead and not inside
             else ""
         )
@@ -134,10 +135,10 @@ def exchanged(
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
-    """Square of a width in kilometres around a city, in thousandths of a degree.
+    """Square around a city with a width in kilometres, rounded to thousandths of a degree.
 
-    Latitude is first where ``swapped``. Raises InputError where it reaches over a pole, around the
-    Earth or over the 180th meridian.
+    Latitude is first if ``swapped``. Raises InputError if the square crosses a pole or the 180th
+    meridian, or spans the whole Earth.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)

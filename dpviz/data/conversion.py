@@ -1,4 +1,4 @@
-"""A table as exploring shows it, as CSV or Parquet that a release reads to the same values."""
+"""Convert a table from exploring to CSV or Parquet. A release reads the same values from this."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from dpviz.data.reading.table import Table, named_rows
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.grid.counts import MAX_EXACT
 
-#: Numbers that every reader takes for the same, and whole ones.
+#: Numbers, and whole numbers, that every reader interprets in the same way.
 _PLAIN, _WHOLE = r"^-?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$", r"^-?\d+$"
 
-#: Whole numbers that an integer of 64 bits holds, and those that a float may round.
+#: Whole numbers that fit into 64 bits, and whole numbers that a float may round.
 _SHORT, _LONG = r"^-?\d{1,18}$", r"^-?\d{16,}$"
 
-#: A release reads each line by itself, and no line holds the sign 0.
+#: Line breaks and NUL: a release reads each line separately, and no line contains a NUL.
 _BREAKS = "\r\n|[\r\n\\x00]"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Converted:
-    """Columns as exploring shows them: numbers, and text that is kept."""
+    """Columns as exploring shows them: numbers, and cells that stay text."""
 
     columns: pa.Table  # of text, integers or floats, null where a value is missing
-    unread: NamedRows  # left out
-    notes: tuple[str, ...]  # about what became of cells
+    unread: NamedRows  # rows that were left out
+    notes: tuple[str, ...]  # sentences about changed cells
 
     @classmethod
     def of(
         cls, table: Table, columns: Sequence[str | int] | None = None, *, leave_out: bool = False
     ) -> Converted:
-        """Decode columns of a table that was read for exploring; by default all of them.
+        """Decode columns of a table that was read for exploring; by default all columns.
 
-        Few rows of another number of fields, and few with something else than a number in a column
-        of numbers, may be left out; by default the former stop the conversion with an
-        :class:`UnreadableError`, and the cells of the latter stay text. Raises InputError if a
-        column is unknown, or such rows are not few.
+        With ``leave_out``, a few unreadable rows are left out: rows with a different number of
+        fields, and rows with another value than a number in a column of numbers. Without it, the
+        former raise an :class:`UnreadableError`, and the cells of the latter stay text. Raises
+        InputError if a column is unknown or too many rows are unreadable.
         """
         wanted = table.columns if columns is None else columns
         axes = list(dict.fromkeys(position_of(one, table.columns, table.name) for one in wanted))
@@ -70,7 +70,7 @@ class Converted:
         if breaks := {name: many for name, (_, _, many) in zip(names, found, strict=True) if many}:
             notes.append(
                 f"Line breaks in {counted(sum(breaks.values()), 'cell')} of {listed(breaks)} are "
-                "written as spaces: a release reads each line by itself."
+                "written as spaces, because a release reads each line separately."
             )
         if leave_out:
             keep = ~wrong.any(axis=1)
@@ -81,17 +81,17 @@ class Converted:
             if unread.rows > FEW * np.count_nonzero(keep):
                 raise InputError(
                     f"{shown(table.name)} has {counted(unread.rows, 'row')} of "
-                    f"{table.rows + table.ragged.rows:,} that can't be read, which are too many to "
-                    "leave out: name other columns."
+                    f"{table.rows + table.ragged.rows:,} that can't be read, too many to leave "
+                    "out: choose other columns."
                 )
             made = made.filter(pa.array(keep))
         else:
             for name, many in zip(names, wrong.sum(axis=0).tolist(), strict=True):
                 if many:
-                    are, numbers = ("is", "number") if many == 1 else ("are", "numbers")
+                    are, numbers = ("is", "a number") if many == 1 else ("are", "numbers")
                     notes.append(
-                        f'{counted(many, "cell")} of "{shown(name)}" {are} no {numbers}, and kept '
-                        "as text: a release reads such cells as missing."
+                        f'{counted(many, "cell")} of "{shown(name)}" {are} not {numbers}: the '
+                        "text is kept, but a release reads such cells as missing."
                     )
         return cls(columns=made, unread=unread, notes=tuple(notes))
 
@@ -99,7 +99,7 @@ class Converted:
         """Write UTF-8 with commas and decimal points; a missing value is an empty field."""
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         names = self.columns.column_names
-        # In quotes, a mark in a name separates nothing.
+        # Inside quotes, a separator in a name has no effect.
         quoted = bool(set("".join(names)) & set(',;\t|"'))
         csv.writer(
             text, lineterminator="\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
@@ -112,7 +112,7 @@ class Converted:
         text.detach()
 
     def write_parquet(self, file: BinaryIO) -> None:
-        """Write numbers as integers or floats; what neither holds stays text."""
+        """Write numbers as integers or floats. Other cells stay text."""
         columns = [_typed(one) for one in self.columns.columns]
         pyarrow.parquet.write_table(pa.table(columns, names=self.columns.column_names), file)
 
@@ -120,11 +120,11 @@ class Converted:
 def _decoded(
     table: Table, axis: int, *, turn: bool
 ) -> tuple[pa.ChunkedArray, NDArray[np.bool_], int]:
-    """Cells of a column, where one is no number, and how many line breaks became spaces."""
+    """Cells of a column, mask of the cells that are not a number, and number of replaced breaks."""
     cells, style = table.cells, table.cells.style_of(axis)
     is_mixed = cells.kind(axis) in ("text", "unclear")
     is_text = is_mixed and table.columns[axis] not in table.nearly_numeric
-    # Whole numbers of a program keep all their digits.
+    # Whole numbers from a program keep all digits.
     typed = is_text or any(holds_numbers(one.type) for one in next(cells.blocks([axis]), []))
     texts, wrong, breaks = [], [], 0
     for one in cells.written(axis) if typed else chain.from_iterable(cells.blocks([axis])):
@@ -144,10 +144,10 @@ def _decoded(
 
 
 def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
-    """A table, or a grid of counts of one or two axes, as the bytes of a CSV file.
+    """Convert a table, or a grid of counts with one or two axes, to the bytes of a CSV file.
 
-    Rows of another number of fields are left out. Raises InputError if the grid has more axes, or
-    the file would have more than ``most`` bytes.
+    Rows with a different number of fields are left out. Raises InputError if the grid has more
+    axes, or the file would have more than ``most`` bytes.
     """
     stream = io.BytesIO()
     if isinstance(table, Table):
@@ -168,7 +168,7 @@ def as_csv(table: Table | Dataset, most: int = MAX_BYTES) -> bytes:
 
 
 def _across(table: Table) -> int | None:
-    """Position of the longitude that exploring shows one turn further; None where it does not."""
+    """Position of the longitude that exploring shifts by 360 degrees; None if it shifts nothing."""
     names = table.numeric_columns
     axes = [table.columns.index(names[at]) for at in degrees_of(names)]
     if not axes:
@@ -179,14 +179,14 @@ def _across(table: Table) -> int | None:
 
 
 def _turned(texts: pa.Array, style: Style) -> pa.Array:
-    """Longitudes, those in the west one turn further."""
+    """Longitudes, where 360 is added to negative values."""
     values = as_numbers(texts, "point" if style != "either" else style)[0]
     found = pa.array(turned(values)).cast(pa.large_string())
     return pc.if_else(pa.array(values < 0), found, texts.cast(pa.large_string()))
 
 
 def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """Numbers, or text that each reader takes for the same number; and what is no number."""
+    """Numbers, or text that each reader interprets as the same number; and mask of other cells."""
     values, wrong = as_numbers(cells, style)
     if pa.types.is_integer(cells.type):
         return cells, wrong
@@ -194,10 +194,10 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
     if holds_numbers(cells.type):
         if not (np.abs(values) >= MAX_EXACT).any():
             return made, wrong
-        # As text such an identifier would name somebody.
+        # With an exponent: all digits would identify a person, although the number may be rounded.
         spelled = [float_text(one) if one == one else None for one in values.tolist()]
         return pa.array(spelled, pa.large_string()), wrong
-    # Long identifiers keep all their digits.
+    # Long identifiers keep all digits.
     texts = text_cells(cells)
     pattern = _PLAIN if style in ("point", "comma", "either") else _WHOLE
     same = pc.match_substring_regex(texts, pattern).fill_null(False)
@@ -206,7 +206,7 @@ def _numbers(cells: pa.Array, style: Style) -> tuple[pa.Array, NDArray[np.bool_]
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that holds numbers alone, as numbers, unless that would change one."""
+    """Convert text to numbers if all cells are numbers and no value changes."""
     if not pa.types.is_large_string(column.type) or column.null_count == len(column):
         return column
 
@@ -222,7 +222,7 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def free_name(name: str, taken: Collection[str] = ()) -> str:
-    """Name of the CSV file of a file, such as ``survey-read.csv``, that none of those taken has."""
+    """Name for the CSV copy of a file, such as ``survey-read.csv``, that is not in ``taken``."""
     stem = name
     for ending in (*PACKINGS, *FORMATS):
         if stem.lower().endswith(ending):

@@ -1,4 +1,4 @@
-"""Stored records -> a grid of counts: one pass over them, by any engine."""
+"""Stored records -> a grid of counts, in one pass by any engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
 class Counted(NamedTuple):
-    """Records per cell, points outside the domain, and rows without a finite value."""
+    """Counts per cell, number of points outside the domain, and number of rows left out."""
 
     counts: NDArray[np.int64]
     n_outside: int
@@ -33,7 +33,8 @@ def count_cells(
 ) -> Counted:
     """Count the records of all parts in every cell, as :func:`dpviz.grid.counts.quantize` does.
 
-    Raises InputError where the grid does not fit the domain or the memory, or a part can't be read.
+    Raises InputError if the grid does not match the domain, memory is too small, or a part can't be
+    read.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -48,7 +49,7 @@ def counted(
     outside: Outside,
     engine: Engine,
 ) -> Dataset:
-    """Stored records as a grid of counts, with the domain that it covers; see ``count_cells``."""
+    """Count stored records on a grid; return the counts with their domain. See ``count_cells``."""
     found = count_cells(source.parts, grid, domain, outside, engine)
     fate = "left out" if outside == "drop" else "moved to its border"
     note = f"Outside the domain: {found.n_outside:,} points, {fate}."

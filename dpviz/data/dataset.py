@@ -1,4 +1,4 @@
-"""The data type of all parts of dpviz: finite points, or a grid of counts."""
+"""The data type that all of dpviz uses: finite points, or a grid of counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.data.reading.unread import NamedRows
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin
 
-#: Identifiers that are hashed together.
+#: Number of identifiers that are hashed together.
 _ROWS = 2**18
 
 
@@ -24,8 +24,8 @@ _ROWS = 2**18
 class Classes:
     """Known classes of records. Scores compare clusters with them; no private run reads them.
 
-    ``names`` are those of the classes, none twice; ``codes`` (n,) is the position there of each
-    record's; ``column`` is where they come from.
+    ``names`` are the class names, without duplicates. ``codes`` (n,) has, for each record, the
+    position of its class in ``names``. ``column`` is the column with the classes.
     """
 
     column: str
@@ -35,26 +35,25 @@ class Classes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Points of n records in d columns, or counts per cell of a grid: exactly one of both."""
+    """Either points of n records in d columns, or counts per cell of a grid."""
 
-    name: str  # for the screen
+    name: str  # as shown on the screen
     points: NDArray[np.float64] | None = None  # (n, d), all values finite
     counts: NDArray[np.int64] | None = None  # records per cell, one axis per column
     columns: tuple[str, ...] = ()  # names, one per axis
-    domain: Domain | None = None  # declared, so public; the box that counts cover
-    units: NDArray[np.generic] | None = None  # identifiers of the persons behind records (n,)
-    classes: Classes | None = None  # of points alone
-    dropped: int = 0  # records left out on reading, with a missing or infinite value
-    notes: tuple[str, ...] = ()  # sentences on changes made on reading, for the screen
-    #: Columns whose name may be a value of a first record that was read as names; such a name must
-    #: not be published.
+    domain: Domain | None = None  # declared, so public; or the box of the count grid
+    units: NDArray[np.generic] | None = None  # identifier of the person behind each record (n,)
+    classes: Classes | None = None  # only with points
+    dropped: int = 0  # records left out by the reader: a value was missing or infinite
+    notes: tuple[str, ...] = ()  # sentences about changes by the reader, shown on the screen
+    #: Columns that may be values of the first record, which the reader interpreted as names. These
+    #: names must not be published.
     doubtful: tuple[str, ...] = ()
-    unit: str | None = None  # column of ``units``
-    origins: tuple[Origin, ...] = ()  # files; none of an upload or of an object in memory
-    #: Those of the dropped records that hold something else than a number, where a person left them
-    #: out.
+    unit: str | None = None  # the column that contains ``units``
+    origins: tuple[Origin, ...] = ()  # the files; empty for an upload or an object in memory
+    #: Dropped records with another value than a number, if the user chose to leave them out.
     unread: NamedRows | None = None
-    #: Columns left aside where nobody named the columns; None where somebody did.
+    #: Columns that were not chosen automatically; None if the user named the columns.
     aside: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -90,12 +89,12 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all values, as a cache key: one more record changes it."""
+        """Hash of all values, as a cache key. It changes even if only one record is added."""
         content = self._content
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
         hasher.update(np.ascontiguousarray(content).data)
         if self.units is not None:
-            for start in range(0, len(self.units), _ROWS):  # as text they take ten times as much
+            for start in range(0, len(self.units), _ROWS):  # in parts, to save memory
                 hasher.update(repr(self.units[start : start + _ROWS].tolist()).encode())
         if self.classes is not None:
             hasher.update(repr(self.classes.names).encode())
@@ -103,11 +102,11 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
-        """Domain of a run on these data, not private where it is their range.
+        """Domain of a run on these data. It is not private if it is the range of the data.
 
-        Without ``domain`` it is the declared one, or else the range of the points or the numbers of
-        the cells of a grid; with ``from_data`` points take their range in any case. Raises
-        InputError if domain and data have different numbers of axes.
+        It is ``domain``, or else the declared domain, or else the range of the points or the shape
+        of the grid. With ``from_data``, points always use their range unless ``domain`` is given.
+        Raises InputError if domain and data have different numbers of axes.
         """
         if self.counts is not None:
             sides = tuple((0.0, float(side)) for side in self.counts.shape)
@@ -120,7 +119,7 @@ class Dataset:
         return box
 
     def check_some_inside(self, domain: Domain, n_outside: int) -> None:
-        """Raise InputError if a domain contains none of the points."""
+        """Raise InputError if all points are outside a domain."""
         if self.points is not None and len(self.points) and n_outside == len(self.points):
             raise InputError(
                 f"domain {domain} holds none of the {len(self.points):,} points: declare bounds in "
@@ -128,7 +127,7 @@ class Dataset:
             )
 
     def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:
-        """Return the data with only some of its points, by mask (n,) or by position from 0."""
+        """Return the data with only some points, chosen by mask (n,) or by position from 0."""
         assert self.points is not None  # noqa: S101 - cells of a grid are not records
         classes = self.classes
         return replace(
@@ -139,9 +138,9 @@ class Dataset:
         )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
-        """Return the data with only some columns, by name or by position from 1.
+        """Return the data with only some columns, chosen by name or by position from 1.
 
-        Raises InputError where a column is unknown or the data is a grid of counts.
+        Raises InputError if a column is unknown or the data are a grid of counts.
         """
         if self.points is None:
             raise InputError(
@@ -158,7 +157,7 @@ class Dataset:
 
 
 def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str) -> list[int]:
-    """Positions of columns by :func:`position_of`; InputError where one is named twice."""
+    """Positions of columns, see :func:`position_of`; InputError if a column is repeated."""
     axes = [position_of(column, known, place) for column in columns]
     if len(set(axes)) < len(axes):
         named = listed(known[axis] for axis in axes)
@@ -167,14 +166,15 @@ def positions_of(columns: Sequence[str | int], known: Sequence[str], place: str)
 
 
 def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
-    """Position, from 0, of a column given by its name or its number from 1.
+    """Position, from 0, of a column that is given by its name or by its number from 1.
 
-    Raises InputError if this place has no such column.
+    Raises InputError if there is no such column. ``place`` is the name of the table in this
+    message.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:
         return columns.index(column)
-    # For nine digits or more, int() may be slow or fail.
+    # int() may be slow or fail with nine digits or more.
     if text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= len(columns):
         return int(text) - 1
     raise InputError(

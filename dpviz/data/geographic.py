@@ -1,6 +1,7 @@
-"""Which columns run across and upwards on a map: by their names and declared bounds alone.
+"""Decide which column is horizontal and which is vertical on a map.
 
-Both are public, so a release may depend on them. Values of records never decide.
+Only column names and declared bounds decide. They are public, so a release may depend on them.
+Values of records never decide.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from typing import Literal
 from dpviz.base.errors import InputError, shown
 from dpviz.grid.domain import Domain
 
-#: Two columns in this order are longitude and latitude, the reverse, or neither.
+#: Order of two columns: longitude first, latitude first, or neither.
 Placed = Literal["", "lonlat", "latlon"]
 
 #: Lowest and highest value of each column.
 Bounds = Sequence[Sequence[float]]
 
-#: Words for the axis across and the one upwards, from the surest pair on.
+#: Words for the horizontal and for the vertical axis, the most certain pair first.
 PAIRS = (
-    # Longitude and latitude in English, French; Spanish and Portuguese; Italian; German; the
+    # Longitude and latitude in English and French; Spanish and Portuguese; Italian; German; the
     # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean; Finnish; Vietnamese; usual mistakes. The first words are the most usual ones.
+    # Korean; Finnish; Vietnamese; and frequent misspellings. The most frequent words come first.
     (
         (
             *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
@@ -48,7 +49,8 @@ PAIRS = (
 
 LON_WORDS, LAT_WORDS = map(frozenset, PAIRS[0])
 
-#: Words that also mean length and width: they need a partner, and no other word but these.
+#: Words that also mean length and width. They count only as a pair, with no other words except
+#: these.
 _LENGTH = frozenset((
     "länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος",
     "طول", "الطول", "אורך",
@@ -63,14 +65,14 @@ _QUALIFIERS = frozenset((
     "קו", "גאוגרפי",
 ))  # fmt: skip
 
-#: Words for the axes of a plane, and what stands before or after x or y in one word.
+#: Words for the axes of a plane, and words that may be joined to x or y, before or after it.
 _PLANE = (*PAIRS[1:], (("e",), ("n",)))
 _NEAR_AXIS = (
     r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
 )
 _AXIS = re.compile(rf"\b(?:([xy])({_NEAR_AXIS})|({_NEAR_AXIS})([xy]))\b")
 
-#: Words that are found inside others, too: pickuplon, XLAT.
+#: Words that may also be part of a longer word, as in pickuplon and XLAT.
 _GLUED = tuple(
     [one for one in axis if one.isascii() and one.startswith(first)]
     for axis, first in zip(PAIRS[0], ("l", "lat"), strict=True)
@@ -80,30 +82,30 @@ _WORDS = re.compile("|".join(map(re.escape, sorted(LON_WORDS | LAT_WORDS | _LENG
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
-    # One letter may be written as two characters, such as a and a diaeresis.
+    """Split a name into words and numbers in lower case: pickupLat_2 gives pickup, lat, 2."""
+    # A letter may be written as two characters, for example a and a diaeresis.
     apart = unicodedata.normalize("NFKC", name)
     apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", apart)
-    # GPSLat is GPS, Lat; IDs is one word.
+    # GPSLat gives GPS and Lat; IDs is one word.
     apart = re.sub(r"([A-ZÀ-ÖØ-Þ])([A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2})", r"\1 \2", apart)
     apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
     return tuple(re.findall(r"[^\W_]+", apart.lower()))
 
 
 def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
-    """The other words of a name that has exactly one word for the axis; None for other names."""
+    """The remaining words if exactly one word means the axis; None otherwise."""
     left = tuple(one for one in words if one not in axis)
     return left if len(left) == len(words) - 1 else None
 
 
 def may_be_placed(column: str) -> bool:
-    """Tell whether a name holds a word of longitude or latitude, perhaps within another one."""
+    """Return whether a name contains longitude or latitude, even inside a longer word."""
     low = unicodedata.normalize("NFKC", column).lower()
     return _WORDS.search("".join(words_of(column)) + " " + low) is not None
 
 
 def placed(columns: Sequence[str]) -> Placed:
-    """Return the order of two columns that are longitude and latitude by their names."""
+    """Return the order of two columns if their names mean longitude and latitude; otherwise ''."""
     if len(columns) != 2:
         return ""
     if _are_lon_and_lat(*columns):
@@ -112,18 +114,18 @@ def placed(columns: Sequence[str]) -> Placed:
 
 
 def lon_first(columns: Sequence[str]) -> list[str]:
-    """Return the columns as a map shows them: of the first two, the one across comes first.
+    """Return the columns in map order: of the first two columns, the horizontal column is first.
 
-    That is a longitude, an x or an easting, by their names.
+    By their names, horizontal columns are a longitude, an x or an easting.
     """
     across, up = map_axes(columns)
     return [columns[across], columns[up], *columns[2:]] if len(columns) > 1 else list(columns)
 
 
 def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
-    """Positions of the first two columns on a map: to the right, upwards.
+    """Return the positions of the first two columns on a map: horizontal, then vertical.
 
-    Where names don't say it, bounds of degrees do: only a longitude exceeds 90.
+    If the names do not decide, bounds of degrees decide, because only a longitude exceeds 90.
     """
     pair = list(columns[:2])
     if len(pair) < 2 or _are_across_and_up(*pair):
@@ -133,7 +135,7 @@ def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
 
 
 def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
-    """Whether two columns are longitude and latitude by their names and within their ranges."""
+    """Whether two columns are longitude and latitude by name, and within the ranges of degrees."""
     order = placed(columns)
     if not order or len(bounds) != 2:
         return False
@@ -142,9 +144,9 @@ def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
 
 
 def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
-    """Say in one sentence that bounds of degrees are those of another column; else empty.
+    """Return an error message if bounds of degrees belong to another column; otherwise ''.
 
-    Only a longitude exceeds 90 degrees. Bounds beyond 360 are of another unit, and pass.
+    Only a longitude exceeds 90 degrees. Bounds beyond 360 have another unit and are accepted.
     """
     if domain is None or not domain.declared or len(columns) != domain.ndim:
         return ""
@@ -154,28 +156,28 @@ def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
             bounds = list(domain.bounds)
             bounds[lon], bounds[lat] = (up, across) if within(across, 90) else (across, (-90, 90))
             return (
-                f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, and a latitude ends at "
-                "-90 and 90: bounds stand in the order of the columns, for "
+                f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, but latitudes are "
+                "between -90 and 90: give bounds in the order of the columns, for "
                 f'{",".join(map(shown, columns))} for example "{Domain(tuple(bounds))}"; or rename '
-                "a column that is no latitude."
+                "a column that is not a latitude."
             )
     return ""
 
 
 def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
-    """Raise InputError where declared bounds of degrees are those of another column."""
+    """Raise InputError if declared bounds of degrees belong to another column."""
     if said := mixed_up(columns, domain):
         raise InputError(said)
 
 
 def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
-    """Say in one sentence where maps and GeoJSON have two columns; empty for other numbers."""
+    """Return a sentence about two axes on maps and in GeoJSON; '' for other numbers of axes."""
     if len(columns) != 2:
         return ""
     x, y = (shown(columns[axis], 40) for axis in map_axes(columns, bounds))
     if in_degrees(columns, bounds):
         return (
-            f"{x} is the longitude (x) and {y} the latitude (y): maps have {x} to the right and "
+            f"{x} is the longitude (x) and {y} the latitude (y): maps show {x} to the right and "
             f"{y} upwards, and GeoJSON has [{x}, {y}]."
         )
     unplaced = (
@@ -184,23 +186,23 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
         else "programs for maps place it only if these are longitude and latitude"
     )
     return (
-        f"Maps have {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
+        f"Maps show {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
         f"{unplaced}."
     )
 
 
 def within(bounds: Sequence[float], most: float) -> bool:
-    """Whether bounds are between a number below 0 and above it."""
+    """Whether bounds are between ``-most`` and ``most``."""
     return -most <= bounds[0] and bounds[1] <= most
 
 
 def _beyond_90(bounds: Sequence[float]) -> bool:
-    """Whether bounds are of degrees, but not of a latitude."""
+    """Whether bounds are in degrees and too large for a latitude."""
     return not within(bounds, 90) and within(bounds, 360)
 
 
 def _are_across_and_up(across: str, up: str) -> bool:
-    """Whether two names are those of the axis across and of the one upwards, in this order."""
+    """Whether two names mean the horizontal and the vertical axis, in this order."""
     if _are_lon_and_lat(across, up):
         return True
     words = _axis_words(across), _axis_words(up)
@@ -209,12 +211,12 @@ def _are_across_and_up(across: str, up: str) -> bool:
 
 
 def _axis_words(name: str) -> tuple[str, ...]:
-    """Words of a name, where xcoord and coordx are two: x and coord."""
+    """Words of a name, where xcoord and coordx are split into x and coord."""
     return tuple(_AXIS.sub(r"\1\3 \2\4", " ".join(words_of(name))).split())
 
 
 def _are_lon_and_lat(lon: str, lat: str) -> bool:
-    """Whether two names say so, also by words of length and width with nothing but their place."""
+    """Whether names mean longitude and latitude, also by words for length and width alone."""
     across, up = set(words_of(lon)), set(words_of(lat))
     lengths, widths = across & _LENGTH, up & _WIDTH
     others = (across - lengths) | (up - widths)
@@ -222,12 +224,12 @@ def _are_lon_and_lat(lon: str, lat: str) -> bool:
 
 
 def _are_named(lon: str, lat: str) -> bool:
-    """Whether one name says longitude and the other latitude, whatever else they say."""
+    """Whether one name contains longitude and the other name latitude, with any other words."""
     across, up = words_of(lon), words_of(lat)
     found = [not one.isdisjoint(words) for words in (across, up) for one in (LON_WORDS, LAT_WORDS)]
     if found == [True, False, False, True]:
         return True
-    # Or both are the same but for a part of them: pickuplon and pickuplat.
+    # Or the names are equal except for this part, as in pickuplon and pickuplat.
     first, second = "".join(across), "".join(up)
     return any(
         second == first[: at.start(1)] + one_up + first[at.end(1) :]

@@ -1,4 +1,4 @@
-"""Files that a person names: a path, a folder, a pattern, or an address in a store."""
+"""Files that the user names by a path, a folder, a pattern, or an address in a store."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dpviz.data.reading.files import out_of_reach, refusing
 from dpviz.data.source import ADDRESS, PATTERN, each_once, store_origin
 from dpviz.privacy.origin import Origin, origins
 
-#: Endings of files in a folder; others are left alone.
+#: File name endings that are read from a folder; other files are ignored.
 ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 
 PARQUET = (".parquet", ".pq")
 
-#: How names of what programs make for themselves begin.
+#: Prefixes of files that programs create for their own use.
 _HIDDEN = (".", "_")
 
 
 def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Files to read, in the order of their names; where they and their folder are; and notes."""
+    """Files to read, sorted by name; the origins of the files and their folder; and notes."""
     is_far = bool(ADDRESS.match(source))
     entries = _entries(source) if is_far or os.path.isdir(source) else None
     folder: tuple[Origin, ...] = ()
@@ -65,7 +65,7 @@ def paths_of(source: str) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...
 
 
 def _entries(folder: str) -> list[tuple[str, str, str]] | None:
-    """Name, path and kind of what is in a folder; None where it is a file of a store."""
+    """Name, path and kind of each entry of a folder; None if it is a single file in a store."""
     with no_traceback(folder, "can't be listed"):
         if not ADDRESS.match(folder):
             places = ((name, os.path.join(folder, name)) for name in os.listdir(folder))
@@ -93,22 +93,22 @@ def _is_data(path: str) -> bool:
 
 
 def _absolute(path: str) -> str:
-    """Path for workers, whose working folder may be another; ".." after a link leads elsewhere."""
+    """Absolute path, because workers may have another folder; resolves links before ".."."""
     folder, name = os.path.split(path)
     return os.path.join(os.path.realpath(folder), name)
 
 
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
-    """Bytes of a file, unpacked where its name ends in .gz."""
+    """Open a file, and unpack it if its name ends in .gz."""
     packing = "gzip" if path.lower().endswith(".gz") else None
     file: Any
     if not ADDRESS.match(path):
-        os.stat(path)  # its error is in plain words
+        os.stat(path)  # raises an error with a clear message
         file = pa.input_stream(path, compression=packing) if packing else pa.OSFile(path)
     else:
         system, inner = _system(path)
-        if path.lower().endswith(PARQUET):  # which jumps to its footer
+        if path.lower().endswith(PARQUET):  # random access, for the footer
             file = system.open_input_file(inner)
         else:
             file = system.open_input_stream(inner, compression=packing)
@@ -117,7 +117,7 @@ def opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
 
 
 def mark_of(path: str) -> tuple[int, int]:
-    """Size and time of the last change of a file."""
+    """Size of a file, and time of its last change."""
     if not ADDRESS.match(path):
         facts = os.stat(path)
         return facts.st_size, facts.st_mtime_ns
@@ -130,7 +130,7 @@ def mark_of(path: str) -> tuple[int, int]:
 
 @lru_cache(8)
 def _system_of(scheme: str) -> Any:
-    """Store of fsspec for a scheme that pyarrow does not know."""
+    """File system of fsspec for a scheme that pyarrow does not know."""
     try:
         import fsspec
         from fsspec.implementations.local import LocalFileSystem
@@ -151,7 +151,7 @@ def _system_of(scheme: str) -> Any:
 
 
 def _system(path: str) -> tuple[Any, str]:
-    """File system of an address, and the path inside it."""
+    """File system of an address, and the path in this file system."""
     try:
         found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
         return found
@@ -166,13 +166,13 @@ def _system(path: str) -> tuple[Any, str]:
 
 
 def no_traceback(path: str, problem: str) -> AbstractContextManager[None]:
-    """Turn an error of a reader into a sentence that names the file."""
+    """Replace an error of a reader by an InputError whose message names the file."""
 
     def sentence(error: Exception) -> str:
-        if isinstance(error, OSError) and error.strerror:  # of the disk, not of the decoder
+        if isinstance(error, OSError) and error.strerror:  # from the disk, not from the decoder
             return out_of_reach(path, error)
         said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
-        if "pickle" in said:  # NumPy goes on with advice that is not safe
+        if "pickle" in said:  # NumPy's message recommends something unsafe
             said = "it holds objects of Python, which are never loaded"
         return (
             f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."

@@ -1,4 +1,4 @@
-"""Parquet files; only the chosen columns are decoded, in small batches."""
+"""Parquet files: only the chosen columns are decoded, in small batches."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import PARQUET, megabytes, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 
-#: Longest footer: in memory it takes up to twenty times as much.
+#: Largest size of a footer in bytes. In memory a footer takes up to twenty times its size.
 _FOOTER = 2**25
 
-#: Bytes that are decoded at once.
+#: Number of bytes that are decoded together.
 _BUFFER = 2**18
 
 
 class ParquetCells(Cells):
-    """Columns that are not nested, of a whole Parquet file in memory.
+    """Columns of a whole Parquet file in memory, without nested columns.
 
-    ``names`` and ``schema`` are those of all columns, and ``flat`` are the positions among these of
-    the columns that hold numbers or text. InputError if it is no Parquet, or has too many columns.
+    ``names`` and ``schema`` describe all columns. ``flat`` has the positions of the columns with
+    numbers or text. Raises InputError if the file is not Parquet or has too many columns.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -35,14 +35,15 @@ class ParquetCells(Cells):
                 "columns, or with more rows in each row group."
             )
         self._damaged = (
-            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
+            f"{shown(name)} is not a whole Parquet file, perhaps cut off: "
+            "transfer or write it again."
         )
-        with refusing(self._damaged, Exception):  # of many kinds
+        with refusing(self._damaged, Exception):  # pyarrow raises many types of errors
             self.schema: pa.Schema = pq.read_schema(pa.BufferReader(data))
-            # Numbers of each column among all that the file numbers, also those inside of others.
+            # Range of leaf numbers of each column, because the file also numbers nested leaves.
             ends = [0, *accumulate(_leaves(one.type) for one in self.schema)]
             self._leaves = list(starmap(range, pairwise(ends)))
-            # Arrow refuses some texts that it converts to the type of a stored dictionary.
+            # Arrow can't convert some texts to the type of a stored dictionary.
             coded = [
                 leaf
                 for one, leaves in zip(self.schema, self._leaves, strict=True)
@@ -62,11 +63,11 @@ class ParquetCells(Cells):
         self.flat = [axis for axis, one in enumerate(self.schema) if readable(one.type)]
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns that are not nested."""
+        """Successive rows of some columns; ``axes`` are positions in ``flat``."""
         return self.stored([self.flat[axis] for axis in axes])
 
     def stored(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some of all columns, of their own types."""
+        """Successive rows of some columns, with their own types; ``axes`` count all columns."""
         rows, order = 0, sorted(set(axes))
         schema = self._file.schema_arrow
         kinds = [(schema[axis].name, schema[axis].type) for axis in order]
@@ -87,7 +88,7 @@ class ParquetCells(Cells):
 
 
 def _leaves(kind: pa.DataType) -> int:
-    """Number of columns that a file has for one of a type."""
+    """Number of leaf columns that a file has for a column of this type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _leaves(kind.storage_type)
     if not pa.types.is_nested(kind):

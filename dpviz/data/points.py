@@ -1,4 +1,4 @@
-"""Points of a file or table for exploring, with a proposal where nobody names the columns."""
+"""Points of a file or table for exploring. Columns are proposed if the user names none."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def read(
 ) -> Dataset:
     """Read points for exploring, as the command line and the screen do.
 
-    What is not said is found out, and ``notes`` say what was taken for what. A release takes no
-    data that were read so: it reads the file by itself.
+    Parameters that are not given are guessed, and ``notes`` explain the guesses. A release does not
+    accept these data: it reads the file itself.
 
     Parameters
     ----------
@@ -39,30 +39,29 @@ def read(
         Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy array (n, d), as
         in :func:`dpviz.read_table`.
     columns
-        By name, or by number from 1. By default two are proposed: a pair that is named as a place
-        is, or else the two that look most continuous; never one that numbers the rows. A source
-        with a single column of numbers gives that one.
+        By name, or by number from 1. By default, two columns are proposed: two columns whose names
+        mean a position, or else the two most continuous columns, but never a column of row numbers.
+        If the source has only one column of numbers, this column is used.
     unit, classes
-        Columns of the persons, without one of whom a row is left out, and of known classes, for
-        scores alone.
+        ``unit`` is the column of persons; rows without a person are left out. ``classes`` is the
+        column of known classes, which only scores use.
     header, skip, encoding, missing, part
-        As in :func:`dpviz.read_table`; ``missing`` may be a single text.
+        As in :func:`dpviz.read_table`; ``missing`` may also be a single string.
     leave_out
-        Whether few rows that hold something else than a number in these columns are left out;
-        by default they stop the reading.
+        Whether to leave out a few rows that contain another value than a number in these columns.
+        By default such rows raise an error.
 
     Returns
     -------
     Dataset
-        ``points`` (n, d) in the units of the source, for the d ``columns``; identifiers ``units``
-        (n,) and ``classes`` where they are asked for. ``aside`` names the columns that were left
-        aside where two were proposed.
+        ``points`` (n, d) in the units of the source, for the d ``columns``; ``units`` (n,) and
+        ``classes`` if they are requested. ``aside`` names the columns that were not proposed.
 
     Raises
     ------
     InputError
-        Where the source can't be read, no two columns are plausible (the sentence names those to
-        choose from), a column is unknown, a cell holds no number, or no row is left.
+        If the source can't be read, no two columns are suitable (the message lists the columns to
+        choose from), a column is unknown, a cell is not a number, or no row remains.
     """
     table = read_table(
         source,
@@ -94,9 +93,10 @@ def select_points(
     classes: str | int | None = None,
     leave_out: bool = False,
 ) -> Dataset:
-    """Points of a table that was read for exploring, or InputError; see :func:`read`.
+    """Points of a table that was read for exploring; see :func:`read`.
 
-    It is an :class:`UnreadableError` where few rows hold something else than a number.
+    Raises InputError. It is an :class:`UnreadableError` if only a few rows contain another value
+    than a number.
     """
     unreadable: Unreadable = "leave out" if leave_out else "refuse"
     if columns is not None:
@@ -104,7 +104,7 @@ def select_points(
     named = [one for one in (unit, classes) if one is not None]
     others = {table.columns[position_of(one, table.columns, table.name)] for one in named}
     found = {*table.numeric_columns, *table.nearly_numeric} - others
-    taken: tuple[str, ...] | None = tuple(found) or None  # without one the table says why
+    taken: tuple[str, ...] | None = tuple(found) or None  # if empty, ``table`` raises an error
     if len(found) > 1:
         taken = proposed(table, table.numeric_columns, table.nearly_numeric, others)
     elif len(table.columns) > 1 and any(numbers_rows(table, name) for name in found):

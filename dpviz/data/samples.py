@@ -16,7 +16,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.grid.domain import Domain
 
-#: Where the files and their index lie: inside an installed package, beside that of a checkout.
+#: Folder of the files and their index: inside an installed package, or next to it in a checkout.
 SAMPLE_DIR = Path(__file__).resolve().parents[1] / "sample_data"
 if not SAMPLE_DIR.is_dir():
     SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
@@ -24,33 +24,33 @@ if not SAMPLE_DIR.is_dir():
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample set without its points."""
+    """Description of a sample set, without its points."""
 
-    name: str  # short key, as in links and on the command line
-    file: str  # inside of ``sample_data``
+    name: str  # short key for links and the command line
+    file: str  # file name in ``sample_data``
     title: str
     description: str
     columns: tuple[str, ...]  # one per axis
     n: int
     domain: Domain  # in the units of the columns
-    #: Cells per axis, and p between 0 and 1, with which WaveCluster shows the clusters well; and
-    #: the number of clusters that it finds with these two, without noise.
+    #: Number of cells per axis, and p between 0 and 1, for which WaveCluster shows the clusters
+    #: well; and the number of clusters that it then finds without noise.
     grid: int
     density: float
     clusters: int
     licence: str  # SPDX identifier
-    credit: str  # where the set, or the idea of it, comes from
-    classes: str | None = None  # column of the file with the known class of each point
-    person: int | None = None  # position from 0 of the one record that joins two clusters
+    credit: str  # source of the set or of its idea
+    classes: str | None = None  # column with the known class of each point
+    person: int | None = None  # position from 0 of the single record that joins two clusters
 
 
 def sample_names() -> tuple[str, ...]:
-    """Keys of the sample sets, in the order in which to offer them."""
+    """Keys of the sample sets, in the order for display."""
     return tuple(_index())
 
 
 def sample(name: str) -> Sample:
-    """Describe the sample set of a name; InputError where there is no such set."""
+    """Return the description of a sample set; InputError if its name is unknown."""
     if name not in _index():
         raise InputError(
             f'sample set "{shown(name)}" does not exist: choose from {", ".join(sample_names())}.'
@@ -59,14 +59,14 @@ def sample(name: str) -> Sample:
 
 
 def load_sample(name: str) -> Dataset:
-    """Read the points (n, 2) of a sample set, with columns, declared domain and known classes.
+    """Read the points (n, 2) of a sample set, with its columns, domain and known classes.
 
-    Raises InputError where there is no such set.
+    Raises InputError if the name is unknown.
     """
     described = sample(name)
     path = SAMPLE_DIR / described.file
     table = pq.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
-    # One float array, bit by bit as written.
+    # One float array with exactly the values of the file.
     columns = [table[column].to_numpy() for column in described.columns]
     return Dataset(
         name=described.name,
@@ -87,7 +87,6 @@ def _classes(column: str | None, table: pa.Table) -> Classes | None:
 
 @cache
 def _index() -> dict[str, Sample]:
-    """The samples by name."""
     try:
         text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Whether two axes share a unit, and how large a cell is on the ground."""
+"""Whether two axes have the same unit, and how large a cell is on the ground."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal
 from dpviz.data.geographic import PAIRS, Placed, placed, within, without, words_of
 from dpviz.grid.domain import Domain
 
-#: How the axes are meant: by their names and extents, or as a person says.
+#: Relation of the axes: "auto" decides by names and extents; the user may choose another value.
 Axes = Literal["auto", "lonlat", "equal", "free"]
 
-#: Metres of a degree on a sphere of the Earth's mean radius, 6371.0088 km.
+#: Length of a degree in metres, on a sphere with the Earth's mean radius of 6371.0088 km.
 METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
 
-#: Last words of names that say the unit, with its metres where it is a length. No "min": it
-#: mostly stands for the minimum.
+#: Units that may be the last word of a name, with their length in metres if the unit is a length.
+#: "min" is not included, because it usually means minimum.
 UNITS: dict[str, float | None] = {
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
     **dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 1000.0),
@@ -27,32 +27,32 @@ UNITS: dict[str, float | None] = {
     **dict.fromkeys(("mi", "mile", "miles"), 1609.344),
 }
 
-#: Extents that differ by less than this factor probably have one unit, as on a map.
+#: Axes whose extents differ by less than this factor probably have the same unit, as on a map.
 _SIMILAR = 2.56
 
-#: A panel that is longer than this many times its width would show nothing.
+#: Largest ratio of a panel's long side to its short side. A longer panel would be unreadable.
 _LONGEST = 8.0
 
-#: Nearer to a pole, one degree of longitude has next to no length.
+#: Highest latitude: nearer to a pole, a degree of longitude has almost no length.
 _HIGHEST = 89.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How lengths on two axes compare."""
+    """Ratio of the lengths on two axes."""
 
-    ratio: float | None  # length of a unit of the second axis in those of the first, if comparable
-    metres: float | None = None  # of one unit of the first axis, where they are known
-    degrees: Placed = ""  # whether the axes are longitude and latitude, in this order
-    reason: str = ""  # why, in a few words
+    ratio: float | None  # unit of the second axis / unit of the first axis, if comparable
+    metres: float | None = None  # length of one unit of the first axis, if known
+    degrees: Placed = ""  # order of longitude and latitude, if the axes are these
+    reason: str = ""  # short explanation
 
     def panel(self, domain: Domain) -> float | None:
-        """Height of a map of the domain in widths; None where the axes share no unit."""
+        """Height of a map of the domain divided by its width; None if the units differ."""
         (west, east), (south, north) = domain.bounds
         return self.ratio and self.ratio * (north - south) / (east - west)
 
     def lengths(self, sides: tuple[float, float]) -> str:
-        """Width and height of a box in words; empty where no length is known."""
+        """Width and height of a box as text; empty if the lengths are unknown."""
         if not self.ratio or not self.metres:
             return ""
         across, up = sides[0] * self.metres, sides[1] * self.ratio * self.metres
@@ -60,18 +60,18 @@ class Scale:
 
 
 def length(metres: float) -> str:
-    """Write a length with two digits: 340 m, 4.2 km, 1,200 km."""
+    """Format a length with two significant digits: 340 m, 4.2 km, 1,200 km."""
     number, unit = (metres, "m") if metres < 995 else (metres / 1000, "km")
     rounded = float(f"{number:.2g}")
     return f"{rounded:,.{max(1 - math.floor(math.log10(rounded)), 0)}f} {unit}"
 
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
-    """Return how the two axes of a map compare, by their names and bounds.
+    """Return the ratio of the two axes of a map, based on their names and bounds.
 
-    Unless a person says it (``axes``), the names decide: longitude and latitude within their
-    range, the same unit at the end of both names, or a pair such as x and y, easting and northing.
-    Else axes of similar extent share their unit, and all others do not.
+    ``axes`` overrides the names. Names decide if they are longitude and latitude within their
+    ranges, end with the same unit, or are a pair such as x and y, or easting and northing.
+    Otherwise axes with similar extents have the same unit, and other axes do not.
     """
     spans = [high - low for low, high in domain.bounds]
     apart = max(spans) / min(spans)
@@ -103,7 +103,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
 
 
 def _lonlat(domain: Domain, *, swapped: bool) -> Scale | None:
-    """Scale of degrees at the middle latitude, or None where the bounds are no degrees."""
+    """Scale for degrees at the middle latitude; None if the bounds are not in degrees."""
     lon, lat = domain.bounds[::-1] if swapped else domain.bounds
     if not (within(lon, 360) and within(lat, 90)):
         return None

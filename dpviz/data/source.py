@@ -1,4 +1,4 @@
-"""What a person names, as the files that are read: each one once, whatever its names."""
+"""The files that the user's path, pattern or address means. Each file is read only once."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from dpviz.privacy.origin import Origin, origins
 #: A path in an object store, such as "s3://bucket/folder".
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
-#: Stores that are read, by how their addresses start; several starts may lead to one store. Other
-#: addresses may lead to files of this computer, or to a part of another address.
+#: Stores by the scheme of their addresses; several schemes may mean the same store. Addresses with
+#: other schemes are refused, because they may mean local files or a part of another address.
 STORES = {
     **{"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"},
     **{"hdfs": "hdfs", "hf": "hf", "oci": "oci", "memory": "memory"},
 }
 
-#: A pattern of names.
+#: A pattern of file names.
 PATTERN = re.compile(r"[*?\[]")
 
-#: An address of a file of this computer.
+#: An address of a local file.
 _OF_FILE = re.compile(r"(?:file|local)://(?:localhost)?(/[^?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def local_path(named: str) -> str:
-    """Path that the address of a file of this computer stands for; anything else as it is.
+    """Convert the address of a local file to its path; return other names unchanged.
 
-    Raises InputError for such an address with more than a path, and for those of unknown stores.
+    Raises InputError if such an address contains more than a path, or if the store is unknown.
     """
     start = ADDRESS.match(named)
     if not start or start[1].lower() in STORES:
@@ -45,31 +45,32 @@ def local_path(named: str) -> str:
     if found is None or found[2]:
         more = f'leave "{shown(found[2])}" out' if found else "name no other computer"
         raise InputError(
-            f"{shown(named, 120)} is no plain address of a file: {more}, or give the path."
+            f"{shown(named, 120)} is not a plain address of a file: {more}, or give the path."
         )
     path = os.fsdecode(unquote_to_bytes(os.fsencode(found[1])))
-    # "/C:/folder" on Windows.
+    # Remove the first slash of "/C:/folder" on Windows.
     return path[1:] if os.name == "nt" and re.match("/[A-Za-z]:", path) else path
 
 
 def is_nameless(named: str) -> bool:
-    """Tell whether this names no single file or folder: a pattern, or an address of a store.
+    """Return whether a name is a pattern or a store address, which do not identify one file.
 
-    The same pattern in another folder has other files, and many addresses may lead to one store.
+    The same pattern matches other files in another folder, and many addresses may mean the same
+    store.
     """
     path = local_path(named)
     return bool(ADDRESS.match(path)) or (bool(PATTERN.search(path)) and not os.path.exists(path))
 
 
 def store_origin(address: str, inner: str) -> Origin:
-    """Origin of an ``address`` as typed; ``inner`` is its path in the file system of the store.
+    """Origin of the ``address`` that the user typed; ``inner`` is its path in the store.
 
-    It is the same for all spellings of an address, options and askers, and may be for different
-    places: these then share a budget, which is the safe side.
+    All spellings of an address have the same origin, for all options and users. Different places
+    may also have the same origin. They then share a budget, which is safe.
     """
     store = STORES[address.split("://", 1)[0].lower()]
     place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
-    if store in ("az", "hf", "oci"):  # an account, a version, a namespace
+    if store in ("az", "hf", "oci"):  # remove an account, a version or a namespace
         place = re.sub(r"@[^/]*|^[^/@]*\.core\.windows\.net/", "", place)
     bucket, *rest = re.sub("^[^/@]*@", "", place).split("/", 1)
     place = "/".join([bucket.lower(), *rest])
@@ -77,10 +78,10 @@ def store_origin(address: str, inner: str) -> Origin:
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:
-    """Each file by its first name, what tells the files apart, and a note on the other names.
+    """Each file by its first name, the origins that identify the files, and a note on other names.
 
-    Records of a file with several hard or symbolic links would count twice, and so would what one
-    of them changes.
+    Without this, each record of a file with several hard or symbolic links would count twice, and
+    one record could change the result twice.
     """
     kept: dict[str, tuple[str, Origin]] = {}
     others = []

@@ -1,8 +1,8 @@
-"""Records that stay where they are stored: files that every pass reads anew, part by part.
+"""Records that stay in their files or arrays: every pass reads them again, part by part.
 
-A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
-pass finds is added up over the parts, see :mod:`dpviz.data.engine`; so the memory that it takes
-depends on the tables alone, not on the number of records.
+One task reads one part: a file, some row groups of a large Parquet file, or an array. Each pass
+adds up the tables of all parts, see :mod:`dpviz.data.engine`. So its memory depends only on the
+size of the tables, not on the number of records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dpviz.data.source import ADDRESS, PATTERN, local_path
 from dpviz.grid.domain import Domain
 from dpviz.privacy.origin import Origin, origins
 
-# Parquet files are counted without what reading text takes.
+# Without the modules for text, counting Parquet files takes less memory.
 if TYPE_CHECKING:
     from dpviz.data.explore.rows import Options
     from dpviz.data.explore.text import Batch, Form
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Records that a pass has in memory at once, for each thread.
+#: Number of records that a pass has in memory together, per thread.
 CHUNK = 2**16
 
-#: Bytes that a reader of Parquet asks for at once, from a disk and over a network.
+#: Number of bytes per request of the Parquet reader, from a disk and over a network.
 BUFFER, FAR_BUFFER = 2**18, 2**20
 
-#: Rows of a Parquet file from which on its row groups are several parts.
+#: Parquet files with more rows than this are split into several parts by row groups.
 PART_ROWS = 2**22
 
-_DAMAGED = "is no whole Parquet file, perhaps cut off"
+_DAMAGED = "is not a whole Parquet file, perhaps cut off"
 
-#: Bytes of a text file in which its columns are found, and bytes that are read together.
+#: Number of bytes of a text file that decide its columns, and number of bytes read together.
 _HEAD, _BLOCK = 2**18, 2**23
 
 Where: TypeAlias = (
@@ -67,17 +67,17 @@ Where: TypeAlias = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stored:
-    """Records in parts, read anew by every pass."""
+    """Records in parts. Every pass reads them again."""
 
     name: str  # for the screen
     columns: tuple[str, ...]  # the chosen ones, one per axis
-    parts: tuple[Part, ...]  # in the order in which sums are added
-    domain: Domain | None = None  # public bounds, if somebody declared them
-    dropped: int = 0  # rows left out before there were parts
-    notes: tuple[str, ...] = ()  # sentences about what was done so far
-    unit: str | None = None  # column of persons, if the records of each were capped
-    origins: tuple[Origin, ...] = ()  # files, and their folder, that are read
-    aside: tuple[str, ...] | None = None  # columns left aside where nobody named the chosen ones
+    parts: tuple[Part, ...]  # sums are added in this order
+    domain: Domain | None = None  # public bounds, if declared
+    dropped: int = 0  # rows that were left out before the first pass
+    notes: tuple[str, ...] = ()  # sentences about earlier steps
+    unit: str | None = None  # column of persons, if records per person were capped
+    origins: tuple[Origin, ...] = ()  # the files that are read, and their folder
+    aside: tuple[str, ...] | None = None  # columns not proposed; None if the user chose
 
     @property
     def ndim(self) -> int:
@@ -86,9 +86,10 @@ class Stored:
 
 
 def is_stored(source: object) -> bool:
-    """Tell whether a path names what stays where it is.
+    """Return whether a path names records that stay in their place.
 
-    That is a folder, a pattern, a place in an object store, or a file too large for the memory.
+    Such a path is a folder, a pattern, an address in an object store, or a file too large for
+    memory.
     """
     if not isinstance(source, str | os.PathLike):
         return False
@@ -111,47 +112,47 @@ def stored(
     leave_out: bool = False,
     options: Options | None = None,
 ) -> Stored:
-    """Open records that stay where they are.
+    """Open records without reading them into memory.
 
     Parameters
     ----------
     source
-        A Parquet, CSV or TSV file (text also gzipped); a folder of such files, without hidden
-        ones (a dot or underscore in front), or a pattern such as ``"trips/2024-*.parquet"``, read
-        in the order of their names; a path of an object store, ``"s3://bucket/folder"``, as far as
-        pyarrow or fsspec knows it; a .npy file. Also an array (n, d); a list of such arrays; an
-        iterator of them, for a single pass; or a function that returns a new iterator, for as
-        many passes as wanted.
+        A Parquet, CSV or TSV file (text may be gzipped); a folder of such files, except hidden
+        files (which start with a dot or underscore); a pattern such as ``"trips/2024-*.parquet"``;
+        an address in an object store that pyarrow or fsspec knows, such as
+        ``"s3://bucket/folder"``; or a .npy file. Several files are read in the order of their
+        names. Also an array (n, d); a list of such arrays; an iterator of arrays, for a single
+        pass; or a function that returns a new iterator, for any number of passes.
     columns
-        By name or by number from 1; by default all columns of numbers.
+        By name or by number from 1; by default all columns that contain numbers.
     name
-        What to call the data, by default the name of the file or folder.
+        Title of the data, by default the name of the file or folder.
     domain
         Declared bounds of the chosen columns, in their order.
     unit
-        Column of persons, which is none of the default columns.
+        Column of persons. It is not a default column.
     leave_out
-        Whether rows of text count as missing where a cell is no number, or fields are too many or
-        too few: for exploring.
+        Whether unreadable rows of text are left out: rows with a cell that is not a number, or with
+        too many or too few fields. For exploring only.
     options
-        What a person says about text files.
+        The user's options for text files.
 
     Raises
     ------
     InputError
-        Where nothing can be read, files have other columns than the first one, or a chosen column
-        holds no numbers.
+        If no file can be read, a file has other columns than the first file, or a chosen column
+        does not contain numbers.
 
     Notes
     -----
-    Rows without a finite number within ±1e300 in each chosen column are left out, and counted.
+    Rows in which a chosen column has no finite number within ±1e300 are left out and counted.
     """
     if isinstance(source, str | os.PathLike):
         source = local_path(os.fspath(source))
     if isinstance(source, str) and source.lower().endswith(".npy"):
         path = Path(source)
-        with no_traceback(str(path), "is no whole array of numbers"):
-            # Its pages are read when they are needed, and need not stay in memory.
+        with no_traceback(str(path), "is not a whole array of numbers"):
+            # The file is mapped: its pages are read on demand and need not stay in memory.
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
     elif isinstance(source, str):
@@ -165,18 +166,18 @@ def stored(
 
 
 class _Rows:
-    """What all parts have."""
+    """Methods that all parts have."""
 
     def rows(self) -> Iterator[Floats]:
         """All records (m, d) chunk by chunk, NaN where a number is missing."""
         raise NotImplementedError
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
         return map(_finite, self.rows())
 
     def check(self) -> None:
-        """Raise InputError where a file has changed; of arrays nobody can tell."""
+        """Raise InputError if a file has changed. Changes of arrays are not detected."""
 
 
 # -- files -----------------------------------------------------------------------------------
@@ -184,14 +185,14 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart(_Rows):
-    """A file as it was when it was opened, by a path that is the same on all machines."""
+    """A file as it was when it was opened. All machines use the same path for it."""
 
     path: str
     columns: tuple[str, ...]  # the chosen ones
     mark: tuple[int, int]  # size, and time of the last change
     names: tuple[str, ...]  # of all columns
     rows_at_most: int
-    leave_out: bool = False  # whether what can't be read counts as missing in text
+    leave_out: bool = False  # whether unreadable cells and rows of text count as missing
 
     @property
     def title(self) -> str:
@@ -199,11 +200,11 @@ class FilePart(_Rows):
         return self.path
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Cells of some columns, rows by rows: numbers of the chosen ones."""
+        """Cells of some columns in batches of rows; the chosen columns are numbers."""
         raise NotImplementedError
 
     def head(self) -> Table:
-        """First rows, to propose columns by."""
+        """First rows, which are used to propose columns."""
         from dpviz.data.reading.cells import TableCells
         from dpviz.data.reading.table import named_table
 
@@ -217,7 +218,7 @@ class FilePart(_Rows):
         return map(as_points, self.batches(self.columns))
 
     def check(self) -> None:
-        """Raise InputError where the file has changed."""
+        """Raise InputError if the file has changed."""
         if mark_of(self.path) != self.mark:
             raise InputError(
                 f"{shown(self.path, 120)} has changed since it was opened: open the data again "
@@ -227,18 +228,19 @@ class FilePart(_Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class ParquetPart(FilePart):
-    """Some row groups of a Parquet file, by their numbers."""
+    """Some row groups of a Parquet file, by number."""
 
     groups: tuple[int, ...]
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Cells of some columns, rows by rows."""
+        """Cells of some columns in batches of rows."""
         size = FAR_BUFFER if ADDRESS.match(self.path) else BUFFER
         with (
             no_traceback(self.path, _DAMAGED),
             opened(self.path) as file,
-            # A small buffer takes a quarter of the memory of whole column chunks.
-            # Arrow refuses some texts that it converts to the type of a stored dictionary.
+            # A small buffer takes a quarter of the memory that whole column chunks take. With
+            # dictionaries, because Arrow can't convert some texts to the type of a stored
+            # dictionary.
             pq.ParquetFile(
                 file, read_dictionary=list(columns), buffer_size=size, pre_buffer=False
             ) as table,
@@ -253,13 +255,13 @@ class ParquetPart(FilePart):
 class TextPart(FilePart):
     """A text file, parsed block by block."""
 
-    form: Form  # from the line of the first record on
+    form: Form  # starts at the line of the first record
     encoding: str
-    readings: tuple[tuple[Style, bool], ...]  # of numbers in each column, and if tidied before
+    readings: tuple[tuple[Style, bool], ...]  # style of each column, and whether to tidy its cells
     missing: tuple[str, ...] = ()
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
+        """Cells of some columns in batches of rows: chosen columns as numbers, others as text."""
         from dpviz.data.explore.text import parsed
 
         axes = [self.names.index(column) for column in columns]
@@ -284,14 +286,14 @@ class TextPart(FilePart):
             yield [pa.nulls(ragged, kind) for kind in kinds]
 
     def floats(self, axes: Sequence[int]) -> dict[int, str]:
-        """Decimal mark of each column, where all have the same and nothing else to tidy."""
+        """Decimal mark of each column; empty if marks differ or cells must be tidied first."""
         marks = {("point", False): ".", ("comma", False): ","}
         found = {axis: marks.get(self.readings[axis], "") for axis in axes}
         alike = len({*found.values()}) == 1 and "" not in found.values()
         return found if alike and not self.missing else {}
 
     def _numbers(self, axis: int, cells: pa.Array, batch: Batch, begin: int) -> pa.Array:
-        """Cells of rows of a batch as numbers, NaN where one holds none."""
+        """Convert cells of a batch to numbers; NaN where a cell is not a number."""
         from dpviz.data.explore.cells import marks_of, tidied
         from dpviz.data.reading.cells import as_numbers
 
@@ -300,15 +302,15 @@ class TextPart(FilePart):
         (style, tidy), missing = self.readings[axis], marks_of(self.missing)
         cells = tidied(cells, missing) if tidy or self.missing else cells
         values, wrong = as_numbers(cells, style)
-        if wrong.any() and not tidy:  # a mark for no value that the first rows lack
+        if wrong.any() and not tidy:  # a missing-value mark that the first rows do not have
             values, wrong = as_numbers(tidied(cells, missing), style)
         if wrong.any() and not self.leave_out:
             at = int(wrong.argmax())
             cell, column = shown(cells[at].as_py()), shown(self.names[axis])
             raise self._refusal(
                 batch.numbers()[begin + at],
-                f'a cell that is no number, "{cell}", in column "{column}": choose other columns, '
-                "correct the cell",
+                f'a cell that is not a number, "{cell}", in column "{column}": choose other '
+                "columns, correct the cell",
             )
         return pa.array(values)
 
@@ -318,7 +320,7 @@ class TextPart(FilePart):
 
 
 def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
-    """Whole lines of a text in UTF-8, some at a time, from one of them on."""
+    """Read a text from a line number on; yield blocks of whole lines in UTF-8."""
     from dpviz.data.explore.text import newlines
 
     decode = codecs.getincrementaldecoder(encoding)("replace").decode
@@ -327,7 +329,7 @@ def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
         text = rest + (block if encoding == "utf-8" else decode(block, not block).encode())
         if not number:
             text = text.removeprefix(codecs.BOM_UTF8)
-        # The last sign may be half of a line break.
+        # The last character may be half of a line break.
         end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if block else len(text)
         text, rest = newlines(text[:end]), text[end:]
         if skip:
@@ -342,7 +344,7 @@ def _lines(file: Any, encoding: str, line: int) -> Iterator[bytes]:
 
 # -- finding files -----------------------------------------------------------------------------
 
-#: Bytes above the records of texts, with their parts and columns of numbers.
+#: Bytes above the first record of each known text, with its part and its columns of numbers.
 _Known: TypeAlias = "dict[bytes, tuple[TextPart, tuple[str, ...]]]"
 
 
@@ -354,7 +356,6 @@ def _of_files(
     leave_out: bool,
     options: Options | None,
 ) -> Stored:
-    """Parts of a file, a folder or a pattern."""
     paths, files, notes = paths_of(source)
     try:
         parts, names = _parts_of(paths, columns, unit, leave_out, options)
@@ -380,7 +381,7 @@ def _parts_of(
     texts: _Known = {}
     found = [_opened_parts(path, options, texts) for path in paths]
     known = found[0][0][0].names
-    # A file without rows doesn't tell which columns hold numbers.
+    # A file without rows does not show which columns contain numbers.
     numeric = next((one for _, one in found if one is not None), known)
     owner = None if unit is None else known[position_of(unit, known, paths[0])]
     default = [one for one in numeric if one in known and one != owner]
@@ -415,7 +416,7 @@ def _parts_of(
 def _opened_parts(
     path: str, options: Options | None, known: _Known
 ) -> tuple[Sequence[ParquetPart | TextPart], tuple[str, ...] | None]:
-    """Parts of a file, and names of its columns of numbers; None for a text without rows."""
+    """Parts of a file, and names of its numeric columns; None for a text file without rows."""
     if FORMATS.get(Path(path).suffix.lower(), "text") not in ("text", "parquet"):
         raise InputError(
             f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
@@ -451,7 +452,7 @@ def _opened_parts(
 
 
 def _bundles(sizes: Sequence[int]) -> Iterator[range]:
-    """Successive row groups that have enough rows together."""
+    """Group successive row groups until each group has enough rows."""
     begin = rows = 0
     for end, size in enumerate(sizes, 1):
         rows += size
@@ -464,7 +465,7 @@ def _bundles(sizes: Sequence[int]) -> Iterator[range]:
 def _opened_text(
     path: str, mark: tuple[int, int], options: Options | None, known: _Known
 ) -> tuple[TextPart, tuple[str, ...] | None]:
-    """The same of a text; one that begins like a known text and goes on alike is read alike."""
+    """Part and numeric columns of a text file; reuses the result of a text with the same start."""
     from dpviz.data.explore.cells import ArrowCells
     from dpviz.data.explore.heading import headed
     from dpviz.data.explore.rows import Options
@@ -478,9 +479,9 @@ def _opened_text(
     if not head.strip():
         raise InputError(f"{shown(path, 120)} is empty: give files with one row per record.")
     encoding = options.encoding or encoding_of(head, title)
-    if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # whole lines only
+    if len(head) == _HEAD and encoding.startswith(("utf-8", "cp")):  # only whole lines
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
-    # A field and a line break take two bytes; packed text is a tenth as large, about.
+    # A field and a line break take at least two bytes. Packed text has about a tenth of its size.
     most = mark[0] * (10 if path.lower().endswith(".gz") else 1) // 2 + 1
     for above, (other, numeric) in known.items():
         is_alike = encoding == "utf-8" and head.startswith(above)
@@ -495,7 +496,7 @@ def _opened_text(
     if unclear := [name for name, kind in kinds.items() if kind == "unclear"]:
         raise InputError(
             f'column "{shown(unclear[0])}" of {shown(path, 120)} holds numbers whose point or '
-            "comma may be a decimal mark, or set thousands apart: write them with decimal points."
+            "comma may be a decimal mark, or a thousands separator: write them with decimal points."
         )
     others = {"text"} if options.header is False else {"text", "nothing"}
     numeric = tuple(name for name, kind in kinds.items() if kind not in others)
@@ -512,11 +513,11 @@ def _opened_text(
 
 
 def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
-    """Tell whether all cells in columns of numbers are numbers, with points, as in a known text."""
+    """Whether all cells in numeric columns are numbers with decimal points, as in a known text."""
     from dpviz.data.explore.text import newlines, parsed
 
     floats = part.floats([part.names.index(one) for one in numeric])
-    if {*floats.values()} != {"."}:  # other marks may mean something else in another text
+    if {*floats.values()} != {"."}:  # other marks may have another meaning in another text
         return False
     batches = list(parsed([newlines(text)], part.form, [*floats], floats))
     return not any(one.wrong for one in batches) and all(
@@ -527,7 +528,7 @@ def _goes_on_like(part: TextPart, numeric: Sequence[str], text: bytes) -> bool:
 
 
 def as_points(columns: Sequence[pa.Array]) -> Floats:
-    """Records (m, d) of columns of numbers; NaN where one is missing."""
+    """Records (m, d) from columns of numbers; NaN where a number is missing."""
     points = np.empty((len(columns[0]), len(columns)))
     for axis, column in enumerate(columns):
         numbers = plain(column)
@@ -535,14 +536,14 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
             numbers = numbers.cast(pa.float64(), safe=False)
         if numbers.null_count:
             numbers = numbers.fill_null(np.nan)
-        # Not to_numpy, which loads pandas.
+        # from_dlpack, because to_numpy loads pandas.
         points[:, axis] = np.from_dlpack(numbers)
     return points
 
 
 def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
-    """Mask (m,) of the rows with a finite number in each column; None where all have."""
-    # Mostly all rows have: one pass without another array tells.
+    """Mask (m,) of the rows with a finite number in each column; None if all rows have this."""
+    # In most cases all rows have it. This check allocates no array.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
         return None
     known = np.ones(len(points), dtype=bool)
@@ -561,7 +562,7 @@ def _finite(points: Floats) -> tuple[Floats, int]:
 
 @dataclass(frozen=True, eq=False)
 class ArrayPart(_Rows):
-    """Records in memory, ``points`` (n, d) of any type of numbers."""
+    """Records in memory: ``points`` (n, d) with any numeric type."""
 
     title: str
     points: NDArray[np.generic]
@@ -575,21 +576,21 @@ class ArrayPart(_Rows):
 
 @dataclass(eq=False)
 class IteratorPart(_Rows):
-    """Arrays of ``ndim`` columns that ``begin`` returns one after the other, anew for each pass."""
+    """Arrays with ``ndim`` columns from an iterator; each pass calls ``begin`` for a new one."""
 
     title: str
     begin: Callable[[], Iterable[ArrayLike]]
-    axes: list[int]  # the chosen columns by position
+    axes: list[int]  # positions of the chosen columns
     ndim: int
-    passes: int | None  # None where there may be any number
+    passes: int | None  # None for any number of passes
     _begun: int = field(default=0, init=False)
 
     def rows(self) -> Iterator[Floats]:
         """All records (m, d) chunk by chunk."""
         if self._begun == self.passes:
             raise InputError(
-                f"{shown(self.title)} is an iterator, which can be read once, and this takes more "
-                "passes: give a function that returns a new iterator."
+                f"{shown(self.title)} is an iterator, which can be read only once, but this takes "
+                "more passes: give a function that returns a new iterator."
             )
         self._begun += 1
         for number, values in enumerate(self.begin(), 1):
@@ -598,7 +599,7 @@ class IteratorPart(_Rows):
 
 
 def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> Stored:
-    """Parts of arrays, or one of an iterator, whose first array tells the columns."""
+    """Make parts of arrays, or one part of an iterator. The first array determines the columns."""
     arrays, passes = source, None
     begin: Callable[[], Iterable[ArrayLike]] | None = None
     if callable(source):
@@ -629,10 +630,10 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
 
 
 def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np.generic]:
-    """Array of records (n, d), or InputError; numbers keep their type until they are read."""
+    """Convert to an array of records (n, d) or raise InputError; keep the numeric type."""
     points: NDArray[np.generic]
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(float), np.nan)  # Hidden values are missing.
+        values = np.ma.filled(values.astype(float), np.nan)  # Masked values are missing.
     try:
         points = np.asarray(values)
         if points.dtype.kind not in "iuf":
@@ -653,5 +654,4 @@ def _points(values: ArrayLike, name: str, ndim: int | None = None) -> NDArray[np
 
 
 def _chosen(points: NDArray[np.generic], axes: list[int]) -> NDArray[np.generic]:
-    """Some columns; all of them without a copy."""
     return points if axes == list(range(points.shape[1])) else points[:, axes]

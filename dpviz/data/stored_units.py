@@ -1,10 +1,10 @@
-"""Persons behind stored records: at most m records of each, out of core.
+"""Persons behind stored records: keep at most m records of each person, without loading all rows.
 
-The choice of a person's records reads the rows of that person alone, so it can be made for some
-persons at a time. A first pass deals the rows to files by a hash of the person; each of these
-holds the rows of its persons, and few enough to be capped in memory. Of every batch of rows at most
-m of a person are dealt, those that may be among the chosen ones: so a person with most of the rows
-fills no file.
+The choice of a person's records depends only on the rows of this person, so it can be made for a
+few persons at a time. The first pass distributes the rows over files by a hash of the person. Each
+file holds all rows of its persons, and is small enough to be capped in memory. From each batch of
+rows, at most m rows of a person are written: those that may still be chosen. So no file becomes too
+large, even if one person has most of the rows.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from dpviz.data.units import (
     smallest_hashes,
 )
 
-#: Rows of a file of persons, about: they are capped in memory.
+#: Approximate number of rows in a file of persons, which is capped in memory.
 ROWS = 2**20
 
-#: Most files of persons: each has a buffer of its own.
+#: Largest number of files of persons, because each has its own buffer.
 MOST = 256
 
 
@@ -53,13 +53,13 @@ def capped(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Stored]:
-    """Stored records with at most ``cap`` of each person, while the context lasts.
+    """Stored records with at most ``cap`` records of each person, available inside the context.
 
-    The same records as :func:`dpviz.data.units.cap_records` keeps, in another order. The rows are
-    written to the folder for temporary files, readable for this user alone, and removed at the end:
-    as much as the chosen columns and the identifiers take. Rows without a person in the column
-    ``unit`` (a name, or a number from 1) are left out; ``progress`` and ``cancelled`` are called
-    between parts. Raises InputError where the records are no files, or lack the column, or ``cap``
+    The records are the same as those from :func:`dpviz.data.units.cap_records`, in another order.
+    The chosen columns and the identifiers are written to the folder for temporary files. Only this
+    user can read the files, and they are removed at the end. Rows without a person in the column
+    ``unit`` (a name, or a number from 1) are left out. ``progress`` and ``cancelled`` are called
+    between parts. Raises InputError if the records are not files, the column is missing, or ``cap``
     is below 1.
     """
     check_cap(cap)
@@ -108,10 +108,10 @@ def _deal(
     seed: int,
     steps: Work,
 ) -> tuple[int, int, int]:
-    """Write rows to the files of their persons, at most ``cap`` of each of every batch.
+    """Write rows to the files of their persons, per batch at most ``cap`` rows of each person.
 
-    Returns how many rows have no person or finite number, how many of these have a rounded
-    identifier, and how many are beyond the cap.
+    Returns the number of rows without a person or a finite number, how many of these rows have a
+    rounded identifier, and the number of rows beyond the cap.
     """
     fields = [(str(axis), pa.float64()) for axis in range(len(columns))]
     schema = pa.schema([*fields, ("person", pa.large_string())])
@@ -149,7 +149,7 @@ def _deal(
 
 
 def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:
-    """Cap the records of the persons in a file; return how many are left out."""
+    """Cap the records of the persons in a file; return the number of records left out."""
     table = pq.read_table(path)
     points = as_points([one.combine_chunks() for one in table.columns[:-1]])
     dataset = Dataset(name="", points=points, units=table["person"].to_numpy())

@@ -1,1 +1,1 @@
-"""The common interface of both families, and code that uses only this interface."""
+"""The common interface of all families, and code that uses only this interface."""

@@ -1,4 +1,4 @@
-"""The facts about a method for users: one card in every method file."""
+"""The card of a method: facts for users. Every module of a method has one card."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 VariantName = Literal["sound", "published"]
 
 #: Reason of every variant without noise.
-NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
+NOT_PRIVATE = "There is no noise: the result can reveal every single record."
 
-#: Fields of a card that no user reads.
+#: Fields of a card that are not for users.
 _FOR_PROGRAM = (
     "post_processes", "decides", "needs_all_records", "lays_own_cells", "theorem", "coarser",
 )  # fmt: skip
 
 
 def check_variant(name: str) -> None:
-    """Raise InputError where a variant is unknown."""
+    """Raise InputError if a variant is unknown."""
     if name not in get_args(VariantName):
         raise InputError(f'variant = "{shown(name)}" is unknown: choose sound or published.')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One way to build a method, and whether its privacy claim holds.
+    """One version of a method, and whether its privacy claim holds.
 
     Parameters
     ----------
     name
         ``"sound"`` or ``"published"``.
     private
-        Whether its steps keep the promise under a declared domain, the default relation and
-        the default parameters; :func:`dpviz.family.claim.claim` judges a run with its own.
+        Whether its steps are private with a declared domain, the default relation and the default
+        parameters. :func:`dpviz.family.claim.claim` judges a run with the choices of that run.
     reason
-        A proof sketch where ``private`` is true, else why the claim fails. An undeclared domain
-        is not among these reasons: the claim adds it.
+        A proof sketch if ``private`` is true; otherwise the reason why the claim fails. The claim
+        adds the reason of an undeclared domain itself.
     fails
-        Relations, and values of parameters, with which the claim fails (for a variant that is not
-        private: fails once more), each with the reason.
+        Relations and parameter values for which the claim fails, each with its reason. For a
+        variant that is not private, these are additional reasons.
     """
 
     name: VariantName
@@ -54,7 +54,7 @@ class Variant:
 
     @property
     def text(self) -> str:
-        """The claim in words: "private", or "not private", the reason, and where it fails."""
+        """The claim in words: "private" or "not private", the reason, and the exceptions."""
         word = "private" if self.private else "not private"
         if self.private and self.name == "published":
             word = "private under a declared domain, but by default the domain is read off the data"
@@ -63,37 +63,37 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What a method is, where it comes from and what it promises.
+    """Description of a method: how it works, its source and its privacy promise.
 
     Parameters
     ----------
     name, family, title
         Key on the command line and in links; name of its family; name on the screen.
     estimator
-        Class in the family's ``estimators``.
+        Name of the class in the family's module ``estimators``.
     summary
         One or two sentences on how it works.
     paper, algorithm, origin
         Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method";
-        file number of the paper in our collection, an author, or ``"ours"``.
+        number of the paper's file in our collection, an author, or ``"ours"``.
     variants, parameters
-        See :class:`Variant`; parameters of the family that the method takes, with its defaults.
+        Variants of the method; parameters of the family that the method has, with its defaults.
     deviations, errata
-        Where the code differs from the paper, and why; where the paper's own numbers or claims are
-        off, with the section and the right number.
+        Differences between code and paper, with reasons; errors in the paper's numbers or claims,
+        with the section and the correct number.
     post_processes
-        Whether it moves the centres of its last iteration once more, without the data. This and
-        what follows is for the program: :attr:`facts` leaves it out.
+        Whether the method moves the centres of its last iteration again, without the data. This
+        field and all fields below are for the program: :attr:`facts` does not contain them.
     decides
-        Whether it chooses among its steps by noisy numbers, and says so in a run's ``decision``.
+        Whether noisy numbers decide which steps run; a run's ``decision`` then reports this.
     needs_all_records
-        Whether it clusters the records themselves, and can't read stored ones in passes.
+        Whether it needs all records in memory, so that it can't read stored records in passes.
     lays_own_cells
-        Whether it counts records in cells of its own, which follow the records.
+        Whether it counts records in cells that depend on the records, instead of the grid's cells.
     theorem
-        Number of the paper's theorem about its threshold; None where there is none.
+        Number of the paper's theorem about its threshold; None if there is no such theorem.
     coarser
-        What it does more coarsely on a sample of very many records, in words.
+        Steps that a sample of very many records makes coarser, in words.
     """
 
     name: str
@@ -116,33 +116,33 @@ class Card:
     coarser: str = ""
 
     def variant(self, name: str) -> Variant:
-        """Return the variant of that name; a method of our own has one, whatever is asked for."""
+        """Return the variant of that name, or the first variant if there is no such variant."""
         named = (variant for variant in self.variants if variant.name == name)
         return next(named, self.variants[0])
 
     def taken(self, name: str) -> str:
-        """Name of the variant that is run; an unknown one is left for others to refuse."""
+        """Name of the variant that runs; an unknown name is returned, other code refuses it."""
         return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of that name, or None where the method has none."""
+        """Return the parameter of that name; None if the method does not have it."""
         return next((one for one in self.parameters if one.name == name), None)
 
     @property
     def source(self) -> str:
-        """Where it comes from, in words."""
+        """Paper and algorithm of the method, in words."""
         if self.origin == "ours":
             return f"{self.algorithm}, {self.paper}"
         return f"{self.paper}, {self.algorithm}"
 
     @property
     def spends(self) -> bool:
-        """Whether the method takes a privacy budget at all."""
+        """Whether the method spends a privacy budget."""
         return self.parameter("epsilon") is not None
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The card for users as plain values; a parameter as its name, default and range."""
+        """Facts for users as plain values; each parameter has its name, default and range."""
         listed = [
             {name: getattr(one, name) for name in ("name", "default", "low", "high")}
             for one in self.parameters

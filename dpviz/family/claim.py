@@ -1,4 +1,4 @@
-"""Does this run keep its privacy promise? One answer for screen, command line and library."""
+"""Decides whether a run keeps its privacy promise, for screen, command line and library."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from dpviz.grid.domain import Domain
 #: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
-#: The same of sample sets.
-MADE_UP = "Exploration of made-up data, nobody's records: it may be shown."
+#: This statement for sample sets.
+MADE_UP = "Exploration of made-up data, which are not records of persons: it may be shown."
 
-#: Reason of a run whose domain nobody declared.
+#: Reason why a run without a declared domain is not private.
 UNDECLARED = (
-    "The domain spans the data: it gives the smallest and the largest value away, and one record "
-    "moves everything laid over it; declare a domain."
+    "The domain spans the data: it reveals the smallest and the largest value, and one record can "
+    "move all cells and scales; declare a domain."
 )
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether the mechanism is epsilon-private as configured, and why or why not."""
+    """Whether the mechanism is epsilon-private with its configuration, and the reason."""
 
     private: bool
     reason: str
 
 
 def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
-    """Why a run is not private, in a few words; empty where it is, as :func:`claim` judges."""
+    """Reason why a run is not private, in a few words; empty if :func:`claim` calls it private."""
     if claim(card, config, domain).private:
         return ""
     if not card.spends:
@@ -40,7 +40,7 @@ def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
 
 
 def variant_words(variant: str, *, private: bool) -> str:
-    """A variant's name; alone it would promise what the run does not keep."""
+    """Name of a variant, with a note if the run is not private, since the name may promise it."""
     return variant if private else f"{variant} steps, not private"
 
 
@@ -49,11 +49,11 @@ def _undeclared(domain: Domain | None) -> bool:
 
 
 def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
-    """Judge a run: the steps of its variant, neighbour relation and parameters, and the domain.
+    """Judge a run by its variant, neighbour relation, parameters and domain.
 
     The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
-    seed. The domain is None if nobody declared any. Its reason is the proof sketch, or everything
-    that fails in this run.
+    seed. The domain is None if it is not declared. The reason of the claim is the proof sketch, or
+    the list of all reasons why this run is not private.
     """
     variant = card.variant(config.variant)
     chosen = (getattr(config, parameter.name) for parameter in card.parameters if parameter.options)
@@ -69,6 +69,6 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
         return Claim(False, " ".join(fails))
     number = config.neighbours.multiplier
     chooses = getattr(config, CHOOSE.name, None) == PRIVATE
-    choice = " What it chooses itself comes from noisy numbers: the ledger has them all."
-    more = f" Here neighbours differ by {number} records: the noise is for {number}."
+    choice = " It chooses parameters from noisy numbers, which are all on the ledger."
+    more = f" Here neighbours differ by {number} records, and the noise hides {number} records."
     return Claim(True, variant.reason + choice * chooses + more * (number > 1))

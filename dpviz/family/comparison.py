@@ -1,4 +1,4 @@
-"""True and private runs of one method as plain values and text, for the ``run`` command."""
+"""True and private runs of one method, as plain values and text for the ``run`` command."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Comparison(ABC):
-    """True and private runs of one method on one data set; each family adds what it reports.
+    """True and private runs of one method on one data set; each family adds its own report.
 
-    ``outside`` says what became of points outside the domain.
+    ``outside`` is the treatment of points outside the domain.
     """
 
     trial: Any
@@ -39,12 +39,12 @@ class Comparison(ABC):
 
     @property
     def n_outside(self) -> int:
-        """Points outside the domain."""
+        """Number of points outside the domain."""
         return int(self.trial.material.n_outside)
 
     @property
     def dropped(self) -> int:
-        """Rows left out by the pass that counted stored records."""
+        """Number of rows that the counting pass over stored records left out."""
         return int(self.trial.material.dropped)
 
     def settings(self) -> Report:
@@ -53,7 +53,7 @@ class Comparison(ABC):
 
     @property
     def class_scores(self) -> tuple[str, ...]:
-        """Scores against known classes, where the data have classes."""
+        """Names of the scores that compare with known classes; empty if the data have none."""
         return tuple(name for name in OF_CLASSES if name in self.trial.score_names)
 
     def beyond(self, draws: Sequence[Any]) -> Comparison:
@@ -66,7 +66,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def true(self) -> Report:
-        """Key figures of the true run."""
+        """Main numbers of the true run."""
 
     @abstractmethod
     def draw(self, seed: int) -> Any:
@@ -74,28 +74,28 @@ class Comparison(ABC):
 
     @abstractmethod
     def scores(self, one: Any, seed: int) -> dict[str, float]:
-        """All scores of one draw that compare it with the true run."""
+        """All scores that compare one draw with the true run."""
 
     @abstractmethod
     def summary(self, one: Any, scores: dict[str, float]) -> Report:
-        """Key figures of one draw."""
+        """Main numbers of one draw."""
 
     @abstractmethod
     def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw, or in the true run; -1 = noise, or left out."""
+        """Cluster of every point in a draw; None = the true run. -1 = noise, or left out."""
 
     @abstractmethod
     def text(self, report: Report) -> list[str]:
-        """Choices and key figures for people."""
+        """Lines for human readers with the settings and the main numbers of a report."""
 
 
 def class_text(true: Report) -> str:
-    """Scores of the true run against known classes, for the end of its line."""
+    """Scores that compare the true run with known classes, as text for the end of its line."""
     return "".join(f"  {name} {true[name]:.4g}" for name in OF_CLASSES if name in true)
 
 
 def first_draws(lines: list[str], most: int = 10) -> list[str]:
-    """First lines, and the number of further draws."""
+    """Return the first ``most`` lines, and a line with the number of the other draws."""
     if len(lines) <= most:
         return lines
     return [*lines[:most], f"         ... and {len(lines) - most} more draws"]

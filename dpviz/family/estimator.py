@@ -1,4 +1,4 @@
-"""Common part of all estimators: reading parameters, points, people and domain; fitting."""
+"""Common part of all estimators: reads parameters, points, persons and domain, and fits."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from dpviz.privacy.noise_source import SeededNoise
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
-# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
-# comparison and its repr stay scikit-learn's.
+# The dataclass generates the explicit constructor from which scikit-learn reads the parameters.
+# Comparison and repr are those of scikit-learn.
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ClusterMixin, BaseEstimator):
     """A method as a scikit-learn estimator; families and methods add parameters."""
@@ -55,23 +55,23 @@ class Estimator(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Points, shape (n, d): array, pandas DataFrame or pyarrow Table, whose order of columns
-            is that of ``domain`` and of all results: nothing is put on a map here, so latitude may
-            come before longitude. Or records that stay
-            where they are, as from :func:`dpviz.data.stored.stored`, or a path for it: they are
-            read part by part, and there is no ``labels_``, which :meth:`predict_parts` gives.
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table. ``domain`` and all
+            results have the same order of columns; latitude may come before longitude, because
+            no map is used here. Or stored records, as from :func:`dpviz.data.stored.stored`, or a
+            path for that function. Stored records are read part by part; there is then no
+            ``labels_``, use :meth:`predict_parts`.
         y
             Ignored.
         units
-            Identifier of the person behind each point, shape (n,), where the privacy unit is a
-            person: at most ``cap`` points of each take part. Of stored records, the name of the
-            column of persons.
+            Identifier of the person behind each point, shape (n,), if the privacy unit is a
+            person: at most ``cap`` points of each person take part. For stored records, the name
+            of the column with the persons.
 
         Raises
         ------
         InputError
-            If a parameter is wrong or does not fit the data; the message names it, its value
-            and how to fix it.
+            If a parameter is invalid or does not fit the data; the message names the parameter
+            and its value, and says how to fix it.
         """
         if isinstance(X, str | os.PathLike | Stored):
             return self._fit_stored(X, units)
@@ -96,7 +96,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         for left in ("labels_", "feature_names_in_"):
             self.__dict__.pop(left, None)
         self.n_features_in_ = source.ndim
-        # Of a path alone: a source says itself which columns it takes.
+        # Columns are kept only for a path, because a Stored object knows its own columns.
         self.stored_columns_: tuple[str, ...] | None = (
             None if isinstance(X, Stored) else source.columns
         )
@@ -108,23 +108,23 @@ class Estimator(ClusterMixin, BaseEstimator):
         y: object = None,
         units: ArrayLike | str | None = None,
     ) -> NDArray[np.int32]:
-        """Fit, and return the cluster of each point; parameters as in :meth:`fit`."""
+        """Fit, and return the cluster of each point; the parameters are those of :meth:`fit`."""
         self.fit(X, units=units)
         return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
 
     def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[NDArray[np.int32]]:
-        """Clusters of stored records, some at a time: memory does not grow with the data.
+        """Clusters of stored records, in blocks, so that memory does not grow with the data.
 
         Parameters
         ----------
         X
-            As in :meth:`fit`. Of a path the columns are those of the path that was fitted.
+            As in :meth:`fit`. A path is read with the columns of the path that was fitted.
 
         Yields
         ------
         labels
-            Cluster of the next records in the order of files and rows, shape (m,); -1 = noise, or
-            left out. All records of all parts come, also those without a finite number.
+            Clusters of the next records, in the order of files and rows, shape (m,); -1 = noise, or
+            left out. Every record has a label, also a record with a number that is not finite.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Estimator(ClusterMixin, BaseEstimator):
     def predict(self, X: ArrayLike | str | os.PathLike[str] | Stored) -> NDArray[np.int32]:
         """Cluster of each point, shape (n,); -1 = noise, or left out.
 
-        Of stored records, too, one number for each: :meth:`predict_parts` needs less memory.
+        For stored records the result is one array, too; :meth:`predict_parts` needs less memory.
         """
         check_is_fitted(self, "run_")
         if isinstance(X, str | os.PathLike | Stored):
@@ -164,12 +164,12 @@ class Estimator(ClusterMixin, BaseEstimator):
         return self._label(points)
 
     def _points(self, X: Any, *, reset: bool = True) -> Floats:
-        """Points (n, d) of an array or a table, as scikit-learn checks them."""
+        """Points (n, d) of an array or a table, checked by scikit-learn."""
         points: Floats
         try:
             points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=reset)
         except ValueError as error:
-            # A TypeError stays one: scikit-learn asks for it.
+            # A TypeError is not converted: scikit-learn requires it.
             reason, _, more = str(error).partition("\n")
             way = "Reshape your data" if "Reshape your data" in more else "give finite numbers"
             raise InputError(
@@ -179,8 +179,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         return points
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
-        """Run the method on a data set, and store what it found."""
-        # A NumPy scalar as the number that it is: its repr and its comparisons are others.
+        # NumPy scalars become Python numbers, because their repr and their comparisons differ.
         family, given = (
             self._family,
             {
@@ -212,17 +211,15 @@ class Estimator(ClusterMixin, BaseEstimator):
         self._store(material)
 
     def _store(self, material: Any) -> None:
-        """Store the results that are specific to the family."""
         raise NotImplementedError
 
     def _label(self, points: Floats) -> NDArray[np.int32]:
-        """Cluster of each point (n, d), shape (n,)."""
         raise NotImplementedError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateParameters:
-    """Parameters of every method that spends a budget."""
+    """Parameters of every method that spends a privacy budget."""
 
     epsilon: float = 1.0
     variant: VariantName = "sound"
@@ -232,7 +229,7 @@ class PrivateParameters:
 
 
 def domain_of(given: DomainLike, points: Floats) -> Domain:
-    """Domain from the parameter: "data" (range of points (n, d)), "lo,hi;...", pairs, a Domain."""
+    """Domain from "data" (range of the points (n, d)), "lo,hi;lo,hi", pairs, or a Domain."""
     if isinstance(given, Domain):
         return given
     if isinstance(given, str):
@@ -246,11 +243,11 @@ def domain_of(given: DomainLike, points: Floats) -> Domain:
 
 
 def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Dataset:
-    """Points (n, d) of at most ``cap`` records of each person, where there are units (n,)."""
+    """Data set of points (n, d); at most ``cap`` points of each person if there are units (n,)."""
     cap = _cap(estimator, units is not None)
     if units is None:
         return Dataset(name="X", points=points)
-    import pandas as pd  # only who names persons needs it
+    import pandas as pd  # only needed with persons
 
     persons = np.asarray(as_frame(units))
     if persons.shape != (len(points),):
@@ -264,28 +261,28 @@ def dataset_of(estimator: object, points: Floats, units: ArrayLike | None) -> Da
     if missing.any():
         raise InputError(
             f"units have no identifier at {int(missing.sum()):,} of {len(points):,} points: leave "
-            "these points out, for a point without a person can't be capped."
+            "these points out, because a point without a person can't be capped."
         )
     return cap_records(Dataset(name="X", points=points, units=persons), cap)
 
 
 def _cap(estimator: object, has_units: bool) -> int:
-    """Most records of a person; InputError where it is given without persons, or the reverse."""
+    """Cap on records per person; InputError if a cap lacks units, or units lack a cap."""
     cap: int | None = getattr(estimator, "cap", None)
     if not has_units:
         if cap not in (None, 1):
-            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
+            raise InputError(f"cap = {cap} needs units: give the persons in fit(X, units=...).")
         return 1
     if cap is None:
         name = type(estimator).__name__
-        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
+        raise InputError(f"units = ... need a private method, and {name} is not private.")
     return cap
 
 
 def as_frame(X: Any) -> Any:
     """Convert a table or column of pyarrow or polars to pandas, and a matrix to an array.
 
-    Hidden values of a masked array are missing: NaN. All else is returned unchanged.
+    Masked values of a masked array become NaN. Other objects are returned unchanged.
     """
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":
         return np.ma.filled(X.astype(float), np.nan)
@@ -297,7 +294,7 @@ def as_frame(X: Any) -> Any:
 def seed_of(random_state: Any) -> int:
     """Seed of the noise streams from a scikit-learn random state."""
     if random_state is None:
-        # 128 bits from the system: an attacker who guesses the seed can remove the noise.
+        # 128 bits from the system, because an attacker who guesses the seed can remove the noise.
         return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)

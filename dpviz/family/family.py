@@ -1,4 +1,4 @@
-"""A family of methods: everything that the rest of the program needs from it, in one object."""
+"""A family of methods: one object with everything that the rest of the program needs from it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dpviz.family.trial import Configuration, Trial
 from dpviz.grid.domain import Domain, Outside
 from dpviz.privacy.mechanisms import Accountant
 
-#: Records of the data on which the seconds of methods are measured.
+#: Number of records in the data on which the times of methods are measured.
 USUAL_RECORDS = 30_000
 
-#: On few records a draw still takes this share of its usual time.
+#: Smallest share of its usual time that a draw takes, even on few records.
 LEAST_TIME = 0.2
 
 
 class Material(Protocol):
-    """A data set as the methods of a family read it."""
+    """A data set in the form that the methods of a family read."""
 
     @property
     def domain(self) -> Domain:
@@ -42,16 +42,15 @@ class Material(Protocol):
 
     @property
     def n_outside(self) -> int:
-        """Points outside the domain."""
+        """Number of points outside the domain."""
         ...
 
     @property
     def dropped(self) -> int:
-        """Rows left out by the pass that counted stored records; else 0."""
+        """Number of rows that the counting pass over stored records left out; else 0."""
         ...
 
 
-#: A family's configurations, its material and its runs.
 C = TypeVar("C", bound=Configuration)
 M = TypeVar("M", bound=Material)
 R = TypeVar("R")
@@ -63,35 +62,36 @@ class AbstractFamily(ABC, Generic[C, M, R]):
     Attributes
     ----------
     name, title
-        Key in JSON and links to pages; name for people.
+        Key in JSON and in links to pages; name for people.
     config
-        Class of its configurations; keyword arguments are the parameters.
+        Class of the family's configurations; its keyword arguments are the parameters.
     parameters, methods, scores
-        What it offers; scores and methods by name.
+        Parameters of the family; methods and scores by name.
     first, compared
-        Default method on a screen; methods that a comparison begins with, whose draws are quick.
+        Default method on a screen; default methods of a comparison, whose draws are quick.
     quick, leading
-        Scores that cost at most as much as a draw; most informative ones, in the order of the
+        Scores that take at most the time of a draw; most informative scores, in the order of the
         menus.
     swept
-        Default scores of a sweep, in the order of the table's columns. Those against known
-        classes, here and above, are for data with classes.
+        Default scores of a sweep, in the order of the table's columns. Scores in ``leading`` and
+        ``swept`` that compare with known classes are only used for data with classes.
     slow_times, grows
         Factor on the time of a draw if all scores are computed; whether a draw takes longer on more
         records.
     many_columns
         Whether the screen offers more than two columns.
     found, fits_counts
-        Of its estimators: attribute with the main result; whether they fit a grid of counts.
+        Attribute of the family's estimators that has the main result; whether they fit a grid of
+        counts.
     searched, moves_truth
-        Pairs of parameters over which a map may be searched; parameters that the true clustering
-        depends on.
+        Pairs of parameters for which a search offers a map; parameters on which the true clustering
+        depends.
     preparing
-        Name of the step that builds the material, among the timed steps.
+        Name of the timed step that builds the material.
     finds_number
-        Whether its methods find the number of clusters, and so can invent some.
+        Whether its methods determine the number of clusters, so that they may report false ones.
     choosing
-        Parameters that a method can choose under privacy: see :data:`.parameter.CHOOSE`.
+        Parameters that a method can choose privately: see :data:`.parameter.CHOOSE`.
     """
 
     name: str
@@ -126,9 +126,9 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         *,
         secure: bool = False,
     ) -> M:
-        """Return data as the methods read them; a release (``secure``) must accept any records.
+        """Return data in the form that methods read; a release (``secure``) accepts any records.
 
-        Without a domain, that of :func:`dpviz.family.run_domain.run_domain`.
+        Default domain: the result of :func:`dpviz.family.run_domain.run_domain`.
         """
 
     @abstractmethod
@@ -142,7 +142,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         *,
         secure: bool = False,
     ) -> M:
-        """Return records that stay where they are stored, read by an engine, in the same form."""
+        """Return stored records, which an engine reads in passes, in the form that methods read."""
 
     @abstractmethod
     def trial(self, material: M, config: C) -> Trial:
@@ -150,15 +150,15 @@ class AbstractFamily(ABC, Generic[C, M, R]):
 
     @abstractmethod
     def comparison(self, trial: Any, outside: Outside) -> Comparison:
-        """Return what the ``run`` command reports of one of its trials."""
+        """Return the report of the ``run`` command on one of the family's trials."""
 
     @abstractmethod
     def released(self, run: R, domain: Domain) -> dict[str, Any]:
-        """Return the result of a private run as ``release.json`` has it."""
+        """Return the result of a private run in the form of ``release.json``."""
 
     @abstractmethod
     def true_settings(self, config: C) -> Hashable:
-        """Settings of a configuration that the true run depends on, as a key for caches."""
+        """Settings on which the true run depends, as a key for caches."""
 
     @abstractmethod
     def suited(self, sample: Sample) -> dict[str, Any]:
@@ -166,18 +166,18 @@ class AbstractFamily(ABC, Generic[C, M, R]):
 
     @abstractmethod
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
-        """Choices that a method sets when it is chosen."""
+        """Default values of a method, which are set when a user chooses the method."""
 
     def material_settings(self, config: C) -> Hashable:
-        """Settings of a configuration that the material depends on, as a key for caches."""
+        """Settings on which the material depends, as a key for caches."""
         return None
 
     def given_by_data(self, material: M) -> dict[str, Any]:
-        """Parameters that the data of a material determine, by name."""
+        """Values of the parameters that the data determine, by name."""
         return {}
 
     def from_public(self, config: C, records: int, ndim: int) -> dict[str, Any]:
-        """Parameters that follow from settings and the numbers of records and columns alone."""
+        """Values of parameters that follow from the settings and the size of the data alone."""
         return {}
 
     def parameter(self, name: str) -> Parameter:
@@ -191,12 +191,12 @@ class AbstractFamily(ABC, Generic[C, M, R]):
 
     @cached_property
     def own(self) -> tuple[Parameter, ...]:
-        """Parameters but epsilon: those that every method has, then those that some have."""
+        """Parameters except epsilon: first those of every method, then those of some methods."""
         others = [one for one in self.parameters if one.name != "epsilon"]
         return tuple(sorted(others, key=lambda one: not self.has_everywhere(one)))
 
     def has_everywhere(self, parameter: Parameter) -> bool:
-        """Whether all methods have a parameter."""
+        """Return whether all methods have a parameter."""
         return all(method.card.parameter(parameter.name) for method in self.methods.values())
 
     @cached_property
@@ -205,9 +205,9 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: C) -> dict[str, Any]:
-        """Parameters of a configuration that its method has, but epsilon, with their values.
+        """Values of the parameters of the configured method, except epsilon.
 
-        Those that the method chooses itself are not among them.
+        Parameters that the method chooses itself are left out.
         """
         card, left_out = self.methods[config.method].card, self.chosen(config)
         return {
@@ -217,7 +217,7 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         }
 
     def chosen(self, config: C) -> tuple[str, ...]:
-        """Parameters that a configuration leaves to its method to choose under privacy."""
+        """Parameters that the configured method chooses itself, privately."""
         return self.choosing if getattr(config, CHOOSE.name, None) == PRIVATE else ()
 
     def run(self, material: M, config: C, accountant: Accountant) -> R:
@@ -226,16 +226,16 @@ class AbstractFamily(ABC, Generic[C, M, R]):
         return run
 
     def build(self, dataset: Dataset, config: C, domain: Domain | None, outside: Outside) -> Trial:
-        """Combine data and configuration; InputError where they do not fit together."""
+        """Combine data and configuration; raise InputError if they do not fit together."""
         return self.trial(self.material(dataset, config, domain, outside), config)
 
     def seconds(self, method: str, records: int, scores: Collection[str]) -> float:
-        """Estimate the seconds of a draw of a method with some scores."""
+        """Estimate the seconds that one draw of a method and its scores take."""
         seconds = self.methods[method].seconds
         if self.grows:
             seconds *= max(LEAST_TIME, records / USUAL_RECORDS)
         return seconds * (self.slow_times if set(scores) - set(self.quick) else 1)
 
 
-#: Any family, as the rest of the program uses it.
+#: Type of any family, for the rest of the program.
 Family: TypeAlias = AbstractFamily[Any, Any, Any]

@@ -1,4 +1,4 @@
-"""What broke, in one sentence: the headline of an explorer."""
+"""The headline of an explorer: one sentence on what the noise changed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dpviz.base.numbers import counted
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """What broke, in one sentence without its full stop.
+    """One sentence, without its full stop, on what the noise changed.
 
-    ``detail`` says how much is as it should be, where the sentence does not; ``intact`` is whether
-    nothing broke.
+    ``detail`` says how many clusters are found, if the sentence does not. ``intact`` is whether
+    nothing changed.
     """
 
     text: str
@@ -24,10 +24,11 @@ class Headline:
 def headline(
     kept: int, clusters: int, wrong: Sequence[tuple[int, str]], splinters: int = 0
 ) -> Headline:
-    """Say what became of true clusters.
+    """Write the headline on the true clusters.
 
-    ``kept`` of ``clusters`` true ones are found. ``wrong`` has the number of clusters for each way
-    to be wrong, in words. ``splinters`` is the number of small pieces that split off.
+    ``kept`` of the ``clusters`` true clusters are found. ``wrong`` lists the kinds of wrong
+    clusters: the number of clusters, and the kind in words. ``splinters`` is the number of small
+    pieces that split off.
     """
     said = [(number, word) for number, word in wrong if number]
     pieces = f"{counted(splinters, 'piece')} split off"

@@ -1,4 +1,4 @@
-"""A method, as the rest of the program uses it."""
+"""A method, in the form that the rest of the program uses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from dpviz.family.parameter import check_option
 class Method:
     """A method's card, and the function ``run(material, config, accountant)`` that runs it.
 
-    ``seconds`` is the rough time of a draw on 30,000 records, ``unit`` the lattice that a release
-    draws its noise on: 1 for whole numbers. ``surprise(true, private)`` says why a private result
-    is not what a person expects of the true one; empty where it is.
+    ``seconds`` is the approximate time of a draw on 30,000 records. ``unit`` is the step of the
+    lattice from which a release samples its noise: 1 for whole numbers.
+    ``surprise(true, private)`` explains why a private result differs from what a person expects
+    after the true result; it is empty if the result is not surprising.
     """
 
     card: Card
@@ -27,7 +28,7 @@ class Method:
 
 
 def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
-    """Methods of modules by name; a module's ``SECONDS`` and ``UNIT`` override the family's."""
+    """Methods of modules, by name; ``SECONDS`` and ``UNIT`` of a module replace the defaults."""
     return {
         module.CARD.name: Method(
             card=module.CARD,
@@ -41,5 +42,5 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
 
 
 def check_method(name: str, choices: Mapping[str, object]) -> None:
-    """Raise InputError where no method of that name is among the choices."""
+    """Raise InputError if the choices have no method of this name."""
     check_option("method", name, choices)

@@ -1,7 +1,7 @@
-"""A public choice of a family: the single object that describes it everywhere.
+"""A parameter of a family, which is a public choice: one object describes it everywhere.
 
-Sliders, links, options of the command line, release boxes, titles, columns of sweeps, axes of
-searches and the words of the report all come from here.
+This description is used for sliders, links, options of the command line, releases, titles, columns
+of sweeps, axes of searches and the text of reports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import readable
 from dpviz.privacy.ledger import check_epsilon
 
-#: A real number; a whole number; one of several names; cells per axis, one number or several.
+#: A real number; a whole number; one of several names; numbers of cells per axis.
 Kind = Literal["number", "whole", "choice", "sides"]
 
 
@@ -27,31 +27,31 @@ class Parameter:
     name
         Field of the configuration, option on the command line, key in ``release.json``.
     label, sign, help
-        On the screen: name of its control, short name in titles and on axes (empty if its value
-        is enough), one or two sentences beside the control.
+        Texts on the screen: name of its control; short name in titles and on axes (empty if the
+        value is enough); one or two sentences beside the control.
     kind
         Kind of its values.
     default
-        Of the method on whose card it stands.
+        Default value of the method that has the parameter on its card.
     low, high, step, log, ends, format
-        Of its slider: range, step (None is continuous), whether equal distances are equal ratios,
-        what the two ends mean, how values are written.
+        Properties of its slider: range; step (None for a continuous slider); whether the scale is
+        logarithmic; meaning of the two ends; format of values.
     options, words
-        What a choice offers, and how options are written for people where it differs.
+        Options of a choice, and their texts for people if these differ.
     check
-        Raises InputError if a value (of a choice: a text) is wrong.
+        Function that raises InputError if a value is invalid; a value of a choice is a text.
     link, column, python
-        Its name in links, in tables of sweeps and in estimators; ``name`` where empty.
+        Its name in links, in tables of sweeps and in estimators; default: ``name``.
     metavar, usage
-        On the command line: placeholder and help.
+        Placeholder and help on the command line.
     report, meaning
         Name in the report of a release; description in the release's schema.
     limits
-        Ends of the open interval that the library allows, where that is not the slider's range.
+        Ends of the open interval that the library allows, if it differs from the slider's range.
     titled
-        Whether titles of figures name it: as a part of its own, right after the one before, or not.
+        Place in titles of figures: a part of its own, joined to the part before, or no place.
     searched
-        Values that a map of a score over parameters has on its axis.
+        Values on the axis of a map that shows a score over parameters.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Parameter:
     searched: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Fill in missing names with the parameter's name."""
+        """Replace missing names by the parameter's name."""
         for place in ("link", "column", "python"):
             if not getattr(self, place):
                 object.__setattr__(self, place, self.name)
@@ -107,9 +107,9 @@ class Parameter:
         return {"description": self.meaning or f"{self.label}.", **rule}
 
     def value(self, given: Any) -> Any:
-        """Value of a control as the configuration has it: whole numbers as such.
+        """Convert the value of a control to the value in the configuration.
 
-        Cells per axis are one number where all axes have the same.
+        The numbers of cells per axis become one number if all axes have the same number.
         """
         if self.kind == "whole":
             return int(given)
@@ -119,11 +119,11 @@ class Parameter:
         return given
 
     def word(self, value: Any) -> str:
-        """Value of a choice as people read it."""
+        """Text of a choice for people."""
         return self.words.get(value, str(value).replace("_", " "))
 
     def text(self, value: Any) -> str:
-        """Value in a title: "g 64", "p 0.50", "sphere packing"."""
+        """Text of a value in a title: "g 64", "p 0.50", "sphere packing"."""
         if self.kind == "choice":
             return str(value).replace("_", " ")
         if self.kind == "sides":
@@ -135,7 +135,7 @@ class Parameter:
 
 
 def check_option(name: str, value: object, options: Iterable[str]) -> None:
-    """Raise InputError where a value is none of the options, which it lists."""
+    """Raise InputError if a value is not one of the options; the message lists the options."""
     options = tuple(options)
     if value not in options:
         raise InputError(
@@ -143,15 +143,15 @@ def check_option(name: str, value: object, options: Iterable[str]) -> None:
         )
 
 
-#: Values of ``CHOOSE``: parameters are as they are set, or the method chooses them itself.
+#: Values of ``CHOOSE``: the user sets parameters, or the method chooses them itself.
 Choose = Literal["given", "private"]
 
 GIVEN: Choose = "given"
 PRIVATE: Choose = "private"
 
-#: Whether a method chooses parameters itself, from noisy numbers: the ledger counts that, and it
-#: does not count what somebody learns who chooses them by looking at true results. Families that
-#: have it say in its label and its help which parameters these are.
+#: Whether a method chooses parameters itself, from noisy numbers. The ledger counts the budget of
+#: this choice. It can't count what a user learns who chooses parameters after seeing true results.
+#: Families with this parameter name the chosen parameters in its label and help.
 CHOOSE = Parameter(
     name="choose",
     label="Choose",
@@ -165,8 +165,8 @@ CHOOSE = Parameter(
     ),
     report="who chose what the data suggest",
     meaning=(
-        "given: all parameters were chosen by hand. private: the method chose those that "
-        "`chosen` lists from noisy numbers; the ledger holds what that cost."
+        "given: all parameters were set by the user. private: the method chose the parameters in "
+        "`chosen` from noisy numbers; the ledger has the cost."
     ),
     titled="no",
 )
@@ -175,7 +175,7 @@ EPSILON = Parameter(
     name="epsilon",
     label="Privacy budget ε",
     sign="ε",
-    help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+    help="Whole budget. Lower: less can be learned about any person, but there is more noise.",
     default=1.0,
     low=0.01,
     high=10.0,

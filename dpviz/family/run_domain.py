@@ -1,4 +1,4 @@
-"""The domain of a run where nobody states one."""
+"""The domain of a run if no domain is given."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 
 
 def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = None) -> Domain:
-    """Bounds of a run: those that somebody states, or else the variant's own.
+    """Bounds of a run: the given domain, or the default domain of the variant.
 
-    The papers take the range of the data, and so does a published variant; a sound one takes the
-    domain that the data set declares. A grid of counts has its box. InputError if domain and data
-    have different numbers of axes.
+    Like the papers, a published variant uses the range of the data. A sound variant uses the domain
+    that the data set declares. A grid of counts has its own box. Raises InputError if domain and
+    data have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
 
 
 def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
-    """Raise InputError where no run on these data and bounds is possible, whatever the method."""
+    """Raise InputError if no method can run on these data and bounds."""
     check_outside(outside)
     if dataset.counts is not None:
         grid_shape(dataset.counts.shape, dataset.ndim)
@@ -37,7 +37,7 @@ def check_fit(dataset: Dataset, domain: Domain, outside: Outside) -> None:
 
 
 def check_some(points: NDArray[np.float64]) -> None:
-    """Raise InputError where there are no points."""
+    """Raise InputError if there are no points."""
     if not len(points):
         raise InputError("the data has no records: load at least one.")
 
@@ -45,7 +45,7 @@ def check_some(points: NDArray[np.float64]) -> None:
 def stored_domain(
     source: Stored, variant: VariantName, engine: Engine, domain: Domain | None = None
 ) -> Domain:
-    """Bounds of a run on stored records, likewise; their range takes a data pass."""
+    """Like :func:`run_domain`, for stored records; a pass over the data computes their range."""
     box = domain or (None if variant == "published" else source.domain)
     if box is None:
         return range_of(source, engine)
@@ -54,7 +54,7 @@ def stored_domain(
 
 
 def range_of(source: Stored, engine: Engine) -> Domain:
-    """Smallest box around stored records, which tells about them; InputError without any."""
+    """Smallest box around stored records, which is not private; InputError without records."""
     ends = engine.tables(source.parts, partial(_range, source.ndim))
     lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
     found = np.stack([lows.min(axis=0), highs.max(axis=0)])

@@ -25,23 +25,25 @@ class Score:
     Parameters
     ----------
     name, title, plain
-        Key in tables, links and JSON; the field's name or sign; name for people who do not know
-        that one, empty where it says enough.
+        Key in tables, links and JSON; name or sign in the literature; plain name for people who do
+        not know the title, empty if the title is clear.
     help, source
-        One or two sentences on what it measures; where the formula comes from.
+        One or two sentences on what the score measures; source of the formula.
     compute
-        Returns the score of a family's ``Evaluation`` of one draw.
+        Function that returns the score of a family's ``Evaluation`` of one draw.
     best, better
-        Score of a result equal to the true one, in words; empty if there is no single number.
-        ``"<="`` where less is better, ``">="`` where more is; None where the true value is best.
+        In words, the score of a result that equals the true result; empty if there is no single
+        best number. ``"<="`` if lower is better, ``">="`` if higher is better; None if the value
+        of the true run is best.
     log
         Whether its values span powers of ten.
     target
         Default bound in a search for parameters.
     redraws
-        Whether it needs draws on parts of the data, so that it costs many draws.
+        Whether it needs draws on parts of the data, so that it takes the time of many draws.
     of_table
-        Function of the contingency table of two clusterings, if it needs nothing else.
+        Function that computes the score from the contingency table of two clusterings; None if
+        the table is not enough.
     of_classes
         Whether it compares with known classes, so that only data with classes have it.
     """
@@ -62,7 +64,7 @@ class Score:
 
     @property
     def label(self) -> str:
-        """Plain name with the field's one: "Cells wrong (DSG_C)"."""
+        """Plain name and title: "Cells wrong (DSG_C)"."""
         if not self.plain:
             return self.title
         return (
@@ -71,31 +73,31 @@ class Score:
 
     @property
     def short(self) -> str:
-        """Plain name, where there is no room for more."""
+        """Plain name only, for small places; the title if there is no plain name."""
         return self.plain or self.title
 
     @property
     def axis(self) -> str:
-        """Both names with the best value."""
+        """Plain name, title and best value."""
         return f"{self.label}, {self.best}" if self.best else self.label
 
     @property
     def about(self) -> str:
-        """What it measures, which value is best, and where the formula comes from."""
+        """Text on what the score measures, its best value and the source of the formula."""
         best = f"{self.best[0].upper()}{self.best[1:]}." if self.best else ""
         source = f"Formula: {self.source}." if self.source else ""
         return " ".join(filter(None, (self.help, best, source)))
 
     @property
     def ideal(self) -> float | None:
-        """Value of a result equal to the true one; None if there is no single number."""
+        """Score of a result that equals the true result; None if there is no single number."""
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Good up to its ``target``, fair up to three times as far from the best value, else poor.
+        """Good up to ``target``, fair up to three times its distance from the best value, or poor.
 
-        None where the true value is best; also against known classes, which the true result may
-        not find either.
+        None if the value of the true run is best. Also None for scores that compare with known
+        classes, because the true run may not find the classes either.
         """
         if self.ideal is None or self.of_classes:
             return None
@@ -113,8 +115,8 @@ def _toward(best: str, better: Better, **more: Any) -> Callable[..., Score]:
     return score
 
 
-#: Scores by name, title, function and target: a distance from the true result, an error over that
-#: of the true result, and a similarity with it.
+#: Make a score from name, title, function and target. The three kinds are: distance from the true
+#: result; error divided by the error of the true result; similarity with the true result.
 lower_is_better = _toward("0 is equal", "<=")
 ratio_to_true = _toward("1 is equal", "<=", log=True)
 higher_is_better = _toward("1 is equal", ">=")
@@ -124,7 +126,7 @@ def table_likeness(
     name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float,
     *, of_classes: bool = False, **words: Any,
 ) -> Score:  # fmt: skip
-    """A similarity computed from the contingency table of two clusterings, or of known classes."""
+    """Similarity score from a contingency table, of two clusterings or with known classes."""
     table = attrgetter("class_table" if of_classes else "table")
     return higher_is_better(
         name,
@@ -137,7 +139,7 @@ def table_likeness(
     )
 
 
-#: What people read about agreements of two clusterings, in every family.
+#: Texts for users about scores that measure how two clusterings agree, for every family.
 OVERLAP: dict[str, Any] = {
     "plain": "Overlap",
     "help": "Best overlap of each true cluster with a private one, weighted by records.",
@@ -145,18 +147,18 @@ OVERLAP: dict[str, Any] = {
 }
 PAIRS_AGREE: dict[str, Any] = {
     "plain": "Pairs agree",
-    "help": "Share of pairs of records that both results join or both separate, minus what chance "
-    "alone gives.",
+    "help": "Share of pairs of records that both results join or both separate, minus its value "
+    "by chance.",
     "source": "adjusted Rand index, Hubert, Arabie 1985",
 }
 INFORMATION: dict[str, Any] = {
     "plain": "Shared information",
-    "help": "How much one result tells about the other, minus what chance alone gives.",
+    "help": "Information that one result gives about the other, minus its value by chance.",
     "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
 }
 
-#: Scores against known classes, of every family: the ``Evaluation`` of a draw has ``class_table``,
-#: the records by class and by private cluster.
+#: Scores of every family that compare with known classes. The ``Evaluation`` of a draw has
+#: ``class_table``: the number of records for each class and private cluster.
 CLASS_SCORES = (
     table_likeness(
         "class_f",
@@ -182,19 +184,19 @@ CLASS_SCORES = (
     ),
 )
 
-#: Their names.
+#: Names of the scores that compare with known classes.
 OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
 
 
 def scores_for(
     names: Iterable[str], scores: Mapping[str, Score], *, classed: bool
 ) -> tuple[str, ...]:
-    """Those of some scores that data have with known classes (``classed``), or without."""
+    """Keep the scores that data allow; scores of classes need known classes (``classed``)."""
     return tuple(name for name in names if classed or not scores[name].of_classes)
 
 
 def check_scores(names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise InputError where a score is unknown, with the choices."""
+    """Raise InputError, with the choices, if a score is unknown."""
     for name in names:
         if name not in known:
             raise InputError(f'score = "{shown(name)}" is unknown: choose from {", ".join(known)}.')

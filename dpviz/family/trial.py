@@ -1,6 +1,6 @@
-"""One method at one setting on one data set, ready to be drawn and scored many times.
+"""One method with fixed settings on one data set, prepared for many draws and scores.
 
-Only the seed varies; everything that does not depend on it is computed once.
+Only the seed varies; everything that does not depend on the seed is computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dpviz.privacy.ledger import Neighbours
 
 
 class Configuration(Protocol):
-    """Common fields of the configurations of all families, which are dataclasses."""
+    """Common fields of the configurations of all families; each configuration is a dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -42,7 +42,7 @@ class Configuration(Protocol):
 
 
 class Trial(Protocol):
-    """One method at one setting on one data set."""
+    """One method with fixed settings on one data set."""
 
     @property
     def config(self) -> Any:
@@ -51,7 +51,7 @@ class Trial(Protocol):
 
     @property
     def material(self) -> Any:
-        """Data as the methods read them."""
+        """Data in the form that the methods read."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class Trial(Protocol):
         ...
 
     def at(self, **changes: Any) -> Self:
-        """Return the trial at other settings, on the same true run."""
+        """Return a trial with other settings and the same true run."""
         ...
 
     def draw(self, seed: int) -> Any:
@@ -68,25 +68,25 @@ class Trial(Protocol):
         ...
 
     def scores(self, one: Any, seed: int, names: Sequence[str]) -> dict[str, float]:
-        """Score the draw of a seed."""
+        """Compute these scores of one draw, whose seed is given."""
         ...
 
     def affected(self, one: Any) -> NDArray[np.bool_]:
-        """Mask of the places that a draw changes: see the families."""
+        """Mask of the significant cells of a draw, or of the records that change the cluster."""
         ...
 
     def centers(self, one: Any) -> NDArray[np.float64] | None:
-        """Centres of a draw, shape (K, d); None where it has none."""
+        """Centres of a draw, shape (K, d); None if the family has no centres."""
         ...
 
     def true(self) -> dict[str, float]:
-        """Scores of the true run that are not comparisons with it."""
+        """Scores of the true run, without the scores that compare with the true run."""
         ...
 
     def label(self, one: Any | None) -> NDArray[np.int32]:
-        """Cluster of every record in a draw, or in the true run, shape (n,)."""
+        """Cluster of every record in a draw, shape (n,); None = the true run."""
         ...
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Any], NDArray[np.int64]]:
-        """Return the function from a draw to its contingency table with labels of the records."""
+        """Return a function that makes the contingency table of a draw with these record labels."""
         ...

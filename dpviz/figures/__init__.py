@@ -1,1 +1,1 @@
-"""Results -> Plotly figures, and the table behind each; the only part that uses Plotly."""
+"""Plotly figures of results, with the table behind each figure; only this package uses Plotly."""

@@ -1,4 +1,4 @@
-"""Figure of the benchmark: a score over epsilon, one line per method."""
+"""Figure of the benchmark: a score over epsilon, with one line per method."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import INK, Mode
 
-#: Ticks of an axis of ratios.
+#: Ticks for an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
-#: More bands over each other can't be told apart; the table has them.
+#: With more bands on top of each other they can't be distinguished; the table has all bands.
 _MOST_BANDS = 7
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A method of the figure: its points and the ends of its band, each of shape (m,)."""
+    """A method in the figure: its points, and the ends of its band, each of shape (m,)."""
 
     method: str
     title: str
@@ -42,12 +42,12 @@ class Line:
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
-    #: Whether it reads no data.
+    #: Whether this method reads no data.
     reference: bool = False
 
 
 def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panels:
-    """Draw a score over epsilon; the legend hides and shows a method."""
+    """Plot a score over epsilon; the legend shows and hides methods."""
     known = score_of(score)
     layout = base_layout(
         title,
@@ -78,7 +78,6 @@ def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panel
 
 
 def _ratios(shown: Sequence[Line]) -> dict[str, object]:
-    """Log axis with ticks at round ratios."""
     values = [float(one) for line in shown for one in line.values if np.isfinite(one)]
     high = max([1.0, *values]) * 1.08
     ticks = [one for one in _TICKS if one <= high and (one in (1, 1.2) or one >= 1.5 or high < 4)]
@@ -86,7 +85,7 @@ def _ratios(shown: Sequence[Line]) -> dict[str, object]:
 
 
 def _look(line: Line, mode: Mode) -> Look:
-    """Looks of a method: those of the other pages where it is ours."""
+    """Look of a method: the same as on the other pages if the method is one of dpviz."""
     if line.reference:
         return Look(INK[mode], "line-ew", "dot")
     names = (*METHODS, *OTHERS)

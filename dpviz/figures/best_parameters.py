@@ -1,4 +1,4 @@
-"""Best parameters: a score over two parameters as a map of numbers."""
+"""Best parameters: a map with the score for each combination of two parameters."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
-    """Draw a score over two parameters: the first to the right, the second upwards.
+    """Plot a score over two parameters: the first to the right, the second upwards.
 
-    Every cell has its number; marks show the best cell and the setting of the search. ``title``
-    names method and data.
+    Every cell shows its score. Marks show the best cell and the setting of the search. ``title`` is
+    the name of method and data.
     """
     values = finite(found.reached)
     low, high = _ends(values, found.score)
@@ -61,7 +61,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "zmax": high,
         "xgap": 1,
         "ygap": 1,
-        # Not too dark for readable text.
+        # The colours are not too dark, so that the text is readable.
         "colorscale": [
             [end, blend(BOTH[mode], BACKGROUND[mode], s)] for end, s in enumerate((0.05, 0.6))
         ],
@@ -77,13 +77,12 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
 
 
 def _map_name(found: ParameterMap) -> str:
-    """What the numbers on the map are."""
     sign = "at most" if BETTER[found.score] == "<=" else "at least"
     return f"{score_of(found.score).title}, {sign} this in {found.share:.0%} of draws"
 
 
 def _ends(values: Floats, score: str) -> tuple[float, float]:
-    """Ends of the colour scale: a few huge errors must not make all other cells look the same."""
+    """Ends of the colour scale. A few huge errors must not make all other cells look the same."""
     if np.isnan(values).all():
         return 0.0, 1.0
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -93,7 +92,7 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 
 
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
-    """Axis with one step for each value, however far apart they are."""
+    """Axis with equal steps between its values, regardless of their distances."""
     return chart_axis(
         _axis(name),
         tickvals=list(range(len(values))),
@@ -104,7 +103,6 @@ def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
 
 
 def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
-    """Best cell, the setting of the search, and the best at each other budget."""
     rows = [(row, column) for row, column in enumerate(found.best_at) if row != found.best[0]]
     marks = [
         ("best", "star", 0.36, [found.best], 12),

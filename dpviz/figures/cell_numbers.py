@@ -1,6 +1,6 @@
-"""Numbers in the cells of a small heatmap, as text of the figure.
+"""Numbers in the cells of a small heatmap, drawn as text by Plotly.
 
-Plotly writes the labels of a heatmap as large as its cells allow, at every size and zoom.
+Plotly makes the labels of a heatmap as large as its cells allow, at every figure size and zoom.
 """
 
 from __future__ import annotations
@@ -14,33 +14,32 @@ from numpy.typing import NDArray
 from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
-#: Up to this many cells a side, cells have numbers: in a panel of half the figure's width, and
-#: in one of several stages.
+#: Cells show numbers if there are at most this many cells per side: in a panel of half the figure's
+#: width, and in one of several stages.
 MOST, MOST_OF_STAGES = 16, 8
 
-#: Up to this many cells a side, there is room for two decimals.
+#: With at most this many cells per side, there is space for two decimals.
 _ROOMY = 4
 
-#: Pixels of the largest number.
+#: Font size of the largest number, in pixels.
 LARGEST = 20
 
 _INKS = ("#000000", "#ffffff")
 
-#: As wide as a digit; Plotly draws nothing, but measures it.
+#: A blank as wide as a digit: Plotly measures it, but draws nothing.
 _BLANK = "\u2007"
 
 
 def written(band: NDArray[Any]) -> NDArray[np.str_]:
-    """Write whole numbers as such, others with as many decimals as fit.
+    """Write integers without decimals, other numbers with as many decimals as there is space for.
 
-    Values that are multiples of a half or of a quarter, such as true coefficients, keep all
-    their decimals.
+    Multiples of a half or of a quarter, such as true coefficients, keep all their decimals.
     """
     values = np.asarray(band, dtype=float)
     exact = [n for n in range(3) if np.allclose(np.round(values, n), values, atol=1e-9, rtol=0)]
     side, tight = max(values.shape), float(np.abs(values).max()) >= 100
     decimals = exact[0] if exact else 2 if side <= _ROOMY else 0 if side > 8 and tight else 1
-    # + 0.0 makes 0 of -0.
+    # Adding 0.0 changes -0 to 0.
     texts = [f"{value:.{decimals}f}" for value in (np.round(values, decimals) + 0.0).ravel()]
     return np.array([text.replace("-", "−") for text in texts]).reshape(values.shape)
 
@@ -48,10 +47,10 @@ def written(band: NDArray[Any]) -> NDArray[np.str_]:
 def cell_numbers(
     band: NDArray[Any], colours: NDArray[np.str_], domain: Domain, width: NDArray[np.float64]
 ) -> list[Trace]:
-    """Write the numbers (right, up) of a heatmap into its cells, if they are not too many.
+    """Write the numbers (right, up) of a heatmap into its cells, unless there are too many cells.
 
-    ``colours`` are those of the cells, "#rrggbb", in the same shape. The result is one invisible
-    heatmap with labels for each ink, black and white.
+    ``colours`` are the colours of the cells, "#rrggbb", in the same shape. The result is one
+    invisible heatmap with labels for each text colour, black and white.
     """
     if max(band.shape) > MOST:
         return []
@@ -60,8 +59,9 @@ def cell_numbers(
     traces = []
     for ink in _INKS:
         labels = np.where(inks == ink, texts, "")
-        # Plotly takes the size of cells from labels beside each other, and that of the text from
-        # the longest: blanks in a corner, or in another cell, give both inks the same size.
+        # Plotly computes the size of cells from labels in adjacent cells, and the font size from
+        # the longest label. So blanks in a corner, or in another cell, give both text colours the
+        # same size.
         empty = labels == ""
         labels[:2, :2][empty[:2, :2]] = blank
         labels[tuple(np.argwhere(empty)[:1].T)] = blank
@@ -80,14 +80,14 @@ def cell_numbers(
 
 
 def ink_on(colours: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Black or white, whichever contrasts more with each colour: 4.58 to 1 at least."""
+    """Black or white: the one with more contrast to each colour, at least 4.58 to 1."""
     light = luminance(colours)
     # Contrast of WCAG 2: (lighter + 0.05) / (darker + 0.05).
     return np.where((light + 0.05) ** 2 >= 1.05 * 0.05, *_INKS)
 
 
 def luminance(colours: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Relative luminance of colours "#rrggbb" (WCAG 2), from 0 for black to 1 for white."""
+    """Relative luminance of colours "#rrggbb" (WCAG 2): from 0 for black to 1 for white."""
     channels = np.moveaxis(_channels(colours), -1, 0) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     light: NDArray[np.float64] = np.tensordot([0.2126, 0.7152, 0.0722], linear, 1)
@@ -95,7 +95,7 @@ def luminance(colours: NDArray[np.str_]) -> NDArray[np.float64]:
 
 
 def colours_at(scale: Sequence[Sequence[Any]], share: NDArray[np.float64]) -> NDArray[np.str_]:
-    """Colours of a colour scale at shares of its length; beyond its ends, those of the ends."""
+    """Colours at shares of a colour scale's length; beyond an end, the colour of that end."""
     places = [float(place) for place, _ in scale]
     stops = _channels(np.array([colour for _, colour in scale]))
     mixed = [np.rint(np.interp(share, places, channel)).astype(int) for channel in stops.T]
@@ -104,6 +104,5 @@ def colours_at(scale: Sequence[Sequence[Any]], share: NDArray[np.float64]) -> ND
 
 
 def _channels(colours: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Red, green and blue from 0 to 255, on a last axis of 3."""
     codes = np.array([int(colour[1:], 16) for colour in colours.flat]).reshape(colours.shape)
     return np.stack([codes >> 16, (codes >> 8) & 255, codes & 255], axis=-1).astype(float)

@@ -1,4 +1,4 @@
-"""Figure of the compare page: scores over epsilon with bands, one panel per data set or score."""
+"""Figure of the compare page: scores over epsilon with bands; one panel per data set or score."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
 from dpviz.figures.theme import INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
 
-#: Panels in a row at most, and about how many names a line of the legend holds.
+#: Maximum number of panels in a row, and approximate number of names in a row of the legend.
 MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chart:
-    """One panel: a score of some methods on one data set."""
+    """One panel: a score of several methods on one data set."""
 
     #: Heading of the panel: the data set, or the score.
     heading: str
@@ -46,16 +46,17 @@ class Chart:
     score: str
     #: Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
     table: pd.DataFrame
-    #: Value of the run without noise, if the score is not a comparison with it.
+    #: Value of the run without noise; None if the score is a comparison with this run.
     true: float | None = None
-    #: Name of the data set, for clicks on a point.
+    #: Name of the data set, used when a point is clicked.
     data: str = ""
-    #: Budget of all its runs, if another parameter runs along the axis.
+    #: Budget of all runs, if the horizontal axis is another parameter.
     epsilon: float | None = None
-    #: What theorems say about the score, if they do: rows of
-    #: :func:`dpviz.experiments.presets.bounds_table` for this data set.
+    #: Bounds that theorems give for the score: rows of
+    #: :func:`dpviz.experiments.presets.bounds_table` for this data set. None if there is no
+    #: theorem.
     bounds: pd.DataFrame | None = None
-    #: Methods that are not private here.
+    #: Methods that are not private in this panel.
     failing: Collection[str] = ()
 
 
@@ -69,26 +70,26 @@ def curves(
     mode: Mode,
     axis: Parameter = EPSILON,
 ) -> Panels:
-    """Draw medians over epsilon, or another parameter, with their bands.
+    """Plot medians over epsilon, or over another parameter, with their bands.
 
-    The legend hides and shows a method in all panels.
+    The legend shows and hides a method in all panels.
 
     Parameters
     ----------
     charts
-        One panel each, at least one.
+        Panels; at least one.
     methods
-        Compared methods, also those without results.
+        Compared methods, including methods without results.
     values
-        Budgets, or values of the other parameter, which span the horizontal axis.
+        Budgets, or values of the other parameter; they set the range of the horizontal axis.
     title
-        What all panels share, in one line.
+        Common title of all panels, one line.
     shared
-        Whether all panels have one vertical axis: they show the same score.
+        Whether all panels show the same score and so have a common vertical axis.
     axis
-        Parameter that runs along the horizontal axis.
+        Parameter on the horizontal axis.
     """
-    # Four panels look better as two by two than as three and one.
+    # Four panels look better in two rows of two than in rows of three and one.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(values, axis)
@@ -100,7 +101,7 @@ def curves(
     layout = base_layout(
         title,
         (62, 14, 46 + 20 * legend_rows, 42),
-        # Below the title; the headings stand right above the panels.
+        # Below the title, because the headings are right above the panels.
         legend={
             **ROW,
             "y": 1 - 22 / height,
@@ -127,7 +128,7 @@ def curves(
             up |= {"matches": "y"} if number else {}
             up |= {"title": axis_title(score.axis, 6)} if leftmost else {}
         add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
-        # What fails everywhere in a panel is said once, in its heading.
+        # If all methods fail in a panel, only the heading says so.
         fails = " · not private" * failing[number]
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
@@ -151,7 +152,6 @@ def curves(
 
 
 def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
-    """Ends of the horizontal axis with some room beside the outermost values."""
     low, high = min(values), max(values)
     if not axis.log:
         room = 0.03 * (high - low) or 0.1
@@ -161,9 +161,9 @@ def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
 
 
 def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
-    """Ends of the vertical axis: all bands fit in; starts at zero, except on a log scale.
+    """Ends of the vertical axis: includes all bands; starts at zero, except on a log scale.
 
-    Set here and not by Plotly: a first drawing without rows would fix its empty axis.
+    The range is not left to Plotly, because a first plot without rows would fix an empty range.
     """
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
@@ -180,11 +180,12 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
         return low / room, high * room
     low, high = min(low, 0.0), max(high, 0.0)
     room = 0.04 * ((high - low) or 1.0)
-    # Curves that run along zero, or 1, should not lie on the frame.
+    # Curves at zero, or at 1, must not be hidden by the frame.
     return low - room, high + room
 
 
-#: Positions of ticks, times powers of ten, on axes that span less than a factor.
+#: Positions of ticks, to be multiplied by powers of ten, for axes whose ends have a ratio below the
+#: first number.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -194,24 +195,22 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 
 def _log_axis(low: float, high: float) -> dict[str, Any]:
-    """Log scale with ticks at round numbers; a shorter range has closer ticks."""
     steps = next(steps for factor, steps in _STEPS if high / low < factor)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     places = [step * 10.0**power for power in powers for step in steps]
     ticks = [one for one in places if low <= one <= high]
     if len(ticks) < 2:
-        # A short stretch: its ends, and the middle between.
+        # On a very short range, use the ends and the middle.
         ticks = [low, math.sqrt(low * high), high]
     return log_axis(ticks, (low, high), _short)
 
 
 def _short(tick: float) -> str:
-    """Number at an axis; up to a million with all its whole digits."""
+    """Format a number on an axis; up to a million it has all its digits before the point."""
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 
 def _scale(log: bool, ends: tuple[float, float], ticks: int, *, shown: bool) -> dict[str, Any]:
-    """Axis between two ends, linear with so many ticks, or logarithmic."""
     scale = _log_axis(*ends) if log else {"range": list(ends), "nticks": ticks}
     return chart_axis(showticklabels=shown, **scale)
 
@@ -223,7 +222,6 @@ def _traces(
     ends: tuple[float, float],
     mode: Mode,
 ) -> list[Trace]:
-    """Bands below, lines with markers above, the true value as a dotted line."""
     bands, lines = _theorems(chart, axis, ends, mode), []
     paleness = 0.2 if len(methods) <= 4 else 0.11
     for method in methods:
@@ -250,7 +248,7 @@ def _traces(
 
 
 class _Values(NamedTuple):
-    """One method's numbers on one data set, along the axis; only those that can be drawn."""
+    """Numbers of one method on one data set, along the axis; only numbers that can be plotted."""
 
     places: Floats
     median: Floats
@@ -261,16 +259,16 @@ class _Values(NamedTuple):
 
 def _values(chart: Chart, method: str, axis: Parameter) -> _Values:
     names = [axis.column, "median", "low", "high", "draws"]
-    # A table without rows may have no columns.
+    # A table without rows may lack its columns.
     table = chart.table.reindex(columns=["method", *names])
     part = table[table["method"] == method]
     rows = part.sort_values(axis.column)[names].to_numpy(dtype=float)
-    # An empty cluster makes some ratios infinite: a gap here, a value in the table.
+    # An empty cluster makes some ratios infinite. The curve has a gap there; the table has the
+    # value.
     return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 
 def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode) -> list[Trace]:
-    """Bounds of theorems: for each method a pale band with dotted edges, behind all else."""
     if chart.bounds is None:
         return []
     found = []
@@ -278,7 +276,7 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
         low, high = rows["theorem low"].to_numpy(), rows["theorem high"].to_numpy()
         across, colour = rows[axis.column].to_numpy(), look_of(str(method), mode).colour
         if len(across) == 1:
-            # A single value has no width of its own.
+            # A single value has no width, so its band covers the whole axis.
             across, low, high = np.array(ends), low.repeat(2), high.repeat(2)
         band = area(
             across,
@@ -292,16 +290,15 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
             legendrank=3000,
             showlegend=True,
         )
-        # The dots run along both sides.
+        # Close the dotted line.
         found.append(band | {end: np.append(band[end], band[end][0]) for end in "xy"})
     return found
 
 
 def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode) -> Trace:
-    """Medians; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
     full = f"{title}, not private" if method in chart.failing else title
-    # One budget has no area: its band becomes a whisker.
+    # A single value can't form an area, so its band becomes an error bar.
     ends = (values.low, values.median, values.high)
     whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
     return scatter(
@@ -324,7 +321,6 @@ def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mod
 
 
 def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> str:
-    """The curves in words: where each begins and ends."""
     described = []
     for chart in charts:
         numbers = {CARDS[method].title: _values(chart, method, axis) for method in methods}
@@ -344,7 +340,6 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
 
 
 def _held(charts: Sequence[Chart]) -> str:
-    """Text on the range of the bands; during a run, some have fewer draws than others."""
     draws = [int(n) for chart in charts if len(chart.table) for n in chart.table["draws"].unique()]
     words = {band_words(n) for n in draws}
     if len(words) == 1:

@@ -1,7 +1,8 @@
-"""Which stage broke a cluster: all stages around one true cluster, true above private.
+"""The stage that broke a cluster: all stages around one true cluster, true above private.
 
-The figure is that of the stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
-cluster's surroundings, with its outline on every panel and a mark on the stage that broke it.
+The figure shows all stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
+surroundings of the cluster. Every panel has the outline of the cluster, and a frame marks the stage
+that broke the cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dpviz.figures.wavecluster import frame as cells_frame
 from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
-#: Column of the figure that marks a stage; the grid is visible in the counts.
+#: Column of the figure for each stage; the effect of the grid is visible in the counts.
 COLUMNS: dict[Stage, int] = {"grid": 0, "counts": 0, "subband": 1, "threshold": 2, "components": 3}
 
 STAGE_TITLES: dict[Stage, str] = {
@@ -41,14 +42,14 @@ FATE_TITLES = {
     "lost": "lost",
 }
 
-#: Subband cells that are shown around a cluster.
+#: Number of subband cells shown around a cluster.
 _MARGIN = 4
 
 _ACROSS = 4
 
 
 def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panels:
-    """Draw all stages around one true cluster, true above private."""
+    """Plot all stages around one true cluster, true above private."""
     drawn = stage_panels(picture)
     layout = drawn.layout
     inside = picture.true.labels == diagnosis.cluster
@@ -57,12 +58,13 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
             axis = layout[f"{name}axis{suffix(panel)}"]
             axis["range"] = [low, high]
             if "constrain" in axis:
-                # A long cluster takes its neighbourhood along, not a strip of the panel.
+                # A long cluster is shown with more of its surroundings, not as a strip in the
+                # panel.
                 axis["constrain"] = "range"
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
-    layout["margin"]["t"] = 78  # the mark stands below the tool bar
+    layout["margin"]["t"] = 78  # the mark is below the tool bar
     width = picture.width(picture.true.level)
-    # Dark on a lighter line, so that it is visible on any colour.
+    # A dark line on a wider light line is visible on any colour.
     edges = [
         outline(inside, picture.domain, width, {"color": colour, "width": pixels})
         for colour, pixels in ((BACKGROUND[picture.mode], 4), (INK[picture.mode], 1.5))
@@ -91,7 +93,7 @@ def frame(picture: WaveClusterPicture, diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.DataFrame:
-    """Table of what would have kept a cluster: this draw, and over many."""
+    """Table: which changes would have kept the cluster, in this draw and in many draws."""
     table = pd.DataFrame(
         {
             "run": [title[0].upper() + title[1:] for title in RUNS.values()],
@@ -114,7 +116,6 @@ def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """Surroundings of a cluster: lowest and highest value per axis."""
     width = picture.width(picture.true.level)
     window = []
     for axis, cells in enumerate(np.nonzero(inside)):
@@ -126,7 +127,6 @@ def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tupl
 
 
 def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
-    """Ring around the cell that bridges or cuts."""
     x, y = middles(cell, picture.domain, picture.width(picture.true.level))
     ink = INK[picture.mode]
     look = outlined(22, ink, "circle-open", ink, 3)
@@ -134,7 +134,6 @@ def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
 
 
 def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> None:
-    """Frame around the two panels of a stage, with its name above."""
     above, below = COLUMNS[stage] + 1, COLUMNS[stage] + 1 + _ACROSS
     left, right = layout[f"xaxis{suffix(above)}"]["domain"]
     top = layout[f"yaxis{suffix(above)}"]["domain"][1]

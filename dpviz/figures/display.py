@@ -1,4 +1,4 @@
-"""The true run beside the private one as one object, for notebooks and scripts."""
+"""The true run next to the private run as one object, for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Display(Displayed):
-    """A private run beside the true one: exploration, not private.
+    """A private run next to the true run. For exploration; not private.
 
     Parameters
     ----------
     trial, run
-        Method on its data, and the run that is shown.
+        Method with its data, and the run that is shown.
     columns
         Names of the columns.
     view
-        One of :attr:`views`.
+        A view from :attr:`views`.
 
     Examples
     --------
@@ -53,22 +53,22 @@ class Display(Displayed):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, view: str | None = None) -> Display:
-        """Show a fitted estimator beside the run without noise on the same points.
+        """Show a fitted estimator next to the run without noise on the same points.
 
         Parameters
         ----------
         estimator
-            Fitted; any of ours.
+            Any fitted estimator of dpviz.
         X
-            The points that it was fitted on, shape (n, d): array, pandas DataFrame or pyarrow
-            Table, whose column names are used.
+            The points on which the estimator was fitted, shape (n, d): array, pandas DataFrame or
+            pyarrow Table. Column names are used.
         view
             View to show; the default is the family's first view.
 
         Raises
         ------
         InputError
-            If the view is unknown, or the points do not fit the picture.
+            If the view is unknown, or the points do not fit the figure.
         """
         check_is_fitted(estimator, "domain_")
         table, config = as_frame(X), estimator.config_
@@ -94,14 +94,13 @@ class Display(Displayed):
         return tuple(self.pictures.views)
 
     def frame(self) -> pd.DataFrame:
-        """Return the table behind the picture: true and private side by side."""
+        """Return the table behind the figure: true and private values side by side."""
         return self.pictures.frame(self._picture("light"), self.view)
 
     def figure(self, mode: Mode = "light") -> Figure:
-        """Return the picture as a Plotly figure, light or dark."""
+        """Return the Plotly figure, light or dark."""
         return self.pictures.panels(self._picture(mode), self.view).figure()
 
     def _picture(self, mode: Mode) -> Any:
-        """Data behind the view."""
         title = f"{CARDS[self.trial.config.method].title} · {EXPLORATION}"
         return self.pictures.build(self.trial, self.run, self.columns, title, mode)

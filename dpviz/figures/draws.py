@@ -1,4 +1,4 @@
-"""Many draws: a map of their agreement, and every score with its band."""
+"""Many draws: a map of where they agree, and every score with its band."""
 
 from __future__ import annotations
 
@@ -39,32 +39,33 @@ from dpviz.grid.domain import Domain
 from dpviz.metrics.bands import Band, band_words, end_names
 from dpviz.wavecluster.theorems import KBounds
 
-#: Cells per axis of the map of records that change their cluster.
+#: Number of cells per axis on the map of records that change their cluster.
 _LATTICE = 64
 
-#: Pixels of a strip, so that its heading doesn't run into the next one.
+#: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
 _STRIP = 108
 
-#: Scores of the true run compared with itself; noise stops none of its centres.
+#: Scores for the comparison of the true run with itself, in which noise stops no centre.
 _ITSELF = {
     **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
 }
 
-#: Columns of a theorem about a score: its ends, the share of the draws inside, the least share
-#: that it promises.
+#: Columns about a theorem on a score: the ends of its band, the share of the draws inside, the
+#: smallest share that the theorem promises.
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
-#: How wide the dots of a strip spread, in strips.
+#: Width over which the dots of a strip are spread, relative to the strip.
 _SPREAD = 0.26
 
 
 def wavecluster_maps(
     picture: WaveClusterPicture, draws: Draws, private: NDArray[np.bool_], name: str
 ) -> Panels:
-    """Probability of each cell of being significant, beside the cells of one draw.
+    """Probability that each cell is significant, next to the cells of one draw.
 
-    ``private`` has its significant cells on the true run's grid, ``name`` is its name.
+    ``private`` marks the significant cells of this draw, on the true run's grid; ``name`` is the
+    draw's name.
     """
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
     true = picture.true.significant
@@ -103,10 +104,10 @@ def wavecluster_maps(
 def kmeans_maps(
     picture: KMeansPicture, draws: Draws, shown: int, watched: NDArray[np.intp]
 ) -> Panels:
-    """Share of the draws in which records change their cluster, beside the centres of all draws.
+    """Share of the draws in which records change their cluster, next to the centres of all draws.
 
-    ``shown`` is the position of the draw whose centres are marked; ``watched`` has the numbers of
-    the records behind ``draws.chance``.
+    ``shown`` is the position of the draw whose centres are marked. ``watched`` holds the numbers of
+    the records to which ``draws.chance`` belongs.
     """
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
@@ -144,9 +145,9 @@ def kmeans_maps(
             ),
         ],
         picture.title,
-        f"Share of {n} draws in which records are in another cluster than truly: "
+        f"Share of {n} draws in which records are in another cluster than in the true run: "
         f"{draws.chance.mean():.1%} on average. On the right the centres of all draws; those of "
-        f"draw {shown + 1} bear numbers.",
+        f"draw {shown + 1} have numbers.",
         picture.ground,
     )
 
@@ -160,10 +161,11 @@ def strips(
     *,
     bounds: Mapping[str, KBounds] | None = None,
 ) -> Panels:
-    """Every score as a strip of dots, with its median, its band and one draw marked.
+    """Each score as a strip of dots, with its median, its band, and a mark for one draw.
 
-    ``current`` is the position of the marked draw, ``true`` has the values of the true run where
-    there are any, ``bounds`` what a theorem says about a score: a coloured band behind its dots.
+    ``current`` is the position of the marked draw. ``true`` has the values of the true run for the
+    scores that have such a value. ``bounds`` are a theorem's bounds for a score, shown as a
+    coloured band behind the dots.
     """
     bounds = bounds or {}
     data: list[Trace] = []
@@ -208,7 +210,7 @@ def strips(
 
 
 def kept_words(draws: Draws, bounds: Mapping[str, KBounds]) -> list[str]:
-    """A sentence for each theorem: its band, and the share of the draws inside."""
+    """One sentence for each theorem: its band, and the share of the draws inside."""
     return [
         f"Coloured: {one.text}; {one.inside(draws.scores[name]):.1%} of these draws are inside. "
         f"{one.promised}".strip()
@@ -223,7 +225,7 @@ def frame(
     true: Mapping[str, float],
     bounds: Mapping[str, KBounds] | None = None,
 ) -> pd.DataFrame:
-    """Table behind the strips: one row a score; with columns of a theorem, where there is one."""
+    """Table behind the strips: one row per score; columns for a theorem if there is one."""
     low, high = end_names(len(draws.seeds))
     bounds = bounds or {}
     return pd.DataFrame(
@@ -251,12 +253,11 @@ def _theorem(bounds: KBounds, values: NDArray[np.float64]) -> dict[str, float]:
 
 
 def draws_frame(draws: Draws) -> pd.DataFrame:
-    """Every draw: its seed and its scores."""
+    """Table with the seed and the scores of every draw."""
     return pd.DataFrame({"seed": draws.seeds, **draws.scores})
 
 
 def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:
-    """Colours of a probability, with a bar beside the map."""
     return {
         "colorscale": [[0, BACKGROUND[mode]], [1, BOTH[mode]]],
         "zmin": 0,
@@ -269,8 +270,7 @@ def _chance_scale(mode: Mode, title: str) -> dict[str, Any]:
 def _strip(
     draws: Draws, values: NDArray[np.float64], current: int | None, panel: int, mode: Mode
 ) -> list[Trace]:
-    """Dots of one score, spread out sideways, and the marked draw."""
-    # Always the same positions, so that the dots do not move when the figure is redrawn.
+    # Use the same random positions each time, so that the dots don't move when the page redraws.
     places = _SPREAD * (2 * np.random.default_rng(0).random(len(values)) - 1)
     dots = scatter(
         "markers",
@@ -298,7 +298,6 @@ def _strip(
 
 
 def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list[dict[str, Any]]:
-    """Box of the band, line at the median, dashes at the true value."""
     axes, wide, ink = on(panel).values(), (-0.36, 0.36), INK[mode]
     look: dict[str, Any] = {"fillcolor": "rgba(128,128,128,0.15)", "layer": "below"}
     edge = {"width": 1, "color": ink}
@@ -313,14 +312,12 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
 
 
 def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
-    """Band of a theorem, across the whole strip."""
     edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
     look: dict[str, Any] = {"line": edge, "fillcolor": faded(BOTH[mode], 0.18), "layer": "below"}
     return shape("rect", (-0.5, 0.5), bounds.ends, *on(panel).values(), **look)
 
 
 def _range(values: NDArray[np.float64], true: float | None, bounds: KBounds | None) -> list[float]:
-    """Ends of a strip: all values, the true one and those of a theorem, with a margin."""
     shown = values[np.isfinite(values)].tolist()
     shown += [] if true is None else [true]
     shown += [] if bounds is None else bounds.ends
@@ -339,10 +336,9 @@ def _maps(
     alt: str,
     ground: Ground,
 ) -> Panels:
-    """Two maps side by side, zoomed together; the left one has a colour bar at its right."""
     layout = base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
     data = add_maps(layout, columns, domain, maps, ground=ground)
-    # Space for the colour bar between the two.
+    # Leave space for the colour bar between the maps.
     layout["xaxis"]["domain"] = [0, 0.465]
     layout["xaxis2"]["domain"] = [0.585, 1]
     return Panels(data=data, layout=layout, alt=alt, height=350, share=0.5)

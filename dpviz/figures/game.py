@@ -1,4 +1,4 @@
-"""Figures of the game: the private result of a draw, the scores, and what a class has seen."""
+"""Figures of the game: the private result of a draw, the scores, and the draws seen by a class."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from dpviz.grid.domain import Domain
 from dpviz.privacy.explain import percent_at_most
 from dpviz.teaching.game.rules import Case, Seen, Tally
 
-#: Squares per axis up to which each one shows its number.
+#: Each square shows its number if there are at most this many squares per axis.
 _NUMBERED = 4
 
-#: Noise scales that colours tell apart; beyond, they stay the same.
+#: Colours distinguish values up to this many noise scales; beyond, the colour stays the same.
 _COLOURED = 6
 
-#: Bars of a histogram, and the share of numbers at each end that the last bars take.
+#: Number of bars of a histogram, and the share of values at each end that go to the outer bars.
 _BARS, _TAIL = 20, 0.01
 
 
 def result_picture(case: Case, epsilon: float, seen: Seen, mode: Mode) -> Panels:
-    """Draw what a player sees: the private result, and the person's place, which is public."""
+    """Plot what a player sees: the private result, and the person's position, which is public."""
     title = f"What is published · ε {readable(epsilon)}"
     if seen.cells is not None:
         return _map(case, title, epsilon, seen, mode)
@@ -50,7 +50,6 @@ def result_picture(case: Case, epsilon: float, seen: Seen, mode: Mode) -> Panels
 
 
 def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Panels:
-    """Noisy counts as coloured squares."""
     cells = np.asarray(seen.cells)
     ends = [(0.0, float(side)) for side in cells.shape]
     reach = 1 + _COLOURED / epsilon
@@ -70,7 +69,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         ygap=1,
         **(texts if few else {}),
     )
-    # A number near zero has the page's own colour: lines show the squares.
+    # A number near zero has the page's background colour, so lines show the borders of squares.
     squares = [((i, i + 1.0), (j, j + 1.0)) for i, j in np.ndindex(*cells.shape)]
     squares = squares if few else [(ends[0], ends[1])]
     thin, thick = {"width": 1, "color": NOISE[mode]}, {"width": 3, "color": INVENTED[mode]}
@@ -78,7 +77,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         *(shape("rect", across, up, "x", "y", line=thin) for across, up in squares),
         shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick),
     ]
-    # A square of many has no room for its number: it stands above.
+    # Small squares have no space for a number, so the number is above the person's square.
     name = "the person's square" if few else f"the person's square: {here}"
     right, above = x > cells.shape[0] / 2, y > cells.shape[1] / 2
     anchor = ("right" if right else "left", "bottom" if above else "top")
@@ -109,7 +108,6 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
 
 
 def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
-    """Noisy centres in the unit square, each with its noisy number of persons."""
     centres, counts = np.asarray(seen.centres), np.asarray(seen.counts)
     many = [f"{count:,.0f} persons" for count in counts]
     data = [
@@ -129,7 +127,7 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
             "published centre: %{x:.3f}, %{y:.3f}",
             marker=outlined(16, BOTH[mode], "cross", INK[mode], 1),
             text=many,
-            # Centres that lie close to each other keep their numbers apart.
+            # Put the numbers of centres that are close to each other on different sides.
             textposition=[
                 f"{'top' if y == centres[:, 1].max() else 'bottom'} "
                 f"{'left' if x > 0.5 else 'right'}"
@@ -163,16 +161,16 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
 
 
 def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mode: Mode) -> Panels:
-    """Draw shares of right guesses with their bands beside blind guessing and the limit.
+    """Plot shares of correct guesses with their bands, next to blind guessing and the limit.
 
     Parameters
     ----------
     rows
-        Name and tally of each player, the first on top.
+        Name and tally of each player; the first player is on top.
     limit
-        The most that any player can reach, e^epsilon / (1 + e^epsilon).
+        Largest probability that any player can reach, e^epsilon / (1 + e^epsilon).
     title
-        Of the figure.
+        Title of the figure.
     """
     played = [(name, tally) for name, tally in rows if tally.guesses]
     names = [name for name, _ in rows]
@@ -189,7 +187,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             cliponaxis=False,
         )
     ]
-    # Rounded up, as in the text: it is the most that can be reached.
+    # Rounded up, as in the text, because it is an upper limit.
     most = percent_at_most(limit)
     layout = base_layout(
         title,
@@ -222,7 +220,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
 def telling_bars(
     without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
 ) -> Panels:
-    """Draw which values one number took in the draws without and with the person."""
+    """Plot the values of one number in the draws without and with the person."""
     both = np.array([*without, *joined, 0.0])
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)

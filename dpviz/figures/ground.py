@@ -1,4 +1,4 @@
-"""What a map stands on: the scale of its axes, and the lines beneath its cells."""
+"""Background of maps: the scale of their axes, and the lines beneath their cells."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ EARTH, OWN = "coastlines and borders", "own background"
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """What a person chose to draw maps on."""
+    """The user's choices for the background of maps."""
 
-    #: What the two axes are.
+    #: Kind of the two axes.
     axes: Axes = "auto"
     #: Whether maps of longitude and latitude have coastlines and borders.
     earth: bool = True
-    #: Lines of an own file.
+    #: Lines from the user's file.
     own: Background | None = None
 
     def scale(self, columns: Sequence[str], domain: Domain) -> Scale:
-        """Return how the axes compare."""
+        """Return the ratio of the two axes."""
         return scale_of(columns, domain, self.axes)
 
     def lines(self, columns: Sequence[str], domain: Domain) -> list[Trace]:
-        """Lines inside the domain, beneath all other traces; without hover texts."""
+        """Lines inside the domain, beneath all other traces and without hover texts."""
         drawn = []
         degrees = self.scale(columns, domain).degrees
         if self.earth and degrees:
@@ -53,15 +53,15 @@ class Ground:
         ]
 
 
-#: What maps stand on unless a person chooses.
+#: Background of maps unless the user chooses another.
 PLAIN = Ground()
 
 
 def axis_looks(scale: Scale, panel: int) -> dict[str, dict[str, Any]]:
-    """Properties of the x and of the y axis of a panel that keep the scale."""
+    """Properties that keep the scale, for the x and the y axis of a panel."""
     if scale.ratio is None:
         return {"x": {}, "y": {}}
-    # The panel shrinks within its place; its left end stays below its heading.
+    # The panel becomes smaller within its area; its left end stays below its heading.
     kept = {"constrain": "domain"}
     number = "" if panel == 1 else panel
     anchored = {"scaleanchor": f"x{number}", "scaleratio": scale.ratio}
@@ -72,7 +72,7 @@ def axis_looks(scale: Scale, panel: int) -> dict[str, dict[str, Any]]:
 
 
 def see_through(look: dict[str, Any]) -> dict[str, Any]:
-    """Look of a heatmap or colour axis that lets lines through where it has the page's colour."""
+    """Make the background colour of a heatmap or colour axis transparent, to show lines."""
     if "colorscale" not in look:
         return look
     clear = {ground: faded(ground, 0) for ground in BACKGROUND.values()}

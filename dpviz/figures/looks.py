@@ -1,4 +1,4 @@
-"""Colour, symbol and dash of each method: the same whatever else is shown."""
+"""Colour, symbol and dash of each method, the same in all figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpviz.families import CARDS
 from dpviz.figures.marks import Floats, marker
 from dpviz.figures.theme import CLUSTERS, Mode
 
-#: Methods that have curves: those with a budget. Their order gives them their looks.
+#: Methods that have curves, that is methods with a budget. Their order determines their looks.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 _SYMBOLS = (
@@ -27,24 +27,24 @@ class Look(NamedTuple):
     dash: str
 
     def trace_look(self, size: float = 8) -> dict[str, Any]:
-        """Line, and markers of a size in pixels, of a trace."""
+        """Properties of a trace: its line, and its markers with a size in pixels."""
         line = {"color": self.colour, "width": 2, "dash": self.dash}
         return {"line": line, "marker": marker(size, self.colour, self.symbol)}
 
 
 def line_in_words(title: str, x: Floats, y: Floats, sign: str = "ε") -> str:
-    """Where a curve begins and ends; ``sign`` is the letter of its horizontal axis."""
+    """First and last point of a curve, in words; ``sign`` is the letter of the horizontal axis."""
     ends = [f"{readable(y[end])} at {sign} {readable(x[end])}" for end in (0, -1)]
     return f"{title} from {' to '.join(ends)}"
 
 
 def look_of(method: str, mode: Mode) -> Look:
-    """Looks of a method; no two methods share all three."""
+    """Look of a method; no two methods have the same colour, symbol and dash."""
     return nth_look(METHODS.index(method), mode)
 
 
 def nth_look(number: int, mode: Mode) -> Look:
-    """Looks by number."""
+    """Look with this number."""
     colour, symbol, dash = (
         names[number % len(names)] for names in (CLUSTERS[mode], _SYMBOLS, _DASHES)
     )

@@ -1,7 +1,7 @@
-"""Common elements of all figures for Plotly: traces, shapes, notes, axes, legends.
+"""Common parts of all Plotly figures: traces, shapes, notes, axes, legends.
 
-Text is literal only if its description states this. All other text may have tags: pass external
-text through :func:`literal`.
+Text is shown literally only if the function's description says so. All other text may contain tags,
+so external text must pass through :func:`literal`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from dpviz.grid.domain import Domain
 Trace = dict[str, Any]
 Floats = NDArray[np.float64]
 
-#: Name of the axis of budgets.
+#: Title of an axis of budgets.
 BUDGET = "privacy budget ε"
 
-#: Part of a cell's width by which its computed end may miss the end of the domain.
+#: The computed end of a cell may differ from the end of the domain by this part of its width.
 _ROUNDING = 1e-6
 
-#: Name of what is drawn over a private panel for the owner.
+#: Name of the overlay that the owner sees on a private panel.
 OVERLAY = "true points, not released"
 
-#: Hover text of a place: its values on both axes.
+#: Hover text of a position: its values on both axes.
 PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
 #: Legend with its entries in a row.
 ROW = {"orientation": "h", "x": 0, "xanchor": "left", "font": {"size": 12}}
 
-#: The same right above a chart, at the left or at the right end; the page's colour would cover the
-#: feet of the title's letters.
+#: Legend in a row directly above a chart, at the left or at the right end. With the page's
+#: background colour it would hide the bottom of the title's letters.
 LEGEND = {**ROW, "y": 1.0, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
@@ -46,20 +46,20 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Return text that Plotly draws unchanged, without tags, entities and formulas.
+    """Return text that Plotly shows unchanged, without tags, entities and formulas.
 
-    File names and column names are external, and Plotly would turn their tags into links.
+    File names and column names are external, and Plotly would convert their tags to links.
     """
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
 def lower_first(label: str) -> str:
-    """Label as it stands inside a sentence."""
+    """Label in the form used inside a sentence."""
     return label[:1].lower() + label[1:]
 
 
 def bold_numbers(numbers: Sequence[int] | NDArray[np.integer]) -> list[str]:
-    """Texts of cluster numbers."""
+    """Texts of cluster numbers, in bold."""
     return [f"<b>{number}</b>" for number in numbers]
 
 
@@ -74,7 +74,7 @@ def note(
     colour: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Text at a place, with tags; to the right of the place and above it."""
+    """Text at a position, which may contain tags; it is placed above and to the right."""
     return {
         "text": text,
         "x": x,
@@ -100,7 +100,7 @@ def number_font(mode: Mode, size: int = 13) -> dict[str, Any]:
 
 
 def finite(values: Any) -> Floats:
-    """Return numbers for drawing: NaN replaces infinite ones."""
+    """Replace infinite numbers by NaN, so that they are not drawn."""
     given = np.asarray(values, dtype=float)
     return np.where(np.isfinite(given), given, np.nan)
 
@@ -114,11 +114,11 @@ def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> d
     Parameters
     ----------
     title
-        Title in the top left corner, any text.
+        Title in the top left corner; shown literally.
     margin
-        Pixels at the left, at the right, at the top and at the bottom.
+        Pixels at the left, right, top and bottom.
     more
-        Further properties, which override others; with a legend, legends are shown.
+        Further properties; they override the others. With a ``legend``, legends are shown.
     """
     heading = {"text": literal(title), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
     return {
@@ -132,12 +132,12 @@ def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> d
 
 
 def axis_title(text: str, standoff: int = 4) -> dict[str, Any]:
-    """Name of an axis, any text."""
+    """Title of an axis; the text is shown literally."""
     return {"text": literal(text), "font": {"size": 12}, "standoff": standoff}
 
 
 def chart_axis(title: str | None = None, **more: Any) -> dict[str, Any]:
-    """Axis without a line at zero, with a name, which may be any text."""
+    """Axis without a line at zero; its title is shown literally."""
     named = {} if title is None else {"title": axis_title(title)}
     return {"tickfont": {"size": 11}, "zeroline": False, **named, **more}
 
@@ -147,14 +147,14 @@ def log_axis(
     ends: tuple[float, float] | None = None,
     write: Callable[[Any], str] = readable,
 ) -> dict[str, Any]:
-    """Properties of a logarithmic axis with chosen ticks; by default, its data sets its ends."""
+    """Properties of a logarithmic axis with the given ticks; the default range is from the data."""
     reach = {} if ends is None else {"range": [math.log10(end) for end in ends]}
     texts = [write(tick) for tick in ticks]
     return {"type": "log", "tickvals": [*ticks], "ticktext": texts, **reach}
 
 
 def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
-    """Axis upwards with one row for each name, the first on top, and a minimum number of rows."""
+    """Vertical axis with one row per name, the first on top, and a minimum number of rows."""
     return {
         "type": "category",
         "categoryarray": names,
@@ -167,13 +167,13 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
 
 
 def colour_axis(low: float, high: float, scale: list[list[Any]], unit: str) -> dict[str, Any]:
-    """Colour axis with a bar that names the unit."""
+    """Colour axis whose bar names the unit."""
     bar = colour_bar(unit, outlinewidth=0, len=0.9)
     return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
 
 
 def colour_bar(title: str, side: str = "top", **more: Any) -> dict[str, Any]:
-    """Colour bar with its name at the top or at the right."""
+    """Colour bar with its title at the top or at the right."""
     return {
         "thickness": 10,
         "tickfont": {"size": 11},
@@ -193,13 +193,13 @@ def shape(
     yref: str = "paper",
     **more: Any,
 ) -> dict[str, Any]:
-    """Line from corner to corner ("line"), or rectangle ("rect")."""
+    """Line between two corners ("line"), or rectangle ("rect")."""
     ends = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
     return {"type": kind, "xref": xref, "yref": yref, **ends, **more}
 
 
 def line_at(x: float, xref: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
-    """Upright line at a value, from the bottom of the figure to its top."""
+    """Vertical line at a value, over the whole height of the figure."""
     return shape("line", (x, x), (0, 1), xref, line={"width": width, "color": colour, **more})
 
 
@@ -207,17 +207,17 @@ def line_at(x: float, xref: str, colour: str, width: float, **more: Any) -> dict
 
 
 def hovering(text: str | None) -> dict[str, Any]:
-    """Hover text of a trace, with tags; None: it does not answer the pointer."""
+    """Hover text of a trace, which may contain tags; with None the trace ignores the pointer."""
     return {"hovertemplate": f"{text}<extra></extra>"} if text else {"hoverinfo": "skip"}
 
 
 def scatter(mode: str, x: Any, y: Any, hover: str | None = None, **more: Any) -> Trace:
-    """Lines, markers or text at places."""
+    """Lines, markers or text at the given positions."""
     return {"type": "scatter", "mode": mode, "x": x, "y": y, **hovering(hover), **more}
 
 
 def marker(size: float, colour: Any = None, symbol: Any = None, **more: Any) -> dict[str, Any]:
-    """Look of markers; Plotly chooses properties that are None."""
+    """Look of markers; Plotly chooses the properties that are None."""
     given = {"color": colour, "symbol": symbol}
     return {"size": size, **{name: one for name, one in given.items() if one is not None}, **more}
 
@@ -225,7 +225,7 @@ def marker(size: float, colour: Any = None, symbol: Any = None, **more: Any) -> 
 def outlined(
     size: float, colour: str, symbol: Any, edge: str, width: float, **more: Any
 ) -> dict[str, Any]:
-    """Look of markers with an edge of a colour and a width in pixels."""
+    """Look of markers with an edge; its width is in pixels."""
     return marker(size, colour, symbol, line={"width": width, "color": edge}, **more)
 
 
@@ -235,13 +235,13 @@ def bar(x: Any, y: Any, hover: str, **more: Any) -> Trace:
 
 
 def side_look(number: int, mode: Mode) -> dict[str, Any]:
-    """Look of the first or second data set's bars: a colour, and hatching as the second cue."""
+    """Look of the first or second data set's bars: a colour, for the second also hatching."""
     colour = CLUSTERS[mode][number]
     return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}
 
 
 def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
-    """Error bars from the low to the high end of a band."""
+    """Error bars from the low end to the high end of a band."""
     return {
         "type": "data",
         "symmetric": False,
@@ -253,7 +253,7 @@ def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
 
 
 def hatched(colour: str, mode: Mode) -> dict[str, Any]:
-    """Look of bars with hatching, as a cue in addition to colour."""
+    """Look of bars with hatching in addition to colour."""
     lines = {"shape": "/", "size": 5, "solidity": 0.35}
     return {
         "color": colour,
@@ -262,29 +262,30 @@ def hatched(colour: str, mode: Mode) -> dict[str, Any]:
 
 
 def faded(colour: str, opacity: float) -> str:
-    """Colour "#rrggbb" that lets through what is behind it."""
+    """Colour "#rrggbb" with an opacity."""
     channels = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({channels},{opacity})"
 
 
 def area(x: Any, low: Any, high: Any, colour: str, opacity: float, **more: Any) -> Trace:
-    """Area between two curves, where both are finite."""
+    """Area between two curves, at the positions where both are finite."""
     look = {"fill": "toself", "fillcolor": faded(colour, opacity), "line": {"width": 0}}
     x, low, high = (one[np.isfinite(low) & np.isfinite(high)] for one in (x, low, high))
     across, up = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
     return scatter("lines", across, up, **look | more)
 
 
-#: Cells per axis up to which lines between them can be seen.
+#: Lines between cells are visible if there are at most this many cells per axis.
 _COUNTED = 16
 
 
 def heatmap(
     band: NDArray[Any], domain: Domain, width: Floats, hover: str | None = None, **more: Any
 ) -> Trace:
-    """Heatmap of an array over a domain of two axes; its first axis runs to the right.
+    """Heatmap of an array over a domain with two axes; the first axis of the array is horizontal.
 
-    ``width`` is that of a cell, per axis. Last cells that reach beyond the domain end at its end.
+    ``width`` is the width of a cell on each axis. Last cells that exceed the domain are cut at its
+    end.
     """
     z = band.T
     places: dict[str, Any] = {}
@@ -297,7 +298,8 @@ def heatmap(
         "type": "heatmap",
         "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
         **places,
-        # Few cells are counted by eye: those of one colour would be one.
+        # If there are few cells, show lines between them, so that adjacent cells of one colour can
+        # be counted.
         **({"xgap": 1, "ygap": 1} if max(band.shape) <= _COUNTED else {}),
         "showscale": False,
         **hovering(hover),
@@ -306,14 +308,15 @@ def heatmap(
 
 
 def coded(colours: list[str]) -> dict[str, Any]:
-    """Colour scale of a heatmap of codes 0, 1, 2, ... with one flat colour each."""
+    """Colour scale of a heatmap with codes 0, 1, 2, ...; each code has one flat colour."""
     return {"colorscale": steps(colours), "zmin": 0, "zmax": len(colours) - 1}
 
 
 def cluster_codes(labels: NDArray[Any], shade: NDArray[Any], mode: Mode) -> NDArray[np.uint8]:
     """Codes of cells for :func:`cluster_colours`.
 
-    Label 0 is noise; 1, 2, ... take the colours in turn. Shade 0 is the palest, 2 the full colour.
+    Label 0 is noise; the labels 1, 2, ... use the colours in turn. Shade 0 is the palest, 2 the
+    full colour.
     """
     entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
     codes: NDArray[np.uint8] = (3 * entry + shade).astype(np.uint8)
@@ -330,24 +333,24 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
 
 
 def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
-    """Where there are records, in grey over anything else: the overlay of :data:`OVERLAY`.
+    """Grey cells where there are records, on top of everything else: the overlay :data:`OVERLAY`.
 
-    ``counts`` are records per cell of a lattice, shape (right, up).
+    ``counts`` are the numbers of records per cell of a lattice, shape (right, up).
     """
     scale = coded([faded(NOISE[mode], 0), faded(NOISE[mode], 0.75)])
     return heatmap(counts > 0, domain, width, name=OVERLAY, **scale)
 
 
 def overlay_note(mode: Mode) -> str:
-    """What the heading of a private panel says of the overlay, in its colour."""
+    """Text about the overlay for the heading of a private panel, with the overlay's colour."""
     return f' · <span style="color:{NOISE[mode]}">■</span> {OVERLAY}'
 
 
 def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
-    """Edges between the cells of a mask (right, up) and all others, as one broken line."""
+    """Borders between the cells of a mask (right, up) and all other cells, as one broken line."""
     padded = np.pad(mask, 1)
     edges = []
-    # An edge between neighbours on one axis runs along the other.
+    # The border between two neighbours on one axis is parallel to the other axis.
     for across, along in ((0, [[0], [1]]), (1, [[1], [0]])):
         ends = np.stack(np.nonzero(np.diff(padded, axis=across)))
         gap = np.full(ends.shape, np.nan)
@@ -360,18 +363,18 @@ def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[s
 
 
 def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
-    """Where cells begin on an axis, by their numbers; beyond the domain: its upper end.
+    """Positions on an axis where cells begin, by their numbers; at most the end of the domain.
 
-    Blocks of a grid whose side their size does not divide reach beyond it.
+    If the block size does not divide the side of the grid, the last blocks exceed the domain.
     """
     place = low + width * np.asarray(at, dtype=float)
     return np.where(place > high - _ROUNDING * width, high, place)
 
 
 def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
-    """Coordinates of the middles of cells on both axes; of a last cell that is cut, of its rest.
+    """Coordinates of the middles of cells on both axes; the middle of the rest if a cell is cut.
 
-    ``index`` has cell numbers on both axes, two arrays of one shape.
+    ``index`` has the cell numbers on both axes, as two arrays of the same shape.
     """
     x, y = (
         np.where(

@@ -1,4 +1,4 @@
-"""Figure of the noise: its mean size over budgets, beside the law."""
+"""Figure of the noise: its mean size over budgets, next to its expected value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dpviz.metrics.bands import band_words
 
 
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
-    """Draw means of absolute noise with their bands, and the law's expected value.
+    """Plot means of absolute noise with their bands, and the expected value of the distribution.
 
-    ``table`` is that of :class:`dpviz.experiments.illustrations.NoiseFigure`.
+    ``table`` is the table of :class:`dpviz.experiments.illustrations.NoiseFigure`.
     """
     epsilons, mean, low, high, law = (
         table[name].to_numpy(dtype=float) for name in ("epsilon", "mean", "low", "high", "law")

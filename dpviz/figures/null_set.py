@@ -20,12 +20,12 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words, end_names
 
-#: Room for as many bars at least.
+#: The axis has space for at least this number of bars.
 _FEWEST_BARS = 5
 
 
 def null_bars(null: NullSet, mode: Mode) -> Panels:
-    """Draw how many clusters each technique finds in uniform noise, with their bands."""
+    """Plot how many clusters each technique finds in uniform noise, with bands."""
     bands, held, draws = null.bands, band_words(len(null.seeds)), f"{len(null.seeds)} draws of each"
     labels = {
         name: f"{CARDS[name].title} · {readable(one.median)} "
@@ -34,7 +34,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     }
     names = list(labels.values())
     data = []
-    # Hatching is the second cue of what is not private.
+    # Hatching, in addition to colour, marks techniques that are not private.
     for private, legend, look in (
         (False, "without privacy", hatched(CLUSTERS[mode][1], mode)),
         (True, "private", {"color": CLUSTERS[mode][0]}),

@@ -1,4 +1,4 @@
-"""A figure of panels: its parts in one record, and panels with linked axes."""
+"""A figure of panels as one record, and panels with linked axes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dpviz.grid.domain import Domain
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-#: Name of a panel whose method adds none.
+#: Title of a private panel if its method adds no noise.
 NO_NOISE = "no noise"
 
-#: Horizontal and vertical extent of a panel, as shares of the figure.
+#: Horizontal and vertical range of a panel, as shares of the figure.
 Extent = tuple[tuple[float, float], tuple[float, float]]
 
-#: Look of an axis that frames a map.
+#: Look of an axis with a frame around the map.
 FRAME = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True}
 
 
@@ -29,7 +29,7 @@ FRAME = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True}
 class Panels:
     """A figure of panels, as plain dictionaries in the form of Plotly's JSON.
 
-    They cost little per redraw; :meth:`figure` makes a ``plotly.graph_objects.Figure`` of them.
+    Dictionaries are fast to redraw; :meth:`figure` makes a ``plotly.graph_objects.Figure`` of them.
     """
 
     data: list[Trace]
@@ -38,10 +38,11 @@ class Panels:
     pairs: list[tuple[int, int]] = field(default_factory=list)
     #: Description of the figure in words.
     alt: str = ""
-    #: Minimum height in pixels, and the share of the window's height where that is more.
+    #: Minimum height in pixels, and height as a share of the window's height; the larger one is
+    #: used.
     height: int = 385
     share: float = 0.56
-    #: Minimum width in pixels; a narrower page scrolls the figure.
+    #: Minimum width in pixels; on a narrower page the figure can be scrolled.
     least_width: int = 0
 
     def spec(self) -> dict[str, Any]:
@@ -49,14 +50,15 @@ class Panels:
         return {"data": self.data, "layout": self.layout}
 
     def figure(self) -> Figure:
-        """Return the same as a Plotly figure, with what the page adds to hover texts."""
-        import plotly.graph_objects as go  # the app draws from the dictionaries alone
+        """Return a Plotly figure, with the values that the page adds to hover texts."""
+        # Imported here because the app needs only the dictionaries.
+        import plotly.graph_objects as go
 
         data = list(self.data)
         for true, private in self.pairs:
             error = np.subtract(data[private]["z"], data[true]["z"], dtype=float)
             for one, other in ((true, private), (private, true)):
-                # As `pairUp` of live_figure.js does it.
+                # As function `pairUp` in live_figure.js.
                 parts = [data[other]["z"], error]
                 if places := data[one].get("meta"):
                     parts += np.meshgrid(places["across"], places["up"])
@@ -66,7 +68,7 @@ class Panels:
 
 
 def suffix(panel: int) -> str:
-    """Number of a panel, from 1, as Plotly appends it to the names of axes."""
+    """Number of a panel, from 1, in the form that Plotly appends to axis names."""
     return "" if panel == 1 else str(panel)
 
 
@@ -76,7 +78,7 @@ def on(panel: int) -> dict[str, str]:
 
 
 def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
-    """Extent of a panel: (its row, rows), (its column, columns)."""
+    """Range of a panel, from (its row, number of rows) and (its column, number of columns)."""
     gap_x, gap_y = (0.05, 0.12)
     wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
     high = (1 - gap_y * (row[1] - 1)) / row[1]
@@ -85,7 +87,7 @@ def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
 
 
 def is_at_edge(row: tuple[int, int], slot: tuple[int, int]) -> tuple[bool, bool]:
-    """Whether a panel is in the lowest row, and in the leftmost column."""
+    """Whether a panel is in the lowest row, and whether it is in the leftmost column."""
     return row[0] == row[1] - 1, slot[0] == 0
 
 
@@ -111,9 +113,9 @@ def add_axes(
     slot: tuple[int, int],
     ground: Ground = PLAIN,
 ) -> None:
-    """Add the axes of one map, linked to those of the first panel for zoom and pan."""
+    """Add the axes of one map; zoom and pan link them to those of the first panel."""
     scale = ground.scale(columns, domain)
-    # The page makes the figure as high as its panels need.
+    # The page uses these values to compute the height of the figure.
     layout["meta"] = {"shape": scale.panel(domain), "rows": row[1], "across": slot[1]}
     looks = [
         {
@@ -138,7 +140,7 @@ def add_axes(
 def add_heading(
     layout: dict[str, Any], panel: int, text: str, at: tuple[float, float] = (0, 1), **more: Any
 ) -> None:
-    """Add a text to a panel, by default above it, with tags: pass external text by ``literal``."""
+    """Add a text, by default above a panel. It may have tags: pass external text by ``literal``."""
     axes = (f"{axis} domain" for axis in on(panel).values())
     layout["annotations"].append(note(text, *at, *axes, **more))
 
@@ -151,9 +153,10 @@ def add_maps(
     across: int = 2,
     ground: Ground = PLAIN,
 ) -> list[Trace]:
-    """Put maps, each a heading with tags and traces, beside each other on linked axes.
+    """Put maps (each a heading with tags, and traces) side by side on linked axes.
 
-    The layout gets their axes and headings; all traces are returned on their axes.
+    Their axes and headings are added to the layout. All traces are returned, assigned to their
+    axes.
     """
     data = []
     lines = ground.lines(columns, domain)
@@ -167,16 +170,16 @@ def add_maps(
 
 
 def beneath(lines: list[Trace], traces: list[Trace]) -> list[Trace]:
-    """Traces of a map on lines, which show where a heatmap has the page's colour."""
+    """Traces of a map above lines; lines are visible where a heatmap has the background colour."""
     if not lines:
         return traces
-    # Plotly draws heatmaps below lines unless it is told an order; scattergl has none.
+    # Plotly draws heatmaps below lines unless the order is given; scattergl has no such order.
     above = {"heatmap": {"zorder": 1}, "scatter": {"zorder": 1}}
     return [*lines, *({**see_through(one), **above.get(one["type"], {})} for one in traces)]
 
 
 def clear_axes(layout: dict[str, Any]) -> None:
-    """Let lines through all colour axes where these have the page's colour."""
+    """Make the background colour transparent in all colour axes, so that lines are visible."""
     for name in layout:
         if name.startswith("coloraxis"):
             layout[name] = see_through(layout[name])

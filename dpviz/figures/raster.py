@@ -1,4 +1,4 @@
-"""Records on the lattice of the screen: a picture reads a bounded number of cells for any n."""
+"""Records on the lattice of the screen, so that a figure reads a limited number of cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST_CELLS = 256
 
 
 class Refinable(Protocol):
-    """Records on a grid of their own."""
+    """Records on a grid of their own size."""
 
     def refined(self, most: int) -> NDArray[np.int64]:
-        """Return the records per cell of the finest lattice of up to ``most`` cells a side."""
+        """Return the records per cell of the finest lattice with up to ``most`` cells a side."""
         ...
 
 
@@ -28,7 +28,7 @@ class Refinable(Protocol):
 class Raster:
     """Records as counts on a lattice over two columns."""
 
-    #: Records per lattice cell, shape (right, up).
+    #: Number of records per lattice cell, shape (right, up).
     counts: NDArray[np.int64]
 
     @classmethod
@@ -38,7 +38,7 @@ class Raster:
 
     @cached_property
     def shade(self) -> NDArray[np.uint8]:
-        """0 where there is no record, 1 where there are few, 2 where there are many."""
+        """For each cell 0 if it has no records, 1 if it has few, 2 if it has many."""
         filled = self.counts[self.counts > 0]
         middle = np.median(filled) if filled.size else 0
         return (self.counts > 0).astype(np.uint8) + (self.counts > middle)
@@ -46,20 +46,20 @@ class Raster:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordRaster(Raster):
-    """A raster that also stores one record of each lattice cell that has any."""
+    """A raster that also stores one record of each non-empty lattice cell."""
 
-    #: The two columns shown, by position.
+    #: Positions of the two shown columns.
     axes: tuple[int, int]
     #: Lattice cells with records, row-major, shape (m,).
     filled: NDArray[np.intp]
-    #: One record of each of them with all its columns, shape (m, d).
+    #: One record of each cell in ``filled``, with all columns, shape (m, d).
     examples: NDArray[np.float64]
 
     @classmethod
     def of_records(
         cls, points: NDArray[np.float64], domain: Domain, axes: tuple[int, int]
     ) -> RecordRaster:
-        """Lay the lattice of the screen over two columns of records (n, d)."""
+        """Count the records (n, d) on the lattice of the screen, over two columns."""
         shape = (MOST_CELLS, MOST_CELLS)
         cells = flat_cells(points[:, axes], domain.select(axes), shape)
         counts = tally(cells, MOST_CELLS**2)
@@ -71,7 +71,7 @@ class RecordRaster(Raster):
         )
 
     def painted(self, labels: NDArray[np.int32], empty: int) -> NDArray[np.int32]:
-        """Lattice with the label of one record of each cell, from the labels (m,) of examples."""
+        """Lattice with the label of one record per cell, from the labels (m,) of ``examples``."""
         painted = np.full(self.counts.size, empty, dtype=np.int32)
         painted[self.filled] = labels
         return painted.reshape(self.counts.shape)
@@ -80,9 +80,9 @@ class RecordRaster(Raster):
 def cell_means(
     points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
 ) -> NDArray[np.float64]:
-    """Mean of values (n,) over the records (n, 2) of each cell of a lattice (side, side).
+    """Mean of values (n,) over the records (n, 2) in each cell of a lattice (side, side).
 
-    Empty cells have NaN.
+    The mean of an empty cell is NaN.
     """
     cells = flat_cells(points, domain, (side, side))
     records, sums = (np.bincount(cells, one, minlength=side**2) for one in (None, values))

@@ -1,4 +1,4 @@
-"""The figure of each kind of result, and the pictures of each family."""
+"""The figure for each kind of result, and the pictures for each family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def _register(
     frame: Callable[[Any], pd.DataFrame],
     panels: Callable[[Any, Mode], Panels],
 ) -> None:
-    """Register the functions that draw a kind of result."""
     register(kind, Drawer(frame, lambda result, mode: panels(result, mode).figure()))
 
 
@@ -54,13 +53,13 @@ _register(MembershipExperiment, membership.membership_frame, membership.membersh
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures of the true run beside a private one."""
+    """Pictures of the true run next to a private run."""
 
-    #: Names.
+    #: Names of the views.
     views: Sequence[str]
-    #: ``build(trial, run, columns, title, mode)``: what all views are drawn from.
+    #: ``build(trial, run, columns, title, mode)`` makes the data from which all views are drawn.
     build: Callable[..., Any]
-    #: ``panels(picture, view)`` and the table behind it.
+    #: ``panels(picture, view)`` makes a figure, and ``frame`` the table behind it.
     panels: Callable[[Any, Any], Panels]
     frame: Callable[[Any, Any], pd.DataFrame]
 

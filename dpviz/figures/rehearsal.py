@@ -1,4 +1,4 @@
-"""Small maps of what a planned release could be: draws on public data, none of the owner's."""
+"""Small maps of possible results of a planned release, from draws on public data only."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
 from dpviz.grid.domain import Domain
 
-#: Maps in a row, rows, and pixels of both at least: the page adds what square maps need.
+#: Number of maps in a row, number of rows, and minimum height in pixels; square maps get more.
 _ACROSS, _ROWS, _HEIGHT = 5, 2, 300
 
-#: What the colours are, of cells and of centres.
+#: Meaning of the two colours, for cells and for centres.
 _OF_CELLS = ("a true cluster", "invented by noise")
 _OF_CENTRES = ("finds a cluster", "finds none")
 
-#: Most marks of invented clusters on a map.
+#: Maximum number of marks of invented clusters on a map.
 _MOST_MARKS = 60
 
 
@@ -44,20 +44,20 @@ def small_maps(
     title: str,
     mode: Mode,
 ) -> Panels:
-    """Draw what could come out: one small map a draw, invented clusters marked.
+    """Plot possible results: one small map per draw, with marks on invented clusters.
 
     Parameters
     ----------
     draws
-        Result of each draw, as in ``release.json``, and which of its clusters are true ones; up to
-        nine. Fewer leave room for the others.
+        Result of each draw, as in ``release.json``, and whether each of its clusters is true; at
+        most nine draws. If there are fewer, the other positions stay empty.
     places
-        Where the true clusters are, shape (clusters, d).
+        Positions of the true clusters, shape (clusters, d).
     columns, domain
-        Of all axes; the first two are drawn.
+        Names and bounds of all axes; the first two axes are shown.
     """
     flat = domain.select((0, 1))
-    # The names of the axes are those of the page: small maps have no room for them.
+    # The page shows the names of the axes, because small maps have no space for them.
     layout = base_layout(title, (8, 8, 64, 8))
     x, y = places[:, :2].T
     rings = scatter(
@@ -78,7 +78,7 @@ def small_maps(
             looks |= {"showticklabels": False, "ticks": "", "title": None}
         if number >= len(draws):
             add_heading(layout, panel, " ", size=11)
-            # Without a trace, Plotly would not draw the frame that keeps the place.
+            # An axis without a trace would not be drawn, and the map would not keep its position.
             data.append({**scatter("markers", [None], [None]), **on(panel)})
             continue
         result, real = draws[number]
@@ -107,7 +107,6 @@ def small_maps(
 def _cells(
     result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
 ) -> list[Trace]:
-    """Cells of clusters; invented ones in another colour, with an outline and a cross."""
     labels = np.asarray(result["labels"])
     width = (domain.highs - domain.lows) / labels.shape
     kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
@@ -125,7 +124,6 @@ def _cells(
 
 
 def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> list[Trace]:
-    """Centres; those that find no cluster as crosses of another colour."""
     x, y = np.asarray(result["centers"])[:, :2].T
     return [
         scatter(
@@ -143,13 +141,12 @@ def _centres(result: Mapping[str, Any], real: NDArray[np.bool_], mode: Mode) -> 
 
 
 def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
-    """Say what the colours are, in the place of a tenth map."""
     left, bottom = 4 * (1 + 0.05) / _ACROSS, 0.40
     lines = (
         f'<span style="color:{BOTH[mode]}">■</span> {real}',
         f'<span style="color:{INVENTED[mode]}">✕</span> {wrong}',
-        "○ where one truly is",
-        f'<span style="color:{NOISE[mode]}">public data, none of yours</span>',
+        "○ a true cluster's place",
+        f'<span style="color:{NOISE[mode]}">public data, not yours</span>',
     )
     key = note("<br>".join(lines), left, bottom, yanchor="top", align="left", size=11)
     layout["annotations"].append(key)

@@ -1,4 +1,4 @@
-"""Smallest epsilon: the share of draws that meet a target, and a score's band, over the budget."""
+"""Smallest epsilon: share of draws that meet a target, and a score's band, over the budget."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from dpviz.figures.panels import Panels, on
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.metrics.bands import band_words, end_names
 
-#: Extents of the two panels of the curves; to the right of each stands its target's name.
+#: Horizontal ranges of the two panels; to the right of each panel is the name of its target.
 _SIDES = ((0.0, 0.42), (0.55, 0.94))
 
-#: Values of a score above this multiple of the target are outside the picture.
+#: Values of a score above this multiple of the target are outside the plot.
 _HEADROOM = 6
 
 
 def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
-    """Draw the share of draws that meet the target, and the score's band, over the budget.
+    """Plot the share of draws that meet the target, and the score's band, over the budget.
 
-    ``title`` names method and data.
+    ``title`` is the name of method and data.
     """
     score, n = score_of(goal.target.score).title, len(goal.seeds)
     left, right = _SIDES
@@ -59,7 +59,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
             shape("line", side, (value, value), yref=up, line=dashes)
             for side, value, up, _ in goals
         ],
-        # Names of the targets are beside the right ends of their lines, where there is no data.
+        # The names of the targets are at the right ends of their lines, where there are no data.
         annotations=[
             note(text, side[1], value, yref=up, yanchor="middle", xshift=4, align="left")
             for side, value, up, text in goals
@@ -69,7 +69,8 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
     if goal.epsilon is not None:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
-        # On a logarithmic axis, annotations use the exponent as position, shapes the value.
+        # On a logarithmic axis, the position of an annotation is the exponent, that of a shape the
+        # value.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
@@ -126,7 +127,7 @@ def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
 
 
 def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
-    """Range of the score's axis: a huge error of tiny budgets must not hide the target."""
+    """Range of the score's axis. A huge error at a tiny budget must not hide the target."""
     highs = finite([one.high for one in goal.bands.values()])
     most = float(np.nanmax(highs, initial=goal.target.value))
     enough = _HEADROOM * goal.target.value

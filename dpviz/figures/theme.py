@@ -1,4 +1,4 @@
-"""Colours of all figures, light and dark: safe for colour-blind readers."""
+"""Colours of all figures, light and dark, that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from dpviz.base.display import Mode as Mode
 
-#: Clusters, after Okabe and Ito (2008) and Tol (2021): distinguishable with all common
-#: colour-vision deficiencies; numbers on the clusters are the second cue.
+#: Colours of clusters, after Okabe and Ito (2008) and Tol (2021), which can be distinguished with
+#: all common colour-vision deficiencies. Clusters also have numbers.
 CLUSTERS: dict[Mode, tuple[str, ...]] = {
     "light": (
         "#0072b2", "#d55e00", "#009e73", "#aa3377", "#b8860b", "#3f90da",
@@ -23,7 +23,7 @@ CLUSTERS: dict[Mode, tuple[str, ...]] = {
 BACKGROUND: dict[Mode, str] = {"light": "#ffffff", "dark": "#14181d"}
 INK: dict[Mode, str] = {"light": "#000000", "dark": "#ffffff"}
 
-#: Lines of a map beneath the data: seen on light and on dark, and never mistaken for data.
+#: Lines beneath the data of a map: visible on light and dark pages, and different from all data.
 GROUND = "#8b96a1"
 
 NOISE: dict[Mode, str] = {"light": "#9aa4ae", "dark": "#66717c"}
@@ -31,7 +31,7 @@ BOTH: dict[Mode, str] = {"light": "#0072b2", "dark": "#56b4e9"}
 INVENTED: dict[Mode, str] = {"light": "#d55e00", "dark": "#f08a3c"}
 MISSED: dict[Mode, str] = {"light": "#e6c200", "dark": "#f2e05c"}
 
-#: Negative values, zero, positive values.
+#: Colours of negative values, of zero, and of positive values.
 _ANCHORS: dict[Mode, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "light": (
         ("#7f2a00", "#d55e00", "#f6c6a0"),
@@ -47,7 +47,7 @@ _ANCHORS: dict[Mode, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 
 
 def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
-    """Colour scale from ``low`` < 0 to ``high`` > 0 whose zero is the page's background."""
+    """Colour scale from ``low`` < 0 to ``high`` > 0; zero has the page's background colour."""
     negative, zero, positive = _ANCHORS[mode]
     origin = -low / (high - low)
     stops = [(origin * i / len(negative), colour) for i, colour in enumerate(negative)]
@@ -60,13 +60,13 @@ def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
 
 
 def above_zero(mode: Mode) -> list[list[Any]]:
-    """Colour scale from 0, which is the page's background, to large values."""
+    """Colour scale from 0, which has the page's background colour, to large values."""
     _, zero, positive = _ANCHORS[mode]
     return [[i / len(positive), colour] for i, colour in enumerate((zero, *positive))]
 
 
 def steps(colours: list[str]) -> list[list[Any]]:
-    """Colour scale for codes 0, 1, 2, ...: one flat colour each."""
+    """Colour scale for codes 0, 1, 2, ...; each code has one flat colour."""
     n = len(colours)
     return [
         [edge, colour]
@@ -77,7 +77,7 @@ def steps(colours: list[str]) -> list[list[Any]]:
 
 @lru_cache(4096)
 def blend(colour: str, other: str, share: float) -> str:
-    """Mix two colours, ``share`` of the first."""
+    """Mix two colours; ``share`` is the share of the first."""
     mixed = (
         round(share * int(colour[i : i + 2], 16) + (1 - share) * int(other[i : i + 2], 16))
         for i in (1, 3, 5)

@@ -1,6 +1,6 @@
 """Figures of k-means on several workers: time over records and ε, and S(m).
 
-What was measured has marks; dashes are the model beyond.
+Measured values have marks; dashed lines are the model's extrapolation.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 
-#: Points of a curve of the model for each power of ten.
+#: Number of points of a modelled curve per power of ten.
 _STEPS = 8
 
 _MODEL = "extrapolated by the model"
 
-#: End of the hover texts of times.
+#: End of the hover texts for times.
 _HOVER = "<br>%{x:.2~s} records: %{y:,.3~r} s"
 
 
 def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
-    """Draw the time of a method's run over its records, for 1 to 64 workers.
+    """Plot the time of a method's run over the number of records, for 1 to 64 workers.
 
-    Of other methods what was measured on one worker is shown.
+    For the other methods, the times measured on one worker are shown.
     """
     title = CARDS[method].title
     fewest, most = (times.over_records(method, 1)[end] for end in (0, -1))
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
     for number, workers in enumerate(WORKERS):
         colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
-        # What was measured needs no model.
+        # In the measured range no model is needed.
         begin, end = math.log10((most if found else fewest).records), math.log10(MOST_RECORDS)
         places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
         seconds = [times.seconds(method, one, workers) for one in places]
@@ -94,7 +94,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
 
 def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
-    """Draw the measured time of runs over their budget, all methods."""
+    """Plot the measured times of runs over their budget, for all methods."""
     data, texts = [], []
     for method in times.methods:
         found, look, title = times.over_epsilon(method), look_of(method, mode), CARDS[method].title
@@ -131,7 +131,7 @@ def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
 
 
 def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
-    """Draw S(m) over workers for numbers of records, beside what is ideal."""
+    """Plot S(m) over workers for several numbers of records, next to the ideal S(m)."""
     model, title = times.models[method], CARDS[method].title
     ideal = {"color": INK[mode], "width": 1.5, "dash": "dot"}
     data: list[Trace] = [
@@ -201,14 +201,13 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
 
 def _modelled(x: Any, y: Any, hover: str, colour: str, number: int, **more: Any) -> Trace:
-    """Curve of the model; the legend has the first one."""
+    """Curve of the model; only the first curve is in the legend."""
     line = {"color": colour, "width": 2, "dash": "dash"}
     named = {"name": _MODEL, "legendgroup": "model", "showlegend": number == 0}
     return scatter("lines", x, y, hover, line=line, **named, **more)
 
 
 def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
-    """Marks where curves bend, as far as the figure reaches."""
     found = [(size, model.bend(size)) for size in sizes]
     shown = [
         (size, int(one.workers), one.term) for size, one in found if one.workers <= WORKERS[-1]
@@ -245,7 +244,6 @@ def _measured(
 
 
 def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, object]:
-    """Text at the right end of a curve."""
     return note(text, 1, y, yref=yref, xshift=4, size=10, **more)
 
 

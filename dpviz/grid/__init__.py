@@ -1,1 +1,1 @@
-"""Domain, its grid, and the counts of its cells."""
+"""The domain, its grid, and the counts of the grid's cells."""

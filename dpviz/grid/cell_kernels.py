@@ -1,8 +1,8 @@
-"""Compiled loops over the cells of points; imported on first use, since the import is slow.
+"""Compiled loops that find the cells of points; imported at first use, since the import is slow.
 
-All follow the rule of :func:`dpviz.grid.domain.axis_cells`, to the last bit. They work in blocks
-that stay in the processor's caches, in loops without branches, so that the compiler can treat
-several points at once. They release the interpreter lock.
+All loops give exactly the cells of :func:`dpviz.grid.domain.axis_cells`. They process blocks that
+fit into the processor's caches, without branches, so that the compiler can process several points
+with one instruction. They release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import numpy as np
 
 from dpviz.base.compiled import compiled
 
-#: Points of a block: fewer, and the beginnings of blocks take a third of the time.
+#: Number of points in a block. In smaller blocks the overhead is a third of the time.
 BLOCK = 4096
 
-#: Blocks that go the exact way after one that had to: the next ones are likely alike.
+#: Number of blocks that use :func:`locate` directly after :func:`between` failed for a block,
+#: because it is likely to fail for the next blocks too.
 ALIKE = 3
 
 
 @compiled(inline="always")
 def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
-    """Write the cell of each point of the plane that lies between edges, without a comparison.
+    """Write the cell of each point of the plane, without comparisons with the edges of cells.
 
-    Returns whether no point is near an edge or outside; otherwise, the cells are wrong. The block
-    has coordinates x, y, x, y of at most ``BLOCK`` points; ``near`` is from :func:`nearness`, all
-    else as for :func:`locate`.
+    Returns False if a point is outside or near an edge; the cells are then not valid. The block has
+    the coordinates x, y, x, y, ... of at most ``BLOCK`` points. ``near`` is from :func:`nearness`;
+    the other parameters are as for :func:`locate`.
     """
     low_x, scale_x, side_x = box[0, 0], box[2, 0], np.float64(sides[0])
     low_y, scale_y, side_y = box[0, 1], box[2, 1], np.float64(sides[1])
@@ -37,17 +38,18 @@ def between(block, box, sides, near, cells):  # type: ignore[no-untyped-def]
         clear = (abs(x - column - 0.5) < most) & (abs(y - row - 0.5) < most)
         clear &= (abs(x - half_x) < half_x) & (abs(y - half_y) < half_y)
         bad |= np.int32(0) if clear else np.int32(1)
-        # Where it is clear, the number is whole and small.
+        # For a clear point, this is a small whole number.
         cells[i] = np.int32(column * side_y + row)
     return bad == 0
 
 
 @compiled(inline="always")
 def nearness(box, sides):  # type: ignore[no-untyped-def]
-    """Cells by which rounding moves a value or an edge at most, with some to spare.
+    """Upper bound on the rounding error of a value or an edge, in cells.
 
-    A value between 0 and g cells is rounded three times, an edge likewise, each by 2**-53 of it;
-    and the sum that makes an edge by 2**-53 of the larger bound.
+    A value between 0 and g cells is rounded three times, and so is an edge. Each rounding error is
+    at most 2**-53 of the number. The sum that computes an edge adds an error of at most 2**-53 of
+    the larger bound.
     """
     found = 0.0
     for axis in range(len(sides)):
@@ -58,15 +60,15 @@ def nearness(box, sides):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-untyped-def]
-    """Write the cells of the block ``points[begin : begin + BLOCK]``, the quick way where exact.
+    """Write the cells of the block ``points[begin : begin + BLOCK]``, by the quick way if possible.
 
-    ``exact`` is the number of blocks that still go the exact way. Returns how many points lie
-    outside, and that number from here on.
+    ``exact`` is the number of next blocks that use :func:`locate` directly. Returns the number of
+    points outside, and the new value of ``exact``.
     """
     values, cells, outside = room
     block = points[begin : begin + BLOCK]
     if exact == 0 and points.shape[1] == 2:
-        # In rows already, it is not copied.
+        # A block that is stored row by row is not copied.
         rows = np.ascontiguousarray(block).reshape(-1)
         if between(rows, box, sides, near, cells):
             return 0, 0
@@ -76,18 +78,18 @@ def cells_of(points, begin, box, sides, near, exact, room):  # type: ignore[no-u
 
 @compiled(inline="always")
 def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyped-def]
-    """Write the cell of each point of a block, and whether it lies outside; returns how many do.
+    """Write for each point of a block its cell and whether it is outside; count those outside.
 
     Parameters
     ----------
     points
-        Shape (n, d), at most ``BLOCK`` of them.
+        Shape (n, d), n at most ``BLOCK``.
     box
-        Of each axis: lower and upper bound, cells per unit, and width of a cell; shape (4, d).
+        For each axis, lower bound, upper bound, cells per unit, and width of a cell; shape (4, d).
     sides
-        Cells per axis.
+        Number of cells of each axis.
     values, cells, outside
-        Room for a block: one coordinate, flat cell numbers (int32), flags.
+        Arrays for one block: values of one axis, flat cell numbers (int32), flags.
     """
     size = points.shape[0]
     cells[:] = 0
@@ -105,7 +107,7 @@ def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyp
             value = value if value < high else high
             cell = np.int32((value - low) * scale)
             cell = cell if cell < last else last
-            # Rounding moves a value by one cell at most: compare it with both edges of the cell.
+            # Rounding may change the cell by one: compare the value with both edges of the cell.
             edge = low + np.float64(cell) * step
             cell = cell - (np.int32(1) if value < edge else np.int32(0))
             edge = low + np.float64(cell + np.int32(1)) * step
@@ -120,7 +122,7 @@ def locate(points, box, sides, values, cells, outside):  # type: ignore[no-untyp
 
 @compiled()
 def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
-    """Write the flat cell number of every point; those outside get the border cell."""
+    """Write the flat cell number of every point; a point outside gets the border cell."""
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, _ = room
     near, exact = nearness(box, sides), 0
@@ -133,10 +135,10 @@ def flat(points, box, sides, result):  # type: ignore[no-untyped-def]
 
 @compiled()
 def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped-def]
-    """Add the records to their cells, counts (cells,); returns how many points lie outside.
+    """Add the records to ``counts`` (cells,); return the number of points outside.
 
-    Weights are the records at each point, int64, of length 0 for one each. Points outside are left
-    out (``drop``) or go to the border cell.
+    Weights (int64) are the numbers of records at the points; an array of length 0 means one record
+    at each point. Points outside are left out (``drop``) or counted in the border cell.
     """
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
@@ -158,7 +160,7 @@ def count(points, weights, box, sides, drop, counts):  # type: ignore[no-untyped
 
 @compiled()
 def look_up(points, box, sides, drop, table, result):  # type: ignore[no-untyped-def]
-    """Write the number in a table (cells,) for each point; -1 outside, where those are dropped."""
+    """Write for each point the entry of its cell in a table (cells,); -1 for dropped points."""
     room = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int32), np.empty(BLOCK, dtype=np.bool_)
     _, cells, outside = room
     near, exact = nearness(box, sides), 0

@@ -1,4 +1,4 @@
-"""Points -> counts per cell: the one pass over the data that WaveCluster needs."""
+"""Counts the points of each cell: the only pass over the data that WaveCluster needs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from dpviz.grid.domain import (
 
 T = TypeVar("T", bound=np.number)
 
-#: Floats skip whole numbers beyond this.
+#: Largest number up to which floats represent every whole number.
 MAX_EXACT = 2**53
 
-#: Points from which on a second thread pays.
+#: Smallest number of points for which a second thread is faster.
 MORE = 2**20
 
-#: More records of a grid of counts would not fit into memory as points.
+#: Largest number of records of a grid of counts that fit into memory as points.
 MOST_RECORDS = 10**8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedPoints:
-    """Positions (m, d) inside the domain, and the records at each, (m,); None for one each."""
+    """Positions (m, d) in the domain and numbers of records there (m,); None: one record each."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.int64] | None = None
@@ -58,27 +58,27 @@ def quantize(
     domain
         Bounds of the d axes.
     grid
-        Cells per axis: one number for all, or one per axis.
+        Cells per axis: one number for all axes, or one number per axis.
     outside
         Treatment of points outside the domain: ``"clip"`` moves them to the
         border cell, ``"drop"`` leaves them out.
     weights
-        Records behind each point, shape (n,); None for one each.
+        Number of records at each point, shape (n,); None for one record each.
 
     Returns
     -------
     counts, n_outside
-        Counts M of shape ``grid`` (int64, records per cell) and the number of points
-        that lay outside. One record more or less changes one cell by one.
+        Counts M of shape ``grid`` (int64, records per cell) and the number of points outside.
+        Adding or removing one record changes one cell by one.
 
     Raises
     ------
     InputError
-        Where the grid does not fit the domain or the memory.
+        If the grid does not fit the domain or the memory.
 
     Notes
     -----
-    Cells are half-open, the last one closed, as in ``numpy.histogramdd``; step
+    Cells are half-open and the last cell is closed, as in ``numpy.histogramdd``. This is the step
     "Quantization" of Chen, Yu, Chirkova, section 3.2.
     """
     check_outside(outside)
@@ -96,7 +96,7 @@ def quantize(
         table = np.zeros(total, dtype=np.int64)
         return table, loops.count(points[part], given[part], box, sides, drop, table)
 
-    # A table for each thread: that pays where the points are many more than the cells.
+    # Each thread has its own table, which is faster if there are many more points than cells.
     parts = in_threads(work, spans(len(points), max(MORE, 4 * total)))
     return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
 
@@ -108,9 +108,9 @@ def quantize_parts(
     *,
     outside: Outside = "clip",
 ) -> tuple[NDArray[np.int64], int]:
-    """Count the records of arrays (n, d) that come one after the other, on one thread.
+    """Count the records of arrays (n, d), one array after the other, on one thread.
 
-    All else is as in :func:`quantize`, which counts the same and raises the same errors.
+    Parameters, counts and errors are those of :func:`quantize`.
     """
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
@@ -118,7 +118,7 @@ def quantize_parts(
     (box, sides), alone = compiled_rule(domain, shape), np.empty(0, dtype=np.int64)
     counts, n_outside, loops = np.zeros(int(np.prod(shape)), dtype=np.int64), 0, None
     for points in parts:
-        # Once they are there, loops count the short rest, too; and no part has a table of its own.
+        # After their import, the loops also count short parts. All parts share one table.
         loops = loops or compiled_loops(len(points))
         if loops is None:
             more, found = _few(points, domain, shape, drop, None)
@@ -136,7 +136,7 @@ def _few(
     drop: bool,
     weights: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int64], int]:
-    """Flat counts and the number of points outside, with nothing to compile."""
+    """Flat counts and the number of points outside, without compiled loops."""
     inside = domain.contains(points)
     n_outside = len(points) - int(np.count_nonzero(inside))
     if n_outside and drop:
@@ -147,21 +147,21 @@ def _few(
 def tally(
     cells: NDArray[np.intp], total: int, weights: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Count how often each of ``total`` cells occurs, or add up whole-numbered weights."""
-    # np.bincount adds weights in double precision: exact below 2**53 records.
+    """Count the points in each of ``total`` cells, or add up their whole-number weights."""
+    # np.bincount adds weights in double precision, which is exact below 2**53 records.
     return np.bincount(cells, weights=weights, minlength=total).astype(np.int64)
 
 
 def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Add counts of disjoint parts of the data, all of one shape."""
+    """Add the counts of disjoint parts of the data; all have the same shape."""
     whole: NDArray[np.int64] = np.sum(list(parts), axis=0)
     return whole
 
 
 def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
-    """Sum counts over blocks of 2**level cells a side: records per subband cell.
+    """Sum counts over blocks with 2**level cells per side: records per subband cell.
 
-    A side that 2**level does not divide is padded with empty cells at its end.
+    If 2**level does not divide a side, empty cells are added at its end.
     """
     padded = pad(counts, level)
     step = 2**level
@@ -171,10 +171,10 @@ def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
 
 
 def pad(counts: NDArray[T], level: int) -> NDArray[T]:
-    """Append empty cells to every side that 2**level does not divide.
+    """Add empty cells at the end of every side that 2**level does not divide.
 
-    Unpadded, a periodized transform repeats the last cell, and one record there would
-    change W four times as much (Haar, side 5, 2-D: 2 instead of 1/2).
+    Without these cells a periodized transform repeats the last cell, and one record in it would
+    change W four times as much as elsewhere (Haar, side 5, 2-D: 2 instead of 1/2).
     """
     missing = [-side % 2**level for side in counts.shape]
     if not any(missing):
@@ -183,7 +183,7 @@ def pad(counts: NDArray[T], level: int) -> NDArray[T]:
 
 
 def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
-    """Centres of the cells that hold records, for data that came as counts."""
+    """Centres of the cells that have records, for data given as counts."""
     filled = np.flatnonzero(counts)
     return WeightedPoints(
         points=cell_centres(filled, counts.shape, domain), weights=counts.ravel()[filled]
@@ -191,7 +191,7 @@ def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
 
 
 def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
-    """One point per record at the centre of its cell, for data that came as counts."""
+    """One point per record at the centre of its cell, for data given as counts."""
     records = int(counts.sum())
     if records > MOST_RECORDS:
         raise InputError(
@@ -204,13 +204,13 @@ def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
 def cell_centres(
     cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
 ) -> NDArray[np.float64]:
-    """Centres of flat cells of a grid over the domain, shape (m, d)."""
+    """Centres of cells with these flat numbers in a grid over the domain, shape (m, d)."""
     index = np.stack(np.unravel_index(cells, shape), axis=1)
     centres: NDArray[np.float64] = domain.lows + (index + 0.5) * cell_width(domain, shape)
     return centres
 
 
 def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
-    """Width of a cell of a grid over the domain, or of 2**level cells, per axis, shape (d,)."""
+    """Width per axis of 2**level cells of a grid over the domain, shape (d,)."""
     width: NDArray[np.float64] = (domain.highs - domain.lows) / np.asarray(shape) * 2.0**level
     return width

@@ -1,10 +1,10 @@
-"""Public bounds of the data and the grid laid over them: point -> cell.
+"""Public bounds of the data, and the rule for the grid cell of a point.
 
-One rule decides the cell of a point, for quantizing, labelling and neighbouring
-data sets alike: equal-width half-open cells, the last one closed, edges as
-``numpy.histogramdd`` computes them. No closed formula agrees with those edges on
-points that lie on or one ulp beside them, so the cell is computed first and then
-corrected by comparing with its two edges.
+One rule decides the cell of a point, for quantizing, labelling and neighbouring data sets: cells
+are half-open and have equal widths, the last cell is closed, and edges are computed like
+``numpy.histogramdd``. No closed formula matches these edges for points on an edge, or one ulp
+beside it. So the cell is first computed by a formula, and then corrected by comparing the point
+with the two edges of the cell.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from dpviz.base.threads import in_threads, spans
 
 Outside = Literal["clip", "drop"]
 
-#: More cells than this are refused: the counts alone would take 256 MiB.
+#: Largest number of cells: their counts take 256 MiB.
 MAX_CELLS = 2**25
 
-#: Narrowest axis, relative to its larger bound, whose cell edges stay apart.
+#: Smallest width of an axis, relative to its larger bound, for which cell edges stay distinct.
 MIN_WIDTH = 1e-9
 
-#: Points are processed in chunks that stay in the processor's cache.
+#: Smallest number of points for each thread.
 CHUNK = 2**18
 
-#: From so many points on compiled loops pay, though their import is slow.
+#: Smallest number of points for which compiled loops are faster, in spite of their slow import.
 MANY = 2**16
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Closed intervals, one per axis, inside which points are expected.
+    """Closed intervals, one per axis, that are expected to contain the points.
 
     Parameters
     ----------
     bounds
         ``((lo, hi), ...)``, one pair per axis, in the units of the data.
     declared
-        True where the bounds are public knowledge; False where they were read off
-        the data, which leaks the smallest and largest value of every column.
+        True if the bounds are public knowledge; False if they are computed from the data, which
+        reveals the smallest and largest value of every column.
 
     Raises
     ------
     InputError
-        Where a bound is not finite or ``lo >= hi``.
+        If a bound is not finite or ``lo >= hi``.
     """
 
     bounds: tuple[tuple[float, float], ...]
     declared: bool = True
 
     def __post_init__(self) -> None:
-        """Normalize to floats and check every axis."""
+        """Convert bounds to floats and check every axis."""
         if not self.bounds:
             raise InputError("domain is empty: give one lo,hi pair per axis.")
         pairs = []
@@ -85,9 +85,9 @@ class Domain:
 
     @classmethod
     def from_data(cls, points: ArrayLike) -> Domain:
-        """Smallest box around ``points`` (n, d), at least one: fine to explore, not private.
+        """Smallest box around ``points`` (n, d), n at least 1: for exploring, not private.
 
-        An axis on which all points are equal gets a width of 1 around that value.
+        An axis on which all points have the same value gets a width of 1 around this value.
         """
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or not len(points):
@@ -137,12 +137,12 @@ class Domain:
         return np.array([hi for _, hi in self.bounds])
 
     def select(self, axes: Sequence[int]) -> Domain:
-        """Return the domain of some axes, in the order asked for."""
+        """Return the domain of these axes, in this order."""
         return Domain(tuple(self.bounds[axis] for axis in axes), declared=self.declared)
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Mask (n,) of the points that lie inside, borders included."""
-        # Axis by axis: a reduction over two columns costs more than all the rest.
+        """Mask (n,) of the points inside the domain or on its border."""
+        # A loop over the axes, because a reduction over two columns takes more time than the rest.
         inside = np.ones(len(points), dtype=bool)
         for axis, (lo, hi) in enumerate(self.bounds):
             values = points[:, axis]
@@ -150,9 +150,9 @@ class Domain:
         return inside
 
     def check_ndim(self, number: int, kind: str, holder: str) -> None:
-        """Raise InputError unless there is one pair of bounds for each column or dimension.
+        """Raise InputError unless the domain has this number of axes.
 
-        The holder, the data of this name, has this number of that kind.
+        For the message, ``holder`` names the data and ``kind`` says what is counted: "column".
         """
         if self.ndim != number:
             raise InputError(
@@ -162,16 +162,15 @@ class Domain:
 
 
 def _around(lo: float, hi: float) -> tuple[float, float]:
-    """Widen an interval of (nearly) one value until it can be split into cells."""
     half = max(0.5, abs(lo) * 1e-6)
     return lo - half, hi + half
 
 
 def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Cells per axis from ``grid`` (one number for all axes, or one per axis).
+    """Cells per axis from ``grid`` (one number for all axes, or one number per axis).
 
-    Raises InputError where a side is no whole number of at least 2, the number of sides is wrong,
-    or the counts would not fit into memory.
+    Raises InputError if a side is not a whole number of at least 2, if the number of sides is not
+    ``ndim``, or if the counts would not fit into memory.
     """
     given: Sequence[object] = (
         tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim
@@ -196,14 +195,12 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
 
 
 def _brief(number: int, thousands: str = "") -> str:
-    """Write a whole number, one with many digits as a power of ten."""
     if abs(number) < 10**15:
         return f"{number:{thousands}}"
     return f"{'-' if number < 0 else ''}10^{math.log10(abs(number)):.0f}"
 
 
 def _side(side: object) -> int:
-    """Cells of one axis: a whole number of at least 2."""
     if isinstance(side, bool | np.bool_) or not isinstance(side, int | np.integer):
         raise InputError(
             f"grid = {shown(repr(side))}: the number of cells per axis is a whole number."
@@ -217,12 +214,12 @@ def _side(side: object) -> int:
 
 
 def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
-    """Cell borders of one axis, shape (side + 1,), to the bit those of NumPy."""
+    """Cell edges of one axis, shape (side + 1,), exactly equal to those of NumPy."""
     return np.linspace(lo, hi, side + 1)
 
 
 def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> NDArray[np.intp]:
-    """Cell of every value on one axis, shape (n,); values outside go to the border cell."""
+    """Cell of every value on one axis, shape (n,); values outside get the border cell."""
     edges = axis_edges(lo, hi, side)
     scaled = (np.clip(values, lo, hi) - lo) * (side / (hi - lo))
     cells = np.minimum(scaled.astype(np.intp), side - 1)
@@ -233,7 +230,7 @@ def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> 
 
 
 def check_outside(outside: str) -> None:
-    """Raise InputError where the rule for points outside is unknown."""
+    """Raise InputError if the rule for points outside is unknown."""
     if outside not in ("clip", "drop"):
         raise InputError(f'outside = "{shown(outside)}" is unknown: choose clip or drop.')
 
@@ -241,7 +238,7 @@ def check_outside(outside: str) -> None:
 def flat_cells(
     points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
 ) -> NDArray[np.intp]:
-    """Flat (row-major) cell number of every point, shape (n,); outside points are clipped."""
+    """Flat (row-major) cell number of every point, shape (n,); points outside are clipped."""
     if loops := compiled_loops(len(points)):
         found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
 
@@ -258,16 +255,16 @@ def flat_cells(
 
 
 def compiled_loops(n: int) -> Any:
-    """Import the compiled loops, or return None where NumPy is done before they are imported."""
+    """Import the compiled loops; return None if NumPy is faster than their import."""
     if n < MANY:
         return None
-    # "from dpviz import" would ask the package for a public name first, and load the estimators.
+    # "from dpviz import" would first ask the package for a public name, and load the estimators.
     return import_module("dpviz.grid.cell_kernels")
 
 
 def compiled_rule(
     domain: Domain, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Box and sides for the compiled loops; the edges are those of :func:`axis_edges`."""
+    """Arguments ``box`` and ``sides`` of the compiled loops, with the edges of ``axis_edges``."""
     width, sides = domain.highs - domain.lows, np.array(shape, dtype=np.int64)
     return np.stack([domain.lows, domain.highs, sides / width, width / sides]), sides

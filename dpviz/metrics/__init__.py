@@ -1,1 +1,1 @@
-"""Scores of a private result against the true one: not private, for the owner's screen."""
+"""Scores that compare a private result with the true result; not private, for the owner only."""

@@ -1,4 +1,4 @@
-"""Scores that compare centres, or clusters matched by their centres."""
+"""Scores that compare centres, or clusters matched one to one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 def match(
     true: NDArray[np.float64], private: NDArray[np.float64]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match centres (K, d) one to one at the least sum of squared distances.
+    """Match centres (K, d) one to one with the smallest sum of squared distances.
 
     Returns rows and order: private centre ``order[k]`` belongs to true centre ``rows[k]`` = k.
     """
@@ -20,7 +20,7 @@ def match(
 
 
 def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> float:
-    """Mean distance of matched centres (K, d), in their units."""
+    """Mean distance between matched centres (K, d), in the units of the centres."""
     rows, order = match(true, private)
     return float(np.linalg.norm(true[rows] - private[order], axis=1).mean())
 
@@ -28,13 +28,14 @@ def displacement(true: NDArray[np.float64], private: NDArray[np.float64]) -> flo
 def matched_f_measure(table: NDArray[np.int64]) -> float:
     """F-measure of clusters matched one to one, weighted by the true clusters' sizes.
 
-    With P = |U and V| / |V| and R = |U and V| / |U| for each matched pair U, V, the mean of
-    2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.
+    Each matched pair U, V has P = |U and V| / |V| and R = |U and V| / |U|. The score is the mean
+    of 2 P R / (P + R) weighted by |U|. The table (K, K') is from :func:`.matching.contingency`.
 
     Notes
     -----
-    Zhang, Liu, Wang 2018 (the formula is an image in our copy; its text fixes precision,
-    recall, weighted harmonic mean). Matching takes the place of their equal numbering.
+    Zhang, Liu, Wang 2018. The formula is an image in our copy; the text gives precision, recall
+    and weighted harmonic mean. The paper compares clusters with equal numbers; here clusters are
+    matched.
     """
     rows, columns = linear_sum_assignment(table, maximize=True)
     common = table[rows, columns]
@@ -46,27 +47,27 @@ def matched_f_measure(table: NDArray[np.int64]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """Where private centres are, beside the true ones.
+    """Numbers that compare the positions of private centres with the true centres.
 
-    Each private centre belongs to the true centre nearest to it.
+    Each private centre belongs to its nearest true centre.
 
     Parameters
     ----------
     alone
-        True centres to which no private centre belongs ("orphans").
+        Number of true centres to which no private centre belongs ("orphans").
     crowded
-        True centres to which two or more belong.
+        Number of true centres to which two or more private centres belong.
     far
-        Private centres that have moved far: further from their true centre than half of its way
-        to the next true one. Without another true centre, none is far.
+        Number of private centres whose distance from their true centre is more than half the
+        distance from that true centre to the next true centre; 0 with only one true centre.
     one_each
-        True centres to which exactly one private centre belongs, which is not far.
+        Number of true centres to which exactly one private centre belongs, which is not far.
 
     Notes
     -----
-    With as many private centres as true ones, ``alone`` is one direction of the centroid index of
-    Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045): 0 if both clusterings agree on
-    the cluster level.
+    If the numbers of private and true centres are equal, ``alone`` is one direction of the centroid
+    index of Fränti, Rezaei, Zhao 2014 (Pattern Recognition 47, 3034-3045): it is 0 if both
+    clusterings agree on the cluster level.
     """
 
     alone: int
@@ -76,9 +77,9 @@ class Placement:
 
 
 def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placement:
-    """Find out which true centres (K, d) have a private centre (K', d) of their own.
+    """Compare the positions of private centres (K', d) with those of true centres (K, d).
 
-    Both are in the same units; K and K' are at least 1.
+    Both have the same units; K and K' are at least 1.
     """
     squares = _squares(true, private)
     owner, distance = squares.argmin(axis=0), squares.min(axis=0)
@@ -96,6 +97,5 @@ def placement(true: NDArray[np.float64], private: NDArray[np.float64]) -> Placem
 
 
 def _squares(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances of all pairs of points (n, d) and (m, d), shape (n, m)."""
     squares: NDArray[np.float64] = ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
     return squares

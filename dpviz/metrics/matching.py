@@ -1,7 +1,7 @@
 """Scores from a contingency table: DSG_C, OCM, 2CE, F-measure, ARI, AMI.
 
-Every label grid has one label per cell, so no list of points is necessary: a table with the
-number of cells, or points, for each pair of labels is enough.
+A label grid has one label per cell. So scores need no list of points: a table with the number of
+cells, or points, for each pair of labels is enough.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from scipy.special import gammaln
 def contingency(
     true: ArrayLike, private: ArrayLike, weights: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Table of how often each pair of labels occurs: (max(true) + 1, max(private) + 1).
+    """Table with the count of each pair of labels, shape (max(true) + 1, max(private) + 1).
 
     Labels are whole numbers from 0 on. Weights are whole numbers of the same shape (records per
-    cell); without them each entry counts once.
+    cell); without weights each entry counts once.
     """
     true, private = np.ravel(true), np.ravel(private)
     rows, columns = int(true.max(initial=0)) + 1, int(private.max(initial=0)) + 1
@@ -31,11 +31,11 @@ def contingency(
 
 
 def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Number for each private cluster: the number of its matched true cluster, 0 for noise.
+    """New label for each private label: the label of its matched true cluster, 0 for noise.
 
-    Matches one to one with the most shared cells; unmatched clusters get the next free numbers.
-    In label grids 0 is not significant, clusters are 1, 2, ... without gaps. Returns
-    (private clusters + 1,).
+    Clusters are matched one to one so that matched clusters share the most cells. Unmatched private
+    clusters get the next free labels. In label grids, 0 means not significant, and clusters have
+    the labels 1, 2, ... without gaps. Returns shape (private clusters + 1,).
     """
     table = contingency(true, private)[1:, 1:]
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -50,22 +50,22 @@ def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDAr
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
-    Clusters are matched one to one at the least total cost; a pair costs
-    max(|Ci minus Cj|, |Cj minus Ci|) cells, and an unmatched cluster of the larger side
-    costs its size. In label grids 0 is not significant. The score is the total cost over the
-    number of truly significant cells; 0 where the two agree.
+    Clusters are matched one to one with the smallest total cost. A pair costs
+    max(|Ci minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters;
+    each costs its size. In label grids, 0 means not significant. The score is the total cost
+    divided by the number of truly significant cells; 0 if both label grids agree.
 
     Notes
     -----
-    Chen, Yu, Chirkova, section 6.1. They write it for no more private clusters than true ones, and
-    sum over unmatched true clusters alone: here the larger side may be either.
+    Chen, Yu, Chirkova, section 6.1. The paper assumes at most as many private clusters as true
+    clusters, so that only true clusters can be unmatched. Here either side may be larger.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
     cost = np.maximum(sizes_true[:, None], sizes_private[None, :]) - table[1:, 1:]
     true_is_larger = sizes_true.size >= sizes_private.size
     alone = sizes_true[:, None] if true_is_larger else sizes_private[None, :]
-    # Relative to the cost without a match: unmatched clusters then cost nothing more.
+    # Costs minus the cost of the unmatched cluster: unmatched clusters then cost 0.
     rows, columns = linear_sum_assignment(cost - alone)
     total = (sizes_true if true_is_larger else sizes_private).sum()
     total += (cost - alone)[rows, columns].sum()
@@ -77,22 +77,22 @@ def ocm(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Optimal class matching, Chen, Yu, Chirkova, section 6.2; ``table`` as from
-    :func:`contingency`, weighted by points. Label 0 (not significant) is a class like the
-    clusters, which theirs is not; either labeling may have more classes.
+    Optimal class matching, Chen, Yu, Chirkova, section 6.2. ``table`` is from :func:`contingency`,
+    weighted by points. Unlike in the paper, label 0 (not significant) is a class like the clusters,
+    and either labeling may have more classes.
     """
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
 
 
 def two_ce(table: NDArray[np.int64]) -> float:
-    """Share of pairs of points that one labeling joins and the other separates.
+    """Share of pairs of points that one labeling joins and the other labeling separates.
 
     Notes
     -----
-    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without listing pairs:
-    with a_i, b_j the row and column sums, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2)
-    pairs are inconsistent. Label 0 (not significant) is a class like the clusters.
+    2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without a list of pairs. If a_i and
+    b_j are the row and column sums, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2) pairs are
+    inconsistent. Label 0 (not significant) is a class like the clusters.
     """
     n = int(table.sum())
     if n < 2:
@@ -102,23 +102,23 @@ def two_ce(table: NDArray[np.int64]) -> float:
 
 
 def _pairs(numbers: NDArray[np.int64]) -> int:
-    """Sum of C(x, 2); in Python's integers where squares of large sets overflow 64 bits."""
+    """Sum of C(x, 2); uses Python's integers if squares would overflow 64 bits."""
     if int(numbers.sum()) < 2**31:
         return int((numbers * (numbers - 1) // 2).sum())
     return sum(x * (x - 1) // 2 for x in numbers.ravel().tolist())
 
 
 def f_measure(table: NDArray[np.int64]) -> float:
-    """F-measure with the true classes as reference, noise being a class of its own.
+    """F-measure with the true classes as reference; noise is a separate class.
 
-    Of points where the table is weighted by records, else of cells: where most cells are noise
-    to both, that class alone lifts the second.
+    If the table is weighted by records, this is the F-measure of points, otherwise of cells. The
+    F-measure of cells is high whenever most cells are noise in both labelings.
 
     Notes
     -----
-    Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class takes the cluster
-    with the highest 2 n_ij / (n_i + n_j); classes count by their size. Many-to-one
-    matches are allowed, which makes it milder than DSG_C.
+    Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the cluster
+    with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may
+    have the same cluster, so this score is less strict than DSG_C.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     both = rows[:, None] + columns[None, :]
@@ -131,14 +131,15 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Hubert, Arabie 1985: of the pairs of points that both labelings join, how many more than
-    expected by chance, over how many more there could be.
+    Hubert, Arabie 1985: with J the number of pairs of points that both labelings join, J minus its
+    expected value by chance, divided by the largest possible value of this difference.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2
     if joined == true == private:
         return 1.0
-    expected = 2 * true * private  # times the number of pairs, as is all else: whole numbers
+    # All terms are multiplied by the number of pairs, so that they are whole numbers.
+    expected = 2 * true * private
     return (2 * joined * pairs - expected) / ((true + private) * pairs - expected)
 
 
@@ -147,8 +148,8 @@ def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Vinh, Epps, Bailey 2010. As in scikit-learn, labelings that are equal but for their
-    numbers score 1, even where chance alone makes them equal.
+    Vinh, Epps, Bailey 2010. As in scikit-learn, the score is 1 if both labelings have the same
+    classes with other numbers, even if random labelings of these sizes are always equal.
     """
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     filled = table[np.ix_(rows > 0, columns > 0)]
@@ -168,23 +169,23 @@ def _entropy(sizes: NDArray[np.float64]) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-#: The part left out of the sum over a hypergeometric distribution has probability < 2 exp(-this).
+#: Sums over a hypergeometric distribution omit values of total probability < 2 exp(-_TAIL).
 _TAIL = 40.0
 
 
 def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
-    """Mutual information that labelings with classes of these sizes, all above 0, have by chance.
+    """Expected mutual information of random labelings with these class sizes, all above 0.
 
-    Its error is below 1e-8 for 2^53 points, and far below for fewer.
+    Its error is below 1e-8 for 2^53 points, and much smaller for fewer points.
 
     Notes
     -----
-    Vinh, Epps, Bailey 2010. With M the size of an overlap of classes of a and b points,
-    hypergeometric, E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
-    hypergeometric of n - 1, a - 1, b - 1. It is a sum of independent yes or no (Vatutin,
-    Mikhailov 1982). Hence Bernstein's inequality bounds its tails; and its characteristic
-    function at angle t is below exp(-sd^2 (1 - cos t)), so that values a quarter of a standard
-    deviation apart stand for all between them.
+    Vinh, Epps, Bailey 2010. Let M be the size of the overlap of classes with a and b points, which
+    is hypergeometric. Then E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
+    hypergeometric with n - 1, a - 1, b - 1. X is a sum of independent Bernoulli variables
+    (Vatutin, Mikhailov 1982). So Bernstein's inequality bounds its tails. Its characteristic
+    function at angle t is below exp(-sd^2 (1 - cos t)), so the sum may use only values that are a
+    quarter of a standard deviation apart.
     """
     n = rows.sum()
     a_sizes, a_times = np.unique(rows, return_counts=True)

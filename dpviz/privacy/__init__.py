@@ -1,1 +1,1 @@
-"""Neighbouring data sets, spends and the ledger, mechanisms that write to the ledger."""
+"""Neighbouring data sets, the ledger of spends, and mechanisms that record their spends."""

@@ -1,9 +1,9 @@
-"""Content of a budget file: sources, debits, and the chain of records that stores them.
+"""Content of a budget file: the sources, the debits, and the log of records that stores them.
 
-All amounts of epsilon are whole micro-epsilon, 1e-6, from the debit to the sum: the granted
-epsilon is the requested one, rounded down, and the release runs with the granted one. This module
-returns these whole numbers as decimals; a float has enough digits for them, so the conversion
-back is exact.
+All amounts of epsilon are integers in micro-epsilon (1e-6), both each debit and the sum. The
+granted epsilon is the requested epsilon, rounded down, and the release runs with the granted
+epsilon. This module returns these integers as decimal fractions. A float has enough digits for
+them, so the conversion back is exact.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _SCHEMA = (
     f"PRAGMA user_version = {VERSION}",
 )
 
-#: Name, beside the public parameters of a debit, of a number that no other debit has.
+#: Key in the stored parameters of a debit: its value is a random text that no other debit has.
 NONCE = "nonce"
 
-#: Name, there, of the files that were read and not yet known: [path, number] of each.
+#: Key in the stored parameters of a debit: its value lists [path, number] of each new file.
 ORIGINS = "origins"
 
 _RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER BY number"
@@ -55,7 +55,7 @@ _RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER
 
 _COPIED = "copy|kopie|copie|copia"
 
-#: What programs and people add to the name of a copy: ".x", "x~", "x.bak", "x (1)", "x - Copy".
+#: Parts that mark a file as a copy: ".x", "x~", "x.bak", "x (1)", "x - Copy".
 _COPY = re.compile(
     rf"\A(?:[.~_#$]+|(?:{_COPIED})(?: (?:of|von|de|di))? )|[~#]+\Z"
     r"|[._ -]+(?:bak|backup|old|orig|tmp)\Z|\.sw[op]\Z"
@@ -71,10 +71,10 @@ class Entry:
     Parameters
     ----------
     id
-        Number in the file.
+        Number of the entry in the file.
     epsilon
-        Granted epsilon, with which the release runs. It may be below the requested epsilon
-        by less than 1e-6.
+        Granted epsilon, with which the release runs. The granted epsilon is less than 1e-6 below
+        the requested epsilon.
     what
         Method and public parameters.
     state
@@ -112,42 +112,42 @@ class Account:
 
 
 def granted(epsilon: float) -> float:
-    """Epsilon that a debit grants: the requested one, rounded down to whole micro-epsilon.
+    """Epsilon that a debit grants: the requested epsilon, rounded down to whole micro-epsilon.
 
-    Raises InputError if it is not between 0.000001 and 1,000,000.
+    Raises InputError if the requested epsilon is not between 0.000001 and 1,000,000.
     """
     return micro("epsilon", epsilon) / MICRO
 
 
 def decimal(epsilon: float) -> str:
-    """Epsilon as text for people: all digits, no exponent."""
+    """Format epsilon for readers: all digits, no exponent."""
     return f"{Decimal(repr(float(epsilon))).normalize():f}"
 
 
 def micro(name: str, value: object) -> int:
-    """Return epsilon in whole micro-epsilon, rounded down, or raise InputError."""
+    """Return epsilon as an integer in micro-epsilon, rounded down, or raise InputError."""
     number = check_number(name, value)
-    if not 1e-6 <= number <= 1e6:  # also where it is not a number
+    if not 1e-6 <= number <= 1e6:  # this form of the condition also refuses NaN
         raise InputError(
             f"{name} = {number:g} is no usable privacy budget: give a number from 0.000001 to "
             "1,000,000."
         )
-    # The decimal that was typed, not the nearest binary fraction.
+    # Convert the decimal number that was typed, not the nearest binary fraction.
     return int(Decimal(repr(number)) * MICRO)
 
 
 class DamagedError(Exception):
-    """The file's content is not from this module; the message follows the file's name."""
+    """The content does not come from this module; the message continues after the file's name."""
 
 
 @dataclass
 class Log:
-    """Records of a file, and their sums.
+    """Records of a file, and the sums computed from them.
 
-    A record is a number from 1, a kind, a source, an amount, a text, a time, and the hash of all
-    these and of the previous record. Kinds: ``file`` (the first: a unique text), ``opened``
-    (a source with a total), ``debited`` (epsilon, parameters, files) and ``released`` (of which
-    debit).
+    A record has a number (from 1), a kind, a source, an amount, a text, a time, and a hash of all
+    these values and of the previous record. Kinds: ``file`` (the first record: its text is unique),
+    ``opened`` (a source with its total), ``debited`` (epsilon, parameters, files) and ``released``
+    (the amount is the number of the debit).
     """
 
     connection: sqlite3.Connection
@@ -157,7 +157,7 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    #: Source for which each file was read; the same by path, and by number with the file.
+    #: Source for which each file was read: by file, by path, and by number (with the file).
     origins: dict[Origin, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
@@ -197,12 +197,12 @@ class Log:
         return len(self.hashes), self.hashes[-1]
 
     def has(self, record: tuple[int, str]) -> bool:
-        """Whether the record of this number has this hash."""
+        """Whether the record with this number has this hash."""
         number, found = record
         return self.hashes[number - 1 : number] == [found]
 
     def append(self, kind: str, source: str, amount: int, text: str = "") -> None:
-        """Write a record."""
+        """Write a new record."""
         record = (kind, source, amount, text, _now())
         found = self._hash(record)
         self._take(*record)
@@ -217,7 +217,7 @@ class Log:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _take(self, kind: str, source: str, amount: int, text: str, time: str) -> None:
-        """Add a record to the sums; raise ValueError or LookupError if it does not fit."""
+        """Add a record to the sums; raise ValueError or LookupError if the record is not valid."""
         if kind == "opened" and source not in self.totals and amount > 0:
             self.totals[source], self.spent[source] = amount, 0
         elif kind == "debited" and 0 < amount <= self.totals[source] - self.spent[source]:
@@ -244,7 +244,7 @@ class Log:
             raise ValueError
 
     def find(self, source: str) -> Account | None:
-        """Account of a source; None if it has none and this name is allowed for a new one."""
+        """Account of a source, or None if it is new; InputError for an invalid name."""
         key = names.key(source)
         for name in self.totals:
             if names.key(name) == key:
@@ -255,22 +255,23 @@ class Log:
     def owner(
         self, origins: Iterable[Origin], source: str | None = None, proposed: str | None = None
     ) -> str | None:
-        """Source for which some of these files were read before; None if none of them was.
+        """Source for which some of these files were read before; None if all files are new.
 
-        A file is known by its path, by the path of its folder if that was read as a folder, and by
-        its number on the disk, which it keeps when it is renamed. But the number of a deleted file
-        may belong to other data now: so it counts only for who names the source. Raises
-        PrivacyRefusal if the name is another one; without a name, if there are several sources, or
-        a doubt.
+        A known file is recognized by its path, by the path of its folder if the folder was read,
+        and by its number on the disk, which does not change when the file is renamed. After a file
+        is deleted, its number may belong to a file with other data. Then the number counts only if
+        the caller names the source. Raises PrivacyRefusal if the files belong to another source
+        than the named one, or to several sources. If no source is named: also if it is not clear
+        whether the files belong to a known source.
 
         Parameters
         ----------
         origins
-            Files to read, and their folder.
+            Files to read, and the folder that contains them.
         source
-            Name that was given; None if there is none.
+            Given name of the source, or None.
         proposed
-            Name that a new source would have then.
+            Name that the source would get if it is new.
         """
         sure: dict[str, Origin] = {}
         doubtful: dict[str, Origin] = {}
@@ -283,8 +284,8 @@ class Log:
                 (sure if before.is_there() else doubtful).setdefault(known, one)
         if len(sure) > 1:
             raise PrivacyRefusal(
-                f"what is read belongs to the sources {listed(sure)}, and one release can't debit "
-                "several: release the files of each by themselves."
+                f"the files belong to the sources {listed(sure)}, and one release can't debit "
+                "several sources: release the files of each source separately."
             )
         given = None if source is None else names.key(source)
         for name, one in sure.items():
@@ -294,8 +295,7 @@ class Log:
                 raise PrivacyRefusal(
                     f'{shown(one.path, 120)}{place} was released as source "{name}" before, so '
                     f'source = "{names.cleaned(source)}" would be a second budget for it: name '
-                    f"that source, or give other data a {'folder' if is_new else 'file'} of their "
-                    "own."
+                    f"that source, or put other data into a new {'folder' if is_new else 'file'}."
                 )
         for name, one in doubtful.items():
             if name not in sure and given != names.key(name):
@@ -311,14 +311,14 @@ class Log:
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
                     raise PrivacyRefusal(
                         f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
-                        f'which was released as source "{self.paths[path]}", but for a number, a '
-                        "format or the sign of a copy: name that source for copies, parts and "
-                        "versions of the same data, or else a new one."
+                        f'which was released as source "{self.paths[path]}", except for a number, '
+                        "a format or the mark of a copy: name that source for copies, parts and "
+                        "versions of the same data, otherwise name a new source."
                     )
         return next(iter(sure or doubtful), None)
 
     def account(self, name: str) -> Account:
-        """Account of a source by the first spelling of its name."""
+        """Account of a source; `name` is the first spelling of its name."""
         total, spent = self.totals[name], self.spent[name]
         return Account(
             id=name,
@@ -330,7 +330,7 @@ class Log:
 
 
 def _kind(path: str) -> str:
-    """Path that is the same for all parts, years, formats and copies of one table in a folder."""
+    """Key that is equal for all parts, years, formats and copies of one table in a folder."""
     folder, name = os.path.split(path)
     before = ""
     while name != before:

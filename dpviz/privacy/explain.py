@@ -1,4 +1,4 @@
-"""Explanation of epsilon in words: its meaning for whom it protects, a record or a person."""
+"""Explanation of epsilon in words, for the privacy unit that it protects: a record or a person."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ import math
 
 from dpviz.privacy.ledger import Neighbours
 
-#: Above this epsilon a factor has no practical meaning.
+#: Above this epsilon the factor e^epsilon has no practical meaning.
 _SPEAKING = math.log(1e6)
 
-#: Percent from which on a promise is little: as sure a guess may be, from even odds.
+#: A promise is called little if an attacker's certainty, from a prior of 50%, may exceed this.
 LITTLE = 90.0
 
-#: Where the unit is a record, a person with so many is the example.
+#: Number of records of one person in the example for the case that the unit is a record.
 _SEVERAL = 3
 
 
 def surest(epsilon: float) -> float:
-    """Largest chance with which anybody can tell that a unit took part, who held it for even.
+    """Largest posterior probability that a unit took part, for anybody whose prior is 1/2.
 
-    Bayes' rule with a prior of 1/2 and the largest likelihood ratio: e^epsilon / (1 + e^epsilon).
+    From Bayes' rule with the largest likelihood ratio: e^epsilon / (1 + e^epsilon).
     """
     return 1 / (1 + math.exp(-epsilon))
 
 
 def percent_at_most(share: float) -> float:
-    """Percent of a share with one digit, rounded up: a text that says "at most" stays true."""
+    """Share in percent with one digit, rounded up, so that a text with "at most" is true."""
     return math.ceil(1000 * share) / 10
 
 
 def promises_little(epsilon: float) -> bool:
-    """Whether a proof that holds promises little: by the percentage that the sentences show."""
+    """Whether a valid proof promises little, judged by the percentage that the sentences show."""
     return percent_at_most(surest(epsilon)) > LITTLE
 
 
 def surest_words(epsilon: float) -> str:
-    """How sure anybody can get, from even odds: "73.2% sure at most".
+    """Largest certainty that anybody can reach from a prior of 1/2: "73.2% sure at most".
 
-    It is true of one unit: whoever shows it says of which, as :func:`explain_guess` does.
+    The statement holds for one privacy unit. A caller that shows it must also name this unit, as
+    :func:`explain_guess` does.
     """
     shown = percent_at_most(surest(epsilon))
-    # 100% would be more than it is.
+    # The certainty is below 100%, so don't print "100%".
     return f"{shown:g}% sure at most" if shown < 100 else "next to certain"
 
 
 def _records(neighbours: Neighbours) -> str:
-    """The records of one privacy unit that is no person."""
     if neighbours.cap > 1:
         return f"up to {neighbours.cap} records of yours"
     return "one record of yours"
 
 
 def explain_guess(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Half a sentence on how sure a guess about one unit can get; see :func:`explain_epsilon`."""
+    """Half a sentence: how certain a guess about one unit can be; see :func:`explain_epsilon`."""
     on = "whether you took part" if persons else f"on {_records(neighbours)}"
     return f"a guess {on}: {surest_words(epsilon)}"
 
 
 def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Explain epsilon in words: how sure anybody can get of a unit's part, from even odds."""
+    """Explain epsilon by the largest certainty that a unit took part, from a prior of 1/2."""
     unit = (
         "you are" if persons else f"{_records(neighbours)} {'are' if neighbours.cap > 1 else 'is'}"
     )
@@ -73,7 +73,7 @@ def explain_surest(epsilon: float, neighbours: Neighbours, *, persons: bool = Fa
 
 
 def times_at_most(epsilon: float) -> str:
-    """e^epsilon, rounded up: a text that says "at most" stays true; with a digit beyond 1."""
+    """Value of e^epsilon, rounded up so that a text with "at most" is true; shows more than 1."""
     digits = 2 if epsilon < math.log(100) else 0
     if epsilon < 0.1:
         digits += math.ceil(-math.log10(epsilon))
@@ -87,7 +87,7 @@ def _factor(epsilon: float) -> str:
 
 
 def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
-    """What is compared: the data with the unit, and its neighbours; and what the unit holds."""
+    """Names of the two compared data sets (with and without the unit), and the size of the unit."""
     added, cap = neighbours.relation == "add_remove", neighbours.cap
     if persons:
         many = f"{cap} records of yours at most take" if cap > 1 else "one record of yours at most"
@@ -100,9 +100,10 @@ def _compared(neighbours: Neighbours, *, persons: bool) -> tuple[str, str]:
 
 
 def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
-    """Explain epsilon in words: how much the part of one privacy unit can change.
+    """Explain epsilon in words: how much the data of one privacy unit can change a probability.
 
-    With ``persons`` the unit is a person; else it is a record, and a person may have several.
+    With ``persons`` the unit is a person. Otherwise the unit is a record, and a person may have
+    several records.
     """
     compared, holds = _compared(neighbours, persons=persons)
     if not persons and neighbours.cap == 1:

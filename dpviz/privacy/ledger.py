@@ -17,7 +17,7 @@ Cost = TypeVar("Cost", float, Fraction)
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
-#: Share of a budget that the rounding of its parts may leave.
+#: Unspent share of a budget that may be due to rounding.
 _ROUNDING = 1e-9
 
 
@@ -28,8 +28,8 @@ class Neighbours:
     Parameters
     ----------
     relation
-        ``"add_remove"``: one privacy unit more or less; ``"replace_one"``: one
-        exchanged for another, with a public number of units.
+        ``"add_remove"``: one data set has one privacy unit more; ``"replace_one"``: one unit is
+        exchanged for another, and the number of units is public.
     cap
         Maximum number of records of one privacy unit; 1 if the unit is a record.
     """
@@ -38,7 +38,7 @@ class Neighbours:
     cap: int = 1
 
     def __post_init__(self) -> None:
-        """Check both."""
+        """Check the relation and the cap."""
         if self.relation not in RELATIONS:
             raise InputError(
                 f'neighbours = "{shown(self.relation)}" is unknown: choose add_remove or '
@@ -48,12 +48,12 @@ class Neighbours:
             raise InputError(
                 f"cap = {self.cap}: keep a whole number of at least 1 record per person."
             )
-        # Not a NumPy scalar, whose comparisons are no booleans of Python.
+        # A NumPy scalar is refused because its comparisons don't return Python booleans.
         object.__setattr__(self, "cap", int(self.cap))
 
     @property
     def multiplier(self) -> int:
-        """Number of records by which neighbours differ; multiplies sensitivities per record."""
+        """Number of records in which neighbours differ; multiplies the sensitivity per record."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
@@ -66,13 +66,14 @@ class Spend:
     step
         Name of the step that used the noise.
     sensitivity
-        Largest change of the noised quantity between neighbours (L1; of K-norm noise in its norm).
+        Largest change of the noised quantity between neighbours: in L1, or for K-norm noise in the
+        K-norm.
     scale
-        Scale of the Laplace or K-norm noise, or for an exponential mechanism the score
-        difference that makes an outcome e times less likely.
+        Scale of the Laplace or K-norm noise. For an exponential mechanism: the score difference
+        that makes an outcome e times less likely.
     composition
-        ``"sequential"`` spends add up; consecutive ``"parallel"`` spends of one step
-        touch disjoint records, and the largest counts.
+        ``"sequential"`` spends add up. Consecutive ``"parallel"`` spends of one step depend on
+        disjoint records, so only the largest of them counts.
     """
 
     step: str
@@ -84,7 +85,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All spends of one run, in order, under one relation and one unit.
+    """All spends of one run, in order, for one relation and one privacy unit.
 
     The ledger holds spends and does not depend on the algorithm. The total epsilon is the sum
     of the sequential spends (sequential composition) plus the largest of each step's
@@ -100,19 +101,19 @@ class Ledger:
 
     @property
     def epsilon(self) -> float:
-        """Total budget that was spent."""
+        """Total spent budget."""
         return composed(((spend, spend.epsilon) for spend in self.spends), 0.0)
 
     def unspent(self, budget: float) -> float:
-        """Rest of a budget that was not spent; 0 where only rounding is left of it."""
+        """Part of a budget that was not spent; 0 if this part is only a rounding error."""
         rest = budget - self.epsilon
         return rest if rest > _ROUNDING * budget else 0.0
 
 
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
-    """Total cost: sequential spends add up; of a step's parallel spends the largest counts.
+    """Total cost: sequential spends add up; of the parallel spends of a step the largest counts.
 
-    ``nothing`` is the zero of the number type to compute with.
+    ``nothing`` is the zero of the number type used for the sum.
     """
     total, largest = nothing, dict[str, Cost]()
     for spend, cost in costs:
@@ -123,7 +124,7 @@ def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
     return total + sum(largest.values(), nothing)
 
 
-#: Smallest budget.
+#: Smallest valid budget.
 SMALLEST_EPSILON = 1e-6
 
 

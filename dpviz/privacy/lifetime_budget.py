@@ -1,19 +1,19 @@
-"""The lifetime budget of data sources: one SQLite file that every release debits first.
+"""The lifetime budget of data sources: one SQLite file, in which each release first makes a debit.
 
-The owner names a source; a hash of its content can't, because one more record would open a new
-budget. Each debit remembers which files are read: under another name of the source they are
-refused, whatever they are called (:meth:`Log.owner`).
+The owner names each source. A hash of the content can't replace the name, because one more record
+would change the hash and so open a new budget. Each debit stores which files are read. These files
+are refused later under another source, even after they are renamed (:meth:`Log.owner`).
 
-A release debits, draws, publishes and then marks its entry. A debit is final: a crash after it
-loses budget, never privacy.
+A release makes a debit, draws noise, publishes, and then marks its entry. A debit is final: a crash
+after the debit loses budget, never privacy.
 
-The file holds a log whose records never change. Each has a hash that covers the previous record, so
-an edited, forged, moved or deleted record is detected. A note in this user's folder
-(:func:`dpviz.base.home.home_folder`) stores the newest hash, so an older copy of the file is
-detected, too, and a file with all hashes recomputed. Not detectable: a new file in place of the old
-one, an older file whose note was restored or removed with it, an older file on another computer or
-used by another user; the same data in a copy, in memory or in an upload, under another name. Anyone
-with write access to both file and note is trusted.
+The file holds a log whose records never change. The hash of each record covers the previous record,
+so an edited, forged, moved or deleted record is detected. A note in this user's folder
+(:func:`dpviz.base.home.home_folder`) stores the newest hash. So an older copy of the file is
+detected as well, and also a file in which all hashes were recomputed. Not detectable: a new file
+that replaces the old one; an older file whose note was also restored or removed; an older file on
+another computer or used by another user; the same data in a copy, in memory or in an upload, under
+another name. Anyone who can write both the file and the note is trusted.
 """
 
 from __future__ import annotations
@@ -56,54 +56,55 @@ from dpviz.privacy.origin import Origin
 if sys.platform != "win32":
     import fcntl
 
-#: Seconds to wait for other processes; a debit takes milliseconds.
+#: Seconds to wait for other processes; one debit takes milliseconds.
 PATIENCE = 60.0
 
 _LONGEST_WHAT = 100_000
 
-#: Note about a file: its number of records, and the hash of the newest.
+#: Format of the note about a file: its number of records, and the hash of the newest record.
 _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
-#: Advice if a file can't be trusted.
+#: Advice to the user if a file can't be trusted.
 _NEWEST = (
-    "put its newest copy back, or name a new file and give each source no more than it had left"
+    "put its newest copy back, or name a new file and give each source at most what it had left"
 )
 
 #: Possible state after a failure that follows a debit.
-_LOST = "what was asked for may be debited all the same"
+_LOST = "the requested epsilon may be debited nevertheless"
 
-#: Meaning of SQLite's error codes for a person.
+#: Meaning of SQLite's error codes for users.
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is held by another program: try again when that is done",
+    sqlite3.SQLITE_BUSY: "is held by another program: try again when that program is done",
     sqlite3.SQLITE_CANTOPEN: (
         "can't be opened: its folder has to exist, and both have to be writable"
     ),
     sqlite3.SQLITE_CORRUPT: f"is damaged: {_NEWEST}",
     sqlite3.SQLITE_FULL: "can't be written: the disk is full",
     sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
-    sqlite3.SQLITE_NOTADB: "is no budget file: name another one, or a new one",
+    sqlite3.SQLITE_NOTADB: "is no budget file: name another file, or a new one",
     sqlite3.SQLITE_PERM: "can't be written: check its rights",
     sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
 }
 
-#: Locked while a file is created: closing that handle releases all locks of this process on the
-#: file, so no other thread may have opened it yet.
+#: Locked while a file is created. Closing the new file's handle releases all locks of this process
+#: on the file, so no other thread may have opened the file yet.
 _making = threading.Lock()
 
 
 class Budget:
-    """Lifetime budgets in one file; safe between threads and processes of one machine.
+    """Lifetime budgets in one file; safe for several threads and processes of one machine.
 
-    Every call reopens the file, so it sees the spends of other processes. Between two calls the
-    file alone is complete. SQLite's locks fail on network folders. Only its user may read it.
-    Raises InputError from every call, in one sentence, if the file can't be used. Opening the first
-    source creates it.
+    Every call reopens the file, so it reads the spends of other processes. Between two calls no
+    other file is needed. SQLite's locks fail on network folders. Only the user who created the file
+    may read it. Every call raises InputError, with one sentence, if the file can't be used. Opening
+    the first source creates the file.
 
     Attributes
     ----------
     unnoted
-        Why an older copy of the file is not detected, in one sentence: the note in this user's
-        folder is missing, or can't be written. Empty if there is one. Releases continue.
+        Why an older copy of the file would not be detected, in one sentence: the note in this
+        user's folder is missing, or can't be written. Empty if the note exists. Releases continue
+        in both cases.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -111,27 +112,27 @@ class Budget:
             raise InputError("the name of the budget file is empty or has a zero byte in it.")
         self.path = Path(path)
         self.unnoted = self._found_none = ""
-        #: Newest record that this object has written.
+        #: Newest record that this object wrote.
         self._written: tuple[int, str] | None = None
 
     def open(self, source: str, total: float | None = None) -> Account:
-        """Return the account of a source; its first use sets the total permanently.
+        """Return the account of a source; the first call sets its total permanently.
 
         Raises PrivacyRefusal if the source has another total.
 
         Parameters
         ----------
         total
-            Lifetime epsilon, rounded down to whole micro-epsilon; None if the source is known.
+            Lifetime epsilon, rounded down to whole micro-epsilon; None if the source exists.
         """
         asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
             return self._opened(log, source, asked)
 
     def find(self, source: str) -> Account | None:
-        """Return the account of a source; None if it has none, or there is no file yet.
+        """Return the account of a source, or None if the source or the file does not exist yet.
 
-        Raises InputError if it has none and this name is not allowed for a new one.
+        Raises InputError if the source does not exist and its name is not allowed for a new source.
         """
         if not self.exists():
             names.check_new(source)
@@ -144,7 +145,8 @@ class Budget:
     ) -> str | None:
         """Source for which some of these files were read before; see :meth:`Log.owner`.
 
-        Raises PrivacyRefusal if another source is named, or if none is and only a person can know.
+        Raises PrivacyRefusal if the files belong to another source, or if no source is named and
+        only the user can know to which source the files belong.
         """
         if not origins or not self.exists():
             return None
@@ -168,10 +170,10 @@ class Budget:
         alike: Sequence[str] = (),
         origins: Sequence[Origin] = (),
     ) -> Entry:
-        """Debit epsilon from a source's budget, durably, before anything is drawn.
+        """Debit epsilon from a source's budget and write it to disk, before any noise is drawn.
 
-        Raises PrivacyRefusal if less remains; the message states the remaining epsilon. Or if the
-        files belong to another source.
+        Raises PrivacyRefusal if less than `epsilon` remains (the message states the remaining
+        epsilon), or if the files belong to another source.
 
         Parameters
         ----------
@@ -180,24 +182,24 @@ class Budget:
         epsilon
             From 0.000001 to 1,000,000; rounded down to whole micro-epsilon.
         what
-            Method and public parameters, plain values; nothing derived from the data.
+            Method and public parameters, as plain values; nothing derived from the data.
         total
-            As for :meth:`open`: a new source is opened with its first debit, or not at all.
+            As for :meth:`open`. A new source and its first debit are written together, or neither.
         alike
-            Names in ``what`` whose values must be equal in all entries of a source: epsilons
-            of different neighbours or privacy units don't add up.
+            Names in ``what`` whose values must be equal in all entries of a source, because
+            epsilons for different neighbours or privacy units don't add up.
         origins
-            Files that are read, and their folder: from now on they belong to this source.
+            Files that are read, and their folder. From now on they belong to this source.
 
         Returns
         -------
         Entry
-            The release must run with its epsilon.
+            The release must run with the epsilon of this entry.
         """
-        # Two copies of the file may debit the same within one second: without a number of its own
-        # both entries would have one hash, and the note would fit both.
+        # Two copies of the file may get the same debit within one second. Without a random text in
+        # each entry, both entries would have one hash, and the note would match both files.
         asked = micro("epsilon", epsilon)
-        _json(what)  # before a file is created
+        _json(what)  # check before a file is created
         opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
             log.owner(origins, source)
@@ -210,7 +212,6 @@ class Budget:
         return entry
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
-        """Account of a source with a total from this or an earlier call."""
         account = log.find(source)
         if account is None and asked is None:
             name = names.cleaned(source)
@@ -221,7 +222,7 @@ class Budget:
         if asked is not None and asked != log.totals[account.id]:
             raise PrivacyRefusal(
                 f'source "{account.id}" has a lifetime budget of {decimal(account.total)}, '
-                f"which stays: a total of {decimal(asked / MICRO)} is refused."
+                f"which can't change: a total of {decimal(asked / MICRO)} is refused."
             )
         return account
 
@@ -249,7 +250,7 @@ class Budget:
 
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[Log]:
-        """One transaction on a separate connection: all of it is on the disk, or nothing is."""
+        """One transaction on a separate connection: writes all of its records to disk, or none."""
         try:
             place = self._place(create=create)
             # Without COMMIT, closing rolls the transaction back.
@@ -262,7 +263,7 @@ class Budget:
                 connection.execute("COMMIT")
                 if len(log.hashes) > log.stored:
                     self._written = log.newest
-                # If the file was replaced meanwhile, the debit is lost, but nothing was drawn.
+                # If the file was replaced meanwhile, the debit is lost, but no noise was drawn.
                 self._check_place(place)
         except sqlite3.Error as error:
             raise InputError(self._sentence(error)) from None
@@ -270,7 +271,8 @@ class Budget:
             found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
         if len(log.hashes) > log.stored:
-            # If two copies of the file were written at once, one of them fails here.
+            # If two copies of the file were written at the same time, one of the two calls fails
+            # here.
             try:
                 with self._transaction():
                     pass
@@ -278,13 +280,15 @@ class Budget:
                 raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
-        """Real place of the file, created on request; refused if the file has another name."""
-        # SQLite puts the journal beside the name that was opened. Under another name a journal
-        # that a crash left is not found, and is replayed later, over the debits made meanwhile.
+        """Real place of the file, created on request; refused if the file has a second name."""
+        # SQLite puts the journal beside the name by which the file was opened. If the file is
+        # opened by another name, SQLite does not find the journal of a crash. Later it replays this
+        # journal and overwrites the debits made meanwhile.
         try:
             with _making:
                 if create:
-                    self.path.parent.resolve(strict=True)  # "none/.." would name one that exists.
+                    # Fails for "none/..", which would resolve to an existing folder.
+                    self.path.parent.resolve(strict=True)
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
         except FileNotFoundError:
@@ -303,23 +307,21 @@ class Budget:
         raise InputError(f"{self} {problem}.")
 
     def _check_place(self, place: _Place) -> None:
-        """Refuse to continue if the file has a new name, or the name refers to another file."""
         with suppress(OSError, RuntimeError):
             if _Place.of(self.path) == place:
                 return
         raise InputError(
-            f"{self} was moved, replaced or linked while it was in use: see that it has one name; "
+            f"{self} was moved, replaced or linked while it was in use: give it only one name; "
             f"{_LOST}."
         )
 
     def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
-        """Verified log of the file; started on request if the file is empty."""
         if self._is_ours(connection):
             return Log.read(connection)
         return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file is a budget file, and not empty; refuse foreign or damaged files."""
+        """Whether the file is a budget file with content; refuse foreign or damaged files."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -331,15 +333,16 @@ class Budget:
             raise InputError(f"{self} was written by a newer version of this program: update it.")
         if version != VERSION:
             raise InputError(f"{self} has no version that this program reads: {_NEWEST}.")
-        # Budget whose spends a damaged page hides could be spent again.
+        # A damaged page may hide spends, and then this budget could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
         return True
 
     def _note(self, log: Log) -> None:
-        """Note the newest record; refuse a file without the record of the last note."""
+        """Write the newest record to the note; refuse a file that lacks the noted record."""
         self.unnoted = self._found_none
-        if not log.stored:  # Note only written records: a crash now must not lock the user out.
+        # Note only records that are on the disk. Otherwise a crash now would lock the user out.
+        if not log.stored:
             return
         try:
             note = home_folder("heads") / log.hashes[0]
@@ -347,13 +350,13 @@ class Budget:
                 noted = _noted(note)
                 if noted is None and not (self._written and log.has(self._written)):
                     self.unnoted = self._found_none = (
-                        f"{self} has no note in {shown(note.parent, 80)}, so nobody can tell "
-                        "whether it is an older copy: set DPVIZ_HOME to the folder with its note, "
-                        "or see that no entry is missing."
+                        f"{self} has no note in {shown(note.parent, 80)}, so it may "
+                        "be an older copy: set DPVIZ_HOME to the folder with its note, or check "
+                        "that no entry is missing."
                     )
                     return
                 if noted is not None and not log.has(noted):
-                    raise DamagedError("is an older or a changed copy, without what was noted last")
+                    raise DamagedError("is an older or a changed copy without the last noted entry")
                 if noted != log.newest:
                     _write_note(note, *log.newest)
         except (InputError, OSError) as error:
@@ -369,7 +372,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class _Place:
-    """A file by its real name, with values that distinguish it from another file of that name."""
+    """A file by its real name, with values that distinguish it from another file with that name."""
 
     path: Path
     device: int
@@ -379,39 +382,38 @@ class _Place:
 
     @classmethod
     def of(cls, path: Path) -> _Place:
-        """Place of a file after resolving links; raises OSError or RuntimeError."""
+        """Resolve links and return the place of a file; raises OSError or RuntimeError."""
         real = path.resolve(strict=True)
         found = real.stat()
         return cls(real, found.st_dev, found.st_ino, found.st_nlink, stat.S_IFMT(found.st_mode))
 
     @property
     def refusal(self) -> str:
-        """Why this place is not suitable for a budget; empty if it is."""
+        """Why this place is not suitable for a budget; empty if it is suitable."""
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):
-            return "is no file that can be kept: name another one"
+            return "is not a regular file: name another file"
         if self.links > 1:
             return f"has {self.links} names (hard links): remove all but one"
         if _is_mounted(self.path):
-            return "is mounted without its folder, where its journal has to be: mount that"
+            return "is mounted without its folder, where its journal has to be: mount the folder"
         return ""
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether a file is itself a mount (a bind mount of one file)."""
     try:
         mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
         return os.path.ismount(path)
     place = os.fsencode(path)
-    for byte in b"\\ \t\n#":  # As the system writes them there; the first before the others.
+    # The system writes these bytes as octal codes; the backslash must be replaced first.
+    for byte in b"\\ \t\n#":
         place = place.replace(bytes([byte]), b"\\%03o" % byte)
     return any(mount.split()[4:5] in ([place], [place.replace(b"\\043", b"#")]) for mount in mounts)
 
 
 def _make(path: Path) -> None:
-    """Create an empty file that only its user may read, unless it exists."""
     with suppress(FileExistsError):
         path.touch(mode=0o600, exist_ok=False)
         with suppress(OSError):  # A umask may have removed the owner's rights, too.
@@ -419,13 +421,13 @@ def _make(path: Path) -> None:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open a file that is complete between transactions, and write each transaction to disk."""
+    """Open a file that is complete between transactions and is written to disk at each commit."""
     uri, until = f"{path.as_uri()}?mode=rw", time.monotonic() + PATIENCE
     while True:
         connection = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
         try:
-            # Another program may have asked for a write-ahead log: the newest entries would then
-            # stand in a second file, which a copy may lack.
+            # Another program may have switched on a write-ahead log. Then the newest entries would
+            # be in a second file, which a copy may lack.
             connection.execute("PRAGMA journal_mode = DELETE")
             # With FULL, a power failure may lose the end of the journal and so the debit.
             connection.execute("PRAGMA synchronous = EXTRA")
@@ -440,13 +442,12 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's code of an error; some errors, raised while reading values, have none."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Prevent other processes from writing notes meanwhile, if the system has file locks."""
+    """Prevent other processes from writing notes during the block, if the system has file locks."""
     if sys.platform == "win32":
         yield
         return
@@ -466,17 +467,15 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _noted(note: Path) -> tuple[int, str] | None:
-    """Number and hash of the newest record in the note; raises OSError."""
     try:
         found = _NOTE.fullmatch(note.read_bytes())
     except FileNotFoundError:
         return None
-    # A system crash may leave an incomplete note: replace it.
+    # A system crash may leave an incomplete note, which is then replaced.
     return None if found is None else (int(found[1]), found[2].decode())
 
 
 def _write_note(note: Path, number: int, newest: str) -> None:
-    """Write a note completely or not at all; raises OSError."""
     handle, part = tempfile.mkstemp(dir=note.parent)
     try:
         with open(handle, "wb") as file:
@@ -490,18 +489,19 @@ def _write_note(note: Path, number: int, newest: str) -> None:
 
 
 def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]) -> None:
-    """Refuse an entry whose epsilon can't be added to the other entries of its source."""
+    """Refuse an entry whose epsilon can't be added to those of the source's other entries."""
     for entry in account.entries:
         for name in alike:
             before = entry.what.get(name)
             if before not in (None, what[name]):
-                way_out = "keep to that"
-                # Nobody can: columns have names now.
+                way_out = "use the same value"
+                # No user can give a number: columns have names now.
                 if name == "unit_column" and str(before).isdigit():
                     left = decimal(account.remaining)
                     way_out = (
-                        "an older version stored the number of that column; if it was this one, "
-                        f"name a new source, with a total of at most {left}, which is left here"
+                        "an older version stored the number of that column; if it is the same "
+                        f"one, name a new source, with a total of at most {left}, which is left "
+                        "here"
                     )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
@@ -510,11 +510,10 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
 
 
 def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
-    """Return public parameters, files and a number of their own as JSON, or raise InputError."""
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        raise InputError("what = ... must hold plain values alone, as JSON knows them.") from None
+        raise InputError("what = ... may hold only plain values that JSON has.") from None
     if len(text) > _LONGEST_WHAT:
         raise InputError(
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."

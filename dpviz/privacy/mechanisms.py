@@ -1,6 +1,6 @@
-"""The mechanisms that all methods use; each call records its own spend.
+"""The mechanisms that all methods use; each mechanism records its own spend.
 
-Those of a release, whose noise nobody can repeat, are in :mod:`dpviz.privacy.secure`.
+:mod:`dpviz.privacy.secure` has the mechanisms of a release, whose noise nobody can reproduce.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dpviz.base.errors import PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
 from dpviz.privacy.noise_source import Floats, NoiseSource
 
-#: Values that get noise.
+#: Values to which noise is added.
 Numbers = NDArray[np.number] | float
 
 
 class Level(NamedTuple):
-    """One of several nested releases: the step that pays for it, and its budget in all."""
+    """One of several nested releases: the step that records its spend, and its total budget."""
 
     step: str
     epsilon: float
@@ -32,7 +32,7 @@ class Level(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Gradual:
-    """Gradual releases of the same values, of which the coarsest is paid for.
+    """Gradual releases of the same values; only the coarsest release is paid for at first.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class Gradual:
     noisy
         The finest release of all values that is paid for.
     known
-        Its number in ``levels``.
+        Number of the release ``noisy`` in ``levels``.
     scales
         Noise scale of each level.
     values, releases
-        True values and all releases: they belong to the accountant, nobody else reads them.
+        True values and all releases. Only the accountant may read them.
     closed
-        Whether it was split: nothing more of it is released.
+        Whether these values were split. If so, no finer release of them is possible.
     """
 
     levels: tuple[Level, ...]
@@ -63,7 +63,7 @@ class Gradual:
 
 
 class Accountant:
-    """Adds noise only with a spend on the ledger, and refuses spends over budget.
+    """Adds noise only together with a spend on the ledger, and refuses spends over budget.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class Accountant:
     epsilon
         Whole budget of the run.
     neighbours
-        Relation and unit; callers give sensitivities for one record added or removed,
-        and the mechanisms multiply them for other neighbours.
+        Relation and privacy unit. Callers give sensitivities for one record added or removed, and
+        the mechanisms multiply these for other neighbours.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Accountant:
         return Ledger(tuple(self._spends), self.neighbours)
 
     def hide(self, changed: int) -> None:
-        """Give all further steps the noise for ``changed`` records, whatever neighbours differ by.
+        """Add the noise for ``changed`` records in all further steps, for any neighbours.
 
-        For variants as printed whose paper counts other changes than its neighbours make: their
-        claim then fails, and their card says so.
+        For published variants whose paper counts fewer or more changed records than their
+        neighbours have. The claim of such a variant fails, and its card says so.
         """
         self._changed = changed
 
@@ -107,19 +107,19 @@ class Accountant:
         epsilon: float,
         composition: Composition = "sequential",
     ) -> Floats:
-        """Laplace mechanism (Dwork 2006): values + Lap(sensitivity / epsilon) each.
+        """Laplace mechanism (Dwork 2006): adds Lap(sensitivity / epsilon) to each value.
 
         Raises PrivacyRefusal if the budget does not suffice.
 
         Parameters
         ----------
         step
-            Name on the ledger and of the noise stream.
+            Name of the step, on the ledger and as the name of the noise stream.
         values
-            Array or number whose L1 change between neighbours that differ in one
-            record is at most ``sensitivity``.
+            Array or number. Its L1 change between neighbours that differ in one record is at most
+            ``sensitivity``.
         epsilon
-            Share of the budget.
+            Budget of this step.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
@@ -130,10 +130,10 @@ class Accountant:
     ) -> Floats:
         """Laplace mechanism on rows that depend on disjoint records.
 
-        Row k gets Lap(sensitivity / epsilon_k) noise on each value. The total cost is the
-        largest of the budgets (parallel composition), even if neighbours differ in m records
-        of different rows: each row's scale is m times as large, so they cost
-        sum m_k epsilon_k / m with sum m_k = m.
+        Each value of row k gets Lap(sensitivity / epsilon_k) noise. The total cost is the largest
+        of the budgets (parallel composition). This also holds if neighbours differ in m records of
+        different rows: the scale of each row is m times as large, so if m_k of these records change
+        row k, the cost is the sum of m_k epsilon_k / m, where the m_k sum to m.
 
         Parameters
         ----------
@@ -156,20 +156,20 @@ class Accountant:
     ) -> Gradual:
         """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
 
-        Level k is the values + two-sided geometric noise, P(x) in proportion to exp(-abs(x)
-        epsilon_k / sensitivity). Each level is a random function of the next finer one, which does
-        not look at the values: together they cost what the finest costs. Pays for the coarsest;
-        :meth:`finer` pays for more. Raises PrivacyRefusal if the budget does not suffice for the
-        finest.
+        Level k is the values + two-sided geometric noise, where P(x) is proportional to exp(-abs(x)
+        epsilon_k / sensitivity). Each level is a random function of the next finer level alone and
+        does not depend on the values, so all levels together cost as much as the finest. This call
+        pays for the coarsest level; :meth:`finer` pays for more. Raises PrivacyRefusal if the
+        budget does not suffice for the finest level.
 
         Parameters
         ----------
         values
-            Whole numbers whose L1 change between neighbours that differ in one record is at most
+            Whole numbers. Their L1 change between neighbours that differ in one record is at most
             ``sensitivity``.
         levels
-            From the coarsest to the finest. Budgets are rounded down to what a double as large
-            as the last one can hold, so that their differences are exact.
+            Levels from the coarsest to the finest. Each budget is rounded down to a multiple of the
+            floating-point spacing at the last budget, so that the differences are exact.
         """
         levels = exact_levels(levels)
         self._check_levels(levels)
@@ -187,9 +187,9 @@ class Accountant:
         )
 
     def finer(self, gradual: Gradual, level: int) -> Floats:
-        """Pay for a finer one of nested releases: the difference of the two budgets.
+        """Pay for a finer one of nested releases; the spend is the difference of the two budgets.
 
-        ``level`` is its number.
+        ``level`` is the number of the finer release.
         """
         self._spend_on(gradual, level, "sequential")
         gradual.known, gradual.noisy = level, gradual.releases[level]
@@ -198,50 +198,48 @@ class Accountant:
     def split(
         self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
-        """Finest release of some values, and noisy numbers that depend on the others alone.
+        """Finest release of some values, and noisy numbers that depend only on the other values.
 
-        Both get the difference of the budgets in parallel, once: nothing finer comes after it.
-        Where neighbours differ in m records, of whatever values, all noise is m times as large: if
-        m_1 of them change values in ``where`` and m_2 others, that costs (m_1 + m_2) / m of the
-        difference, at most all of it.
+        Both results get the difference of the budgets, in parallel. This is possible only once: no
+        finer release can follow. If neighbours differ in m records, all noise is m times as large.
+        If m_1 of these records change values in ``where`` and m_2 change other values, the cost is
+        (m_1 + m_2) / m of the difference, so at most the whole difference.
 
         Parameters
         ----------
         where
-            Mask of the values that get finer, computed from what was released before.
+            Mask of the values that get a finer release, computed from earlier releases alone.
         numbers
-            Whole numbers that one record changes by at most the sensitivity (L1), and only if it
-            changes a value outside ``where``.
+            Whole numbers that one record changes by at most the sensitivity (L1), and only if this
+            record changes a value outside ``where``.
 
         Returns
         -------
         finest, numbers
-            Finest releases in reading order; the numbers with Laplace noise.
+            Finest releases in reading order, and the numbers with Laplace noise.
         """
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
             noisy = self._beside(gradual.levels[-1].step, numbers, gradual.sensitivity, part)
-            # A second time would cost as much again, which parallel spends of a step don't add up.
+            # A second split would cost the same amount again, but parallel spends of one step don't
+            # add up.
             gradual.closed = True
         return gradual.releases[-1][where], noisy
 
     def _beside(self, step: str, numbers: Numbers, sensitivity: float, epsilon: float) -> Floats:
-        """Noisy numbers for a parallel spend of a step."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "parallel")
         exact = np.asarray(numbers, dtype=float)
         return exact + self.noise.laplace(step, scale, exact.shape)
 
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
-        """Record the spend for a finer release, and return its epsilon."""
         step, epsilon = gradual.levels[level]
         if gradual.closed:
-            raise PrivacyRefusal(f"step {step} was split before: nothing more of it can be told.")
+            raise PrivacyRefusal(f"step {step} was split before: no finer release is possible.")
         part = epsilon - gradual.levels[gradual.known].epsilon
         self._spend(step, gradual.sensitivity, part, part / epsilon, composition)
         return part
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
-        """Refuse levels that are not nested, or whose last one is over budget."""
         budgets = [level.epsilon for level in levels]
         if any(fine <= coarse for coarse, fine in pairwise(budgets)):
             raise PrivacyRefusal(
@@ -256,13 +254,12 @@ class Accountant:
             )
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Noise scale of each level, from the coarsest."""
         return [sensitivity * self._changed / level.epsilon for level in levels]
 
     def _chain(
         self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
     ) -> tuple[Floats, ...]:
-        """All releases, from the coarsest to the finest; each level has a stream of its own."""
+        """All releases, from the coarsest to the finest; each level has a separate noise stream."""
         noisy, found = np.asarray(values, dtype=float), list[Floats]()
         for number in reversed(range(len(levels))):
             stream = f"{levels[0].step}, level {number}"
@@ -279,16 +276,17 @@ class Accountant:
     ) -> Floats:
         """K-norm mechanism (Hardt, Talwar 2010) on rows that depend on disjoint records.
 
-        Every row gets noise z of density proportional to exp(-epsilon * norm(z) / sensitivity).
+        Every row gets noise z whose density is proportional to exp(-epsilon * norm(z) /
+        sensitivity).
 
         Parameters
         ----------
         values
-            Shape (m, D): one record changes one row, by at most ``sensitivity`` in
+            Shape (m, D). One record changes one row, by at most ``sensitivity`` in the norm
             :func:`k_norm` with this ``ball``.
         ball
-            Number of the last columns whose change is bounded by its length; of the others each
-            entry's is.
+            Number of last columns that form the ball: the length of their change is bounded. In
+            each other column the absolute change is bounded.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
         rows, columns = values.shape
@@ -304,17 +302,16 @@ class Accountant:
         epsilon: float,
         monotone: bool = False,
     ) -> int:
-        """Exponential mechanism over a list of public candidates, by the Gumbel trick.
+        """Exponential mechanism over a list of public candidates, by adding Gumbel noise.
 
         Parameters
         ----------
         scores
-            Shape (m,), higher is better; one record changes none by more than
-            ``sensitivity``.
+            Shape (m,); higher is better. One record changes each score by at most ``sensitivity``.
         monotone
-            Whether an added record moves all scores in the same direction: then half the noise
-            suffices. Exchanging a record is removing one and adding one, each at half the
-            budget, so half the noise suffices there, too.
+            Whether an added record moves all scores in the same direction. If so, half the noise
+            suffices. This also holds where one record is exchanged, because an exchange is one
+            record removed and one record added, each at half the budget.
 
         Returns
         -------
@@ -328,33 +325,33 @@ class Accountant:
     def interval(
         self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
-        """Exponential mechanism (McSherry, Talwar 2007) over a line split into intervals.
+        """Exponential mechanism (McSherry, Talwar 2007) over a line that is split into intervals.
 
         Parameters
         ----------
         edges
-            Ascending, shape (m + 1,): interval i reaches from edge i to edge i + 1.
+            Ascending, shape (m + 1,). Interval i is from edge i to edge i + 1.
         scores
-            Shape (m,), higher is better; one record changes the score of no point by
-            more than ``sensitivity``.
+            Shape (m,); higher is better. One record changes the score of each point by at most
+            ``sensitivity``.
 
         Returns
         -------
         index, value
-            The interval (private: it reveals the rank in the true data) and a point
-            drawn uniformly from it.
+            The interval (private, because it reveals the rank in the true data), and a point
+            sampled uniformly from the interval.
         """
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
         cumulated = np.cumsum(interval_weights(edges, scores, scale))
         pick, place = self.noise.uniform(step, (2,))
         index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))
-        # Rounding must not reach the lower end, which belongs to the interval below.
+        # Rounding must not return the lower end, which belongs to the interval below.
         low, high = edges[index], edges[index + 1]
         return index, float(max(high - place * (high - low), np.nextafter(low, np.inf)))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Undo all spends if one is refused: nothing was drawn, so nothing was spent."""
+        """Remove all spends of the block if one spend is refused: no noise was drawn yet."""
         before = len(self._spends)
         try:
             yield
@@ -365,7 +362,6 @@ class Accountant:
     def _spend(
         self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition
     ) -> float:
-        """Record a spend and return the noise scale that it pays for."""
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise PrivacyRefusal(
                 f"step {step} asks for epsilon {epsilon:g}: only a finite number greater than 0 "
@@ -395,7 +391,7 @@ class Accountant:
 
 
 def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
-    """Round budgets down so that all differences are exact in double precision."""
+    """Round budgets down so that all their differences are exact in double precision."""
     last = math.ulp(levels[-1].epsilon)
     return tuple(
         level._replace(epsilon=math.floor(level.epsilon / last) * last) for level in levels
@@ -403,28 +399,29 @@ def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
 
 
 def geometric(unit: Floats, scale: float) -> Floats:
-    """Two-sided geometric noise, P(x) in proportion to exp(-abs(x) / scale), from unit Laplace.
+    """Two-sided geometric noise, P(x) proportional to exp(-abs(x) / scale), from Laplace noise.
 
-    The number with the same share of its law below it (inverse distribution function): 0 gives
-    0, and noise grows smoothly with the scale.
+    Uses the inverse distribution function: the result has the same quantile in its distribution as
+    the input. So 0 gives 0, and noise grows smoothly with the scale.
     """
-    # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale), and exp(-t) of Laplace noise.
+    # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale). For unit Laplace noise: P(abs(x) >=
+    # t) = exp(-t).
     more = math.log(2) - math.log1p(math.exp(-1 / scale))
     noise: Floats = np.floor((np.abs(unit) + more) * scale)
     return np.copysign(noise, unit) + 0.0
 
 
 def stay_chance(coarse: float, fine: float) -> float:
-    """Chance that a coarser release equals the finer one that it is drawn from.
+    """Probability that a coarser release equals the next finer release, from which it is sampled.
 
-    They are given by their noise scales, the first at least as large.
+    Both releases are given by their noise scales; ``coarse`` is at least as large as ``fine``.
 
     Notes
     -----
-    Two-sided geometric noise of parameter q has the characteristic function
-    (1 - q)^2 / abs(1 - q e^it)^2. That of the coarse noise over that of the fine is
-    s + (1 - s) times that of the coarse, with s = (sinh(1 / (2 coarse)) / sinh(1 / (2 fine)))^2:
-    no more noise with chance s, else that of the coarse release.
+    Two-sided geometric noise with parameter q has the characteristic function (1 - q)^2 / abs(1 - q
+    e^it)^2. The quotient of this function for the coarse noise and for the fine noise is s + (1 -
+    s) times the function for the coarse noise, where s = (sinh(1 / (2 coarse)) / sinh(1 / (2
+    fine)))^2. So with probability s no noise is added, otherwise the noise of the coarse release.
     """
     return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))
 
@@ -443,12 +440,13 @@ def k_norm(values: Floats, ball: int) -> Floats:
 def interval_weights(edges: Floats, scores: Floats, scale: float) -> Floats:
     """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
 
-    Parameters as there, and the noise scale of the spend: 2 * sensitivity / epsilon.
+    Parameters as in that method; ``scale`` is the noise scale of the spend, 2 * sensitivity /
+    epsilon.
 
     Returns
     -------
     numpy.ndarray
-        Shape (m,), in proportion to the probabilities; the largest is 1.
+        Shape (m,), proportional to the probabilities; the largest weight is 1.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.diff(edges)) + scores / scale

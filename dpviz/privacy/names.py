@@ -1,16 +1,16 @@
-"""Names of data sources: names that look the same are one source, or are refused.
+"""Names of data sources. Names that look the same mean one source, or the new name is refused.
 
-A second spelling would open a second lifetime budget. Three rules, after Unicode Technical
-Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent that:
+A second spelling of one name would open a second lifetime budget. Three rules, based on Unicode
+Technical Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent that:
 
-* Spellings that differ only in case, width or spaces are one name (:func:`key`).
-* A new name has letters, marks and digits of scripts in everyday use, and punctuation. A mark
-  follows a letter, and a word does not mix scripts, except Chinese, Japanese and Korean with
-  Latin letters. Invisible characters are not allowed.
-* A new name that looks like a known one is refused: for example similar letters of another
-  script, or the same file in another format.
+* Spellings that differ only in case, width or spaces are the same name (:func:`key`).
+* A new name may contain punctuation and the letters, marks and digits of scripts in everyday use. A
+  mark follows a letter. A word does not mix scripts, except Chinese, Japanese and Korean with Latin
+  letters. Invisible characters are not allowed.
+* A new name that looks like a known name is refused: for example a name with similar letters of
+  another script, or a file name with another format.
 
-Sources from an older version retain their names, even if these rules would refuse them.
+Sources from an older version keep their names, even names that these rules would refuse.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dpviz.base.formats import FORMATS, PACKINGS
 
 LONGEST_NAME = 200
 
-#: First words of the names of characters that belong to a script in everyday use: the Recommended
-#: Scripts of Unicode Standard Annex #31, table 5. Other scripts have most of the look-alikes.
+#: First words of the names of characters that belong to a script in everyday use (the Recommended
+#: Scripts of Unicode Standard Annex #31, table 5). Most look-alikes belong to other scripts.
 _SCRIPTS = frozenset(
     """
     ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED
@@ -43,14 +43,14 @@ _EAST_ASIAN = {
     "LATIN",
 }
 
-#: Invisible letters and marks of these scripts: halves of syllables, filler characters and two
-#: vowels that Unicode advises against.
+#: Invisible characters of these scripts: halves of syllables, fillers, and two vowels that Unicode
+#: advises against.
 _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 
-#: Only lengthens the preceding Arabic letter; the word stays the same.
+#: A character that only lengthens the preceding Arabic letter; the word stays the same.
 _STRETCH = "\u0640"
 
-#: Endings of files that may hold the same table.
+#: File endings that don't change which table a file holds.
 _FORMATS = re.compile(
     rf"({'|'.join(map(re.escape, [*FORMATS, *PACKINGS, '.shp']))}|[. ])+\Z", re.IGNORECASE
 )
@@ -59,7 +59,7 @@ _FORMATS = re.compile(
 def cleaned(source: object) -> str:
     """Return the name of a source as it is stored and shown, or raise InputError."""
     if not isinstance(source, str):
-        raise InputError(f"source = {source!r} is no text: give the data source a name.")
+        raise InputError(f"source = {source!r} is not a text: give the data source a name.")
     name = unicodedata.normalize("NFC", source).strip()
     if not name or not name.isprintable() or len(name) > LONGEST_NAME:
         raise InputError(
@@ -75,38 +75,38 @@ def key(source: object) -> str:
 
 
 def check_new(source: object, known: Iterable[str] = ()) -> None:
-    """Raise InputError if a name is not allowed as a new one beside the known names."""
+    """Raise InputError if a new source may not have this name, given the known names."""
     name = unicodedata.normalize("NFKC", cleaned(source))
     for character in name:
         if not _is_allowed(character):
             raise InputError(
                 f"source = {name[:40]!a} can't name a data source with the character "
-                f"U+{ord(character):04X} in it: take letters, digits and punctuation."
+                f"U+{ord(character):04X} in it: use letters, digits and punctuation."
             )
-    # A mark on a space or on the same mark is hardly visible.
+    # A mark on a space, or the same mark twice, is hardly visible.
     if _stray_mark(name):
         raise InputError(
-            f"source = {name[:40]!a} can't name a data source with a mark that stands on no "
-            "letter, or twice: type it anew."
+            f"source = {name[:40]!a} can't name a data source with a mark that follows no "
+            "letter, or stands twice: type it again."
         )
     for word in "".join(one if _is_written(one) else " " for one in name).split():
         scripts = {_script(one) for one in word}
         if len(scripts) > 1 and not scripts <= _EAST_ASIAN:
             raise InputError(
                 f"source = {name[:40]!a} can't name a data source with letters of several "
-                f"scripts in one word ({', '.join(sorted(scripts)).lower()}): keep to one."
+                f"scripts in one word ({', '.join(sorted(scripts)).lower()}): use one script."
             )
     looks = _looks(name)
     for other in known:
         if looks & _looks(other):
             raise InputError(
-                f'source = {name[:40]!a} can be taken for source "{other}", which has a budget: '
+                f'source = {name[:40]!a} looks like source "{other}", which has a budget: '
                 "give that name for the same data, or one that looks different."
             )
 
 
 def without_packing(file: str) -> str:
-    """Name of a file without a packing suffix and the characters that Windows drops after it."""
+    """Remove a file name's packing suffix, and the characters that Windows drops after it."""
     plain = file.rstrip(". ")
     while plain.casefold().endswith(".gz"):
         plain = plain[:-3].rstrip(". ")
@@ -114,12 +114,11 @@ def without_packing(file: str) -> str:
 
 
 def without_format(file: str) -> str:
-    """Name of a file without the endings that say how its table is written."""
+    """Remove the endings of a file's name that say in which format the table is written."""
     return _FORMATS.sub("", file) or file
 
 
 def _is_allowed(character: str) -> bool:
-    """Whether a new name may have a character; compatibility forms are already replaced."""
     if character.isascii():
         return character.isprintable()
     category = unicodedata.category(character)
@@ -130,7 +129,6 @@ def _is_allowed(character: str) -> bool:
 
 
 def _is_written(character: str) -> bool:
-    """Whether a character is a letter or mark, a part of words."""
     return unicodedata.category(character)[0] in "LM"
 
 
@@ -140,7 +138,6 @@ def _script(character: str) -> str:
 
 
 def _stray_mark(name: str) -> bool:
-    """Whether a mark does not follow a letter, or follows one letter twice."""
     return any(
         unicodedata.category(mark)[0] == "M" and (before == mark or not _is_written(before))
         for before, mark in zip(f" {name}", name, strict=False)
@@ -148,7 +145,7 @@ def _stray_mark(name: str) -> bool:
 
 
 def _looks(name: str) -> set[str]:
-    """Appearances of a name: as typed, in lower case and in upper case, without its format."""
+    """Appearances of a name without its format: as typed, in lower case and in upper case."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
     stem = without_format(plain)
     return {_skeleton(one) for one in (stem, stem.casefold(), stem.upper())}

@@ -1,9 +1,9 @@
-"""Sources of noise: callers pass a source; there is no global state.
+"""Sources of noise. Callers pass a source, because there is no global state.
 
-Exploring uses :class:`SeededNoise`. One seed is one frozen draw: each step has one stream,
-read from its start for every shape, and unit noise is then scaled. So dragging epsilon moves
-the picture smoothly, and all methods share a draw. Whoever knows the seed can subtract the
-noise: nothing drawn here may be published.
+Exploring uses :class:`SeededNoise`. One seed fixes all noise. Each step has a separate stream,
+which is read from its start for every shape, and the unit noise is then scaled. So the plot changes
+smoothly while the user changes epsilon, and all methods share the same noise. Anyone who knows the
+seed can subtract the noise, so a result with this noise must not be published.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Largest draw of which many are cached, and of which a few are: 128 MB in all. What is larger is
-#: drawn anew, as nothing would ever free it.
+#: Largest array of which many are cached, and largest array of which a few are cached: 128 MB in
+#: all. Larger arrays are sampled again, because a cache would never free them.
 _KEEP, _KEEP_FEW = 2**17, 2**20
 
 
 class NoiseSource(Protocol):
-    """Source of randomness for mechanisms; every request names its step."""
+    """Source of randomness for mechanisms; every request includes the name of its step."""
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Independent Lap(scale) draws of the given shape."""
+        """Independent Lap(scale) values of the given shape."""
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Independent uniform draws from [0, 1)."""
+        """Independent uniform values from [0, 1)."""
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Independent Gumbel draws of mean 0.577 * scale."""
+        """Independent Gumbel values of mean 0.577 * scale."""
 
     def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
         """Rows of :func:`unit_k_norm`, times ``scale``."""
 
     def generator(self, step: str) -> np.random.Generator:
-        """Randomness for public choices and for what each record draws for itself."""
+        """Randomness for public choices and for random values that each record needs separately."""
 
 
 class Silenced:
-    """Another source's choices without its noise: what a method finds when nothing is hidden.
+    """Another source's random choices without its noise: shows a result with nothing hidden.
 
-    Starts and other random choices stay those of the source; Laplace, K-norm and Gumbel noise
-    is 0, so that an exponential mechanism takes the best candidate.
+    Starts and other random choices are those of the source. Laplace, K-norm and Gumbel noise is 0,
+    so an exponential mechanism chooses the best candidate.
     """
 
     def __init__(self, source: NoiseSource) -> None:
         self._source = source
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...], ball: int = 0) -> Floats:
-        """No noise."""
+        """Return zeros."""
         return np.zeros(shape)
 
     gumbel = k_norm = laplace
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Uniform draws of the source."""
+        """Uniform values of the source."""
         return self._source.uniform(step, shape)
 
     def generator(self, step: str) -> np.random.Generator:
@@ -69,7 +69,7 @@ class Silenced:
 class SeededNoise:
     """Reproducible noise for exploring, one stream per step.
 
-    ``key`` has extra numbers that tell apart draws under one seed, such as the fold of a
+    ``key`` holds extra numbers that distinguish runs with one seed, such as the fold of a
     cross-validation.
     """
 
@@ -78,19 +78,19 @@ class SeededNoise:
         self.key = key
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Frozen unit Laplace noise of this step and shape, times ``scale``."""
+        """Fixed unit Laplace noise of this step and shape, times ``scale``."""
         return scale * _draw("laplace", self.seed, self.key, step, shape)
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Frozen uniform draws of this step and shape."""
+        """Fixed uniform values of this step and shape."""
         return _draw("uniform", self.seed, self.key, step, shape)
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Frozen unit Gumbel noise of this step and shape, times ``scale``."""
+        """Fixed unit Gumbel noise of this step and shape, times ``scale``."""
         return scale * _draw("gumbel", self.seed, self.key, step, shape)
 
     def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
-        """Frozen unit K-norm noise of this step and shape, times ``scale``."""
+        """Fixed unit K-norm noise of this step and shape, times ``scale``."""
         return scale * unit_k_norm(_generator(self.seed, self.key, step), shape, ball)
 
     def generator(self, step: str) -> np.random.Generator:
@@ -98,17 +98,17 @@ class SeededNoise:
         return _generator(self.seed, self.key, step)
 
     def __repr__(self) -> str:
-        """Show the class alone: the seed takes the noise off again."""
+        """Show only the class, because anyone who knows the seed can subtract the noise."""
         return "SeededNoise(...)"
 
 
 def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: int) -> Floats:
-    """Independent rows z of density proportional to exp(-norm of z), shape (m, D).
+    """Independent rows z whose density is proportional to exp(-norm of z), shape (m, D).
 
-    The norm is the one whose unit body holds the cube [-1, 1] in each of the first D - ball columns
-    and the Euclidean unit ball in the last ``ball`` columns: the larger one of the largest entry
-    and the length. A row is Gamma(D + 1) times a uniform point of that body. See Hardt, Talwar
-    2010, "On the geometry of differential privacy".
+    The norm is the largest absolute value in the first D - ball columns, or the Euclidean length of
+    the last ``ball`` columns if that is larger. Its unit body is a cube [-1, 1]^(D - ball) times a
+    Euclidean unit ball. A row is a Gamma(D + 1) number times a uniform point of that body. See
+    Hardt, Talwar 2010, "On the geometry of differential privacy".
     """
     rows, columns = shape
     noise = generator.uniform(-1, 1, shape)
@@ -121,14 +121,13 @@ def unit_k_norm(generator: np.random.Generator, shape: tuple[int, int], ball: in
 
 
 def _draw(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]) -> Floats:
-    """Unit noise; the latest draws are cached, because every redraw of the screen needs them."""
+    """Unit noise. The latest arrays are cached, because each rendering of the page needs them."""
     size = int(np.prod(shape))
     draw = _kept if size <= _KEEP else _latest if size <= _KEEP_FEW else _fresh
     return draw(law, seed, key, step, shape)
 
 
 def _fresh(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]) -> Floats:
-    """Draw from the stream of one step."""
     generator = _generator(seed, key, step)
     draw = generator.random if law == "uniform" else getattr(generator, law)
     unit = np.asarray(draw(size=shape))
@@ -137,7 +136,6 @@ def _fresh(law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[in
 
 
 def _generator(seed: int, key: tuple[int, ...], step: str) -> np.random.Generator:
-    """Stream of one step: another step can't shift its numbers."""
     name = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest())
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name, *key)))
 

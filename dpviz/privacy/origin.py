@@ -1,4 +1,4 @@
-"""Where records were read: files and folders, told apart by what they are, not by their names."""
+"""Where records were read: files and folders, identified by the file itself, not by its name."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Names that the system gives to open files.
+#: Folder in which the system lists open files.
 _OPEN = Path("/proc/self/fd")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A file, a folder, or a place in a store, that records were read from.
+    """A file, a folder, or an address in a store, from which records were read.
 
     Parameters
     ----------
     path
-        Path without links, or address in a store; "" if it is not known.
+        Path without links, or address in a store; "" if unknown.
     number
-        Device and number on it, the same for all names of a file; "" if there is none.
+        Device, and number of the file on it: the same for all names of a file; "" if there is no
+        number.
     """
 
     path: str
@@ -29,19 +30,19 @@ class Origin:
 
     @property
     def folder(self) -> str:
-        """Path of the folder."""
+        """Path of the folder that contains the file."""
         return os.path.dirname(self.path)
 
     def is_there(self) -> bool:
-        """Whether this path still leads to this file."""
+        """Whether the path still leads to the same file."""
         found = origins(self.path) if self.path else ()
         return any(one.number == self.number for one in found)
 
 
 def origins(*sources: object) -> tuple[Origin, ...]:
-    """Origins of paths and open files; pipes and objects in memory have none.
+    """Origins of paths and open files; pipes and objects in memory are left out.
 
-    A path that leads nowhere has one, too: the file may have been there a moment ago.
+    A path to a missing file has an origin, too, because the file may have been there a moment ago.
     """
     return tuple(found for one in sources if (found := _origin(one)) is not None)
 
@@ -65,12 +66,11 @@ def _origin(source: object) -> Origin | None:
         return Origin(real) if real else None
     if not (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)):
         return None
-    # Some file systems number nothing.
+    # Some file systems don't number their files.
     return Origin(real, f"{facts.st_dev}:{facts.st_ino}" if facts.st_ino else "")
 
 
 def _handle(source: object) -> int | None:
-    """Number of an open file; None if there is no file behind it."""
     with suppress(AttributeError, OSError, ValueError):
         return int(source.fileno())  # type: ignore[attr-defined]
     return None

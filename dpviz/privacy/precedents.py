@@ -1,7 +1,7 @@
-"""What published uses of differential privacy promised: their epsilon, unit and source.
+"""Promises of published uses of differential privacy: their epsilon, unit and source.
 
-Figures as their makers published them. Most are not comparable as they stand: other units of
-protection, a delta, a budget that starts anew each day or month, or noise on the device.
+The numbers are as published. Most of them are not directly comparable: they have other units of
+protection, a delta, a budget that starts again each day or month, or noise on the device.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Precedent:
     Parameters
     ----------
     epsilon
-        As published; with its period where it is no lifetime budget.
+        As published, with its period unless it is a lifetime budget.
     unit
-        Whom or what it protects.
+        The person or thing that is protected.
     differs
-        Why it does not compare with a pure epsilon of a lifetime.
+        Why it is not comparable with a pure epsilon for a lifetime.
     """
 
     who: str
@@ -34,5 +34,5 @@ class Precedent:
     source: str
 
 
-#: Newest last.
+#: Ordered by year, the newest last.
 PRECEDENTS = read_rows(Path(__file__).with_suffix(".toml"), Precedent)

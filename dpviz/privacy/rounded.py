@@ -1,10 +1,10 @@
-"""K-norm noise for a release: real vectors, rounded to whole numbers without any error.
+"""K-norm noise for a release: real vectors that are rounded to whole numbers without any error.
 
-A row is round(R w): R is Gamma distributed with shape D + 1, w uniform in the body of the norm.
-Both are functions of uniform real numbers, of which only the first binary digits are drawn. A
-bound on the error of the arithmetic tells whether these digits decide the rounding; where they
-don't, more of the same numbers' digits are drawn. So the result is exactly that of real numbers.
-It is drawn in decimal arithmetic, whose square roots and logarithms are correctly rounded.
+A row is round(R w): R has the Gamma distribution of shape D + 1, and w is uniform in the unit body
+of the norm. Both are functions of uniform real numbers, of which only the first binary digits are
+drawn. A bound on the arithmetic error shows whether these digits determine the rounded result. If
+not, more digits of the same numbers are drawn. So the result is exactly that of real numbers. The
+computation uses decimal arithmetic, whose square roots and logarithms are correctly rounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-#: Binary digits that a uniform number has at first: they decide nearly always.
+#: Number of binary digits that are drawn first; they almost always suffice.
 DIGITS = 192
 
 
@@ -26,31 +26,33 @@ def k_norm_row(
     digits: int = DIGITS,
     draw: Callable[[int], int] = secrets.randbits,
 ) -> list[int]:
-    """Whole numbers nearest to a real vector of density proportional to exp(-norm / scale).
+    """Whole numbers nearest to a real vector whose density is proportional to exp(-norm / scale).
 
     Parameters
     ----------
     scale
-        Of the noise, in units.
+        Scale of the noise, in units.
     entries, ball
-        Of how many columns the norm takes the largest entry, and of how many, after these, the
-        length (:func:`dpviz.privacy.mechanisms.k_norm`).
+        The norm is the largest entry of the first ``entries`` columns, or if larger the length of
+        the next ``ball`` columns (:func:`dpviz.privacy.mechanisms.k_norm`).
     digits
-        Binary digits to draw at once; the law is the same with any number.
+        Number of binary digits to draw each time; the distribution is the same for any number.
     draw
-        Returns as many random bits as asked for, as one number.
+        Returns the requested number of random bits as one integer.
 
     Notes
     -----
-    The radius is -log of the product of D + 1 uniform numbers. A point of the ball is the first
-    ``ball`` coordinates of one on the sphere in two dimensions more (Archimedes), whose direction
-    is that of normal numbers, drawn in pairs: the length of a pair is the square root of an
-    exponential number, its direction that of a point in a disc.
+    The radius is -log of the product of D + 1 uniform numbers. A uniform point of the ball consists
+    of the first ``ball`` coordinates of a point on the sphere with two more dimensions
+    (Archimedes). The direction of that point is the direction of a vector of normal numbers, which
+    are drawn in pairs: the length of a pair is the square root of an exponential number, and its
+    direction is that of a point in a disc.
 
-    The error: a uniform number u is known up to 2^-digits, of which its own size, and that of
-    1 - u where -log u is taken, must be at least 2^(-digits / 4). So every factor is known up
-    to the share 2^(-digits / 2). Products, quotients, roots and sums of positive numbers don't add
-    to more than some hundred such shares, far below the share 2^(-digits / 3) that is allowed for.
+    Error bound: a uniform number u is known up to 2^-digits. The number u itself, and also 1 - u
+    where -log u is computed, must be at least 2^(-digits / 4). So the relative error of every
+    factor is at most 2^(-digits / 2). Products, quotients, roots and sums of positive numbers add
+    up to at most some hundred such errors, which is far below the allowed relative error 2^(-digits
+    / 3).
     """
     columns = entries + ball
     pairs = (ball + 3) // 2 if ball else 0
@@ -73,22 +75,23 @@ class _Uniform:
         self.digits, self.number = digits, draw(digits)
 
     def extend(self) -> None:
-        """Draw as many digits more."""
+        """Draw the same number of digits again."""
         self.number = (self.number << self._more) | self._draw(self._more)
         self.digits += self._more
 
     @property
     def known(self) -> bool:
-        """Whether the digits tell the number up to a small share of it."""
+        """Whether the digits determine the number up to a small relative error."""
         return self.number >> (self.digits - self.digits // 4) > 0
 
 
 def _in_disc(digits: int, draw: Callable[[int], int]) -> tuple[_Uniform, _Uniform]:
-    """Uniform point of the quarter of the unit disc with positive coordinates."""
+    """Uniform point in the quarter of the unit disc where both coordinates are positive."""
     while True:
         x, y = _Uniform(digits, draw), _Uniform(digits, draw)
         while True:
-            # The real squares are at least the first sum, and less than the second one.
+            # The real sum of squares is between the sum for the digits and the sum for the digits +
+            # 1.
             one = 1 << (2 * x.digits)
             if (x.number + 1) ** 2 + (y.number + 1) ** 2 <= one:
                 return x, y
@@ -105,7 +108,7 @@ def _rounded(
     uniforms: list[_Uniform],
     points: list[tuple[_Uniform, _Uniform]],
 ) -> list[int] | None:
-    """Absolute values of the noise, rounded; None where that takes more digits."""
+    """Absolute values of the noise, rounded; None if more digits are needed."""
     digits = uniforms[0].digits
     context = Context(prec=digits // 2, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
     if not all(uniform.known for uniform in uniforms):

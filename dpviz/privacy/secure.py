@@ -1,13 +1,14 @@
-"""Noise for releases, by OpenDP: unseeded, exact, certified by its privacy map.
+"""Noise for releases, by OpenDP: not seeded, exact, certified by OpenDP's privacy map.
 
 Floating-point Laplace noise reveals the true value by its last bits (Mironov 2012), and seeded
-noise reveals it to anyone who knows the seed. Here values are whole multiples of a public unit:
-they become integers, get discrete Laplace noise, and are converted back. Counts have the unit 1.
-Sums of scaled records have the unit 2^-20: records are first truncated to the lattice of that
-spacing (:func:`on_lattice`), so that all their sums are exact in any order.
+noise reveals the true value to anyone who knows the seed. In this module all values are whole
+multiples of a public unit. They are converted to integers, get discrete Laplace noise, and are
+converted back. Counts have the unit 1. Sums of scaled records have the unit 2^-20: records are
+first truncated to the lattice with this spacing (:func:`on_lattice`), so that all their sums are
+exact in any order.
 
-OpenDP has no K-norm noise: that of :mod:`dpviz.privacy.rounded` is rounded from real numbers
-without an error, and its certificate is the proof there.
+OpenDP has no K-norm noise. :mod:`dpviz.privacy.rounded` rounds real K-norm noise without an error,
+and the proof in that module is its certificate.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from dpviz.privacy.rounded import k_norm_row
 if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
 
-#: Unit of k-means: a power of 2, so that the conversion to integers and back is exact.
+#: Unit for k-means: a power of 2, so that the conversion to integers and back is exact.
 LATTICE = 2.0**-20
 
-#: Number of candidates on a line: their noisy maximum takes about 20 ms.
+#: Number of candidates on a line; their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
 
-#: Names of the K-norm noise of a release, and of the noise of nested releases.
+#: Names of the noise mechanisms that are not OpenDP's own.
 ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
-#: Number of scales to try, each slightly larger than the previous; so far the second suffices.
+#: Number of scales to try, each slightly larger than the previous scale; so far two sufficed.
 _HAIRS = 4
 
 #: Noise of this scale would exceed the 64-bit integers of the sampler.
@@ -57,12 +58,12 @@ class CertifiedSpend(Spend):
     Parameters
     ----------
     certified
-        Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
+        Epsilon that the privacy map returns for ``sensitivity``, rounded up; at most ``epsilon``.
     mechanism
-        ``"discrete Laplace"``, ``"nested discrete Laplace"``, ``"permute and flip"``
-        or ``"rounded K-norm"``, whose certificate is its sensitivity over its scale.
+        ``"discrete Laplace"``, ``"nested discrete Laplace"``, ``"permute and flip"`` or ``"rounded
+        K-norm"``. The certificate of rounded K-norm noise is its sensitivity divided by its scale.
     unit
-        Spacing of the values that received the noise.
+        Spacing of the values to which the noise was added.
     """
 
     certified: float
@@ -71,20 +72,19 @@ class CertifiedSpend(Spend):
 
 
 class SecureAccountant(Accountant):
-    """An accountant whose noise may be published; methods run with it unchanged.
+    """An accountant whose noise may be published; methods need no change to use it.
 
-    The privacy map covers the noise. The method itself must prove that one record changes a
-    value by at most ``sensitivity``, as for :class:`Accountant`.
+    The privacy map covers only the noise. As for :class:`Accountant`, the method itself must prove
+    that one record changes a value by at most ``sensitivity``.
 
     Parameters
     ----------
     epsilon
-        Whole budget of the run; the epsilon certified by the privacy maps never exceeds it, not
-        even by rounding.
+        Whole budget of the run. The epsilon certified by the privacy maps never exceeds this
+        budget, not even by rounding.
     unit
-        All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for
-        counts and sums of records on that lattice. Nested releases are of counts alone: their
-        unit is 1.
+        All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for counts
+        and sums of records on that lattice. Nested releases accept counts only, with the unit 1.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class SecureAccountant(Accountant):
     ) -> None:
         super().__init__(_Unseeded(), check_epsilon(epsilon), neighbours)
         if not (0 < unit <= 1 and math.frexp(unit)[0] == 0.5):
-            raise InputError(f"unit = {unit:g} is no power of 2 up to 1: give 1 or 2**-20.")
+            raise InputError(f"unit = {unit:g} is not a power of 2 up to 1: give 1 or 2**-20.")
         self.unit = unit
 
     @property
     def certificates(self) -> tuple[CertifiedSpend, ...]:
-        """All spends so far; each has a certificate."""
+        """All spends so far, each with a certificate."""
         return tuple(spend for spend in self._spends if isinstance(spend, CertifiedSpend))
 
     @property
     def certified(self) -> float:
-        """Epsilon of all spends so far by their privacy maps, at most the budget."""
+        """Total epsilon that the privacy maps certify for all spends so far; at most the budget."""
         return _above(_total(self._spends))
 
     def laplace(
@@ -114,17 +114,18 @@ class SecureAccountant(Accountant):
         epsilon: float,
         composition: Composition = "sequential",
     ) -> Floats:
-        """Discrete Laplace mechanism: values + noise on whole multiples of the unit.
+        """Discrete Laplace mechanism: adds noise to whole multiples of the unit.
 
-        Each multiple x has probability proportional to exp(-abs(x) epsilon / sensitivity)
-        (Ghosh, Roughgarden, Sundararajan 2012; sampled by Canonne, Kamath, Steinke 2020).
+        The noise is x units with probability proportional to exp(-abs(x) epsilon / sensitivity),
+        where the sensitivity is in units (Ghosh, Roughgarden, Sundararajan 2012; sampled by
+        Canonne, Kamath, Steinke 2020).
 
         Parameters and errors as in :meth:`Accountant.laplace`.
 
         Raises
         ------
         PrivacyRefusal
-            Also if values are not multiples of the unit.
+            Also if the values are not multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, composition)
@@ -149,11 +150,12 @@ class SecureAccountant(Accountant):
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
     ) -> Gradual:
-        """Gradual release of whole numbers, whatever the unit, exact at every level.
+        """Gradual release of whole numbers, for any unit; exact at every level.
 
-        The finest noise is OpenDP's; each coarser level adds OpenDP's noise of that level to the
-        next finer one, or nothing, by coins of exactly the right chance (:func:`coins`). So each
-        level has OpenDP's law, and its privacy map certifies its budget.
+        The finest level has OpenDP's noise. Each coarser level is the next finer level, to which
+        OpenDP's noise of the coarser level is added or not. A coin with exactly the required
+        probability decides this (:func:`coins`). So each level has the distribution of OpenDP's
+        noise, and OpenDP's privacy map certifies its budget.
 
         Parameters and errors as in :meth:`Accountant.gradual`.
         """
@@ -161,20 +163,19 @@ class SecureAccountant(Accountant):
         return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
 
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
-        """Record a certified spend for a finer release, and return its epsilon."""
         part = super()._spend_on(gradual, level, composition)
         self._certified(gradual, level)
         return part
 
     def _beside(self, step: str, numbers: Numbers, sensitivity: float, epsilon: float) -> Floats:
-        """Numbers with discrete Laplace noise for a parallel spend of a step."""
         whole = self._whole(step, numbers)
         return self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
-        """Add the certificate to the spend just made: the maps certify each level's budget."""
+        """Add the certificate to the latest spend; the privacy maps certify each level's budget."""
         spend = self._spends.pop()
-        # Budgets of levels differ by exact doubles, so what is paid for a level is their sum.
+        # The budgets of the levels differ by exact doubles, so the payments for a level sum to its
+        # budget.
         paid = {
             "sensitivity": self._units(gradual.sensitivity, 1.0),
             "scale": gradual.scales[level],
@@ -186,11 +187,11 @@ class SecureAccountant(Accountant):
         return gradual
 
     def _units(self, sensitivity: float, unit: float | None = None) -> int:
-        """Largest change in units; whole numbers change by whole numbers, so it is rounded up."""
+        """Largest change in units, rounded up because whole numbers change by whole numbers."""
         return math.ceil(sensitivity * self._changed / (unit or self.unit))
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
-        """Refuse also a last level that is over budget by rounding."""
+        """Refuse also a last level that exceeds the budget only by rounding."""
         super()._check_levels(levels)
         if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
             raise PrivacyRefusal(
@@ -199,7 +200,6 @@ class SecureAccountant(Accountant):
             )
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Noise scales that the privacy map certifies for each level."""
         change = self._units(sensitivity, 1.0)
         return [
             _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1]
@@ -209,9 +209,9 @@ class SecureAccountant(Accountant):
     def _chain(
         self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
     ) -> tuple[Floats, ...]:
-        """All releases, from the coarsest to the finest, with fresh noise and coins."""
+        """All releases, from the coarsest to the finest, with new noise and coins."""
         whole = self._whole(levels[0].step, values, 1.0)
-        # Python's integers: sums of noise are exact however large they are.
+        # Use Python's integers, because sums of noise are exact at any size.
         noisy = self._drawn(_LAPLACE.build(scales[-1]), whole)
         found = [noisy]
         for coarse, fine in zip(scales[-2::-1], scales[:0:-1], strict=True):
@@ -222,7 +222,6 @@ class SecureAccountant(Accountant):
         return tuple(one.astype(float) for one in reversed(found))
 
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
-        """Coins for the noise scales of two levels; tests make them repeatable."""
         return coins(coarse, fine, size)
 
     def k_norm(
@@ -230,9 +229,10 @@ class SecureAccountant(Accountant):
     ) -> Floats:
         """K-norm mechanism on whole multiples of the unit.
 
-        Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the nearest multiple to a
-        real vector of that mechanism (:func:`dpviz.privacy.rounded.k_norm_row`). Values are
-        multiples, so rounding the noise is rounding the real noisy values: post-processing.
+        Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the multiple of the unit
+        nearest to a real noise vector of that mechanism (:func:`dpviz.privacy.rounded.k_norm_row`).
+        The values are multiples of the unit, so rounding the noise gives the same result as
+        rounding the real noisy values, which is post-processing.
         """
         whole = self._whole(step, values)
         left = Fraction(self.budget) - _total(self._spends)
@@ -265,9 +265,9 @@ class SecureAccountant(Accountant):
     ) -> int:
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
-        Never worse than the exponential mechanism at the same epsilon. Parameters as in
-        :meth:`Accountant.choose`; scores are whole multiples of the unit. A candidate of score
-        -infinity is excluded; which ones these are must be public.
+        Never worse than the exponential mechanism with the same epsilon. Parameters as in
+        :meth:`Accountant.choose`; scores are whole multiples of the unit. A candidate with score
+        -infinity is excluded, and the set of excluded candidates must be public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])
@@ -278,46 +278,45 @@ class SecureAccountant(Accountant):
     def interval(
         self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
-        """Permute and flip over evenly spaced points of a line.
+        """Permute and flip over evenly spaced points on a line.
 
-        Parameters as in :meth:`Accountant.interval`, except those for discrete candidates:
+        Parameters as in :meth:`Accountant.interval`, but with discrete candidates:
 
         Parameters
         ----------
         edges
-            The first and the last must be public. The others may be true values: candidates do
-            not depend on them.
+            The first and the last edge must be public. The other edges may be true values, because
+            the candidates do not depend on them.
 
         Returns
         -------
         index, value
-            The interval (private: it reveals the rank in the true data) and the candidate.
+            The interval (private, because it reveals the rank in the true data), and the candidate.
         """
         candidates = on_line(float(edges[0]), float(edges[-1]))
-        # Interval i is above edge i, up to and including edge i + 1.
+        # Interval i contains edge i + 1 but not edge i.
         intervals = np.clip(np.searchsorted(edges, candidates) - 1, 0, len(scores) - 1)
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
         return int(intervals[chosen]), float(candidates[chosen])
 
     def _whole(self, step: str, values: Numbers, unit: float | None = None) -> NDArray[np.int64]:
-        """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units."""
         unit = unit or self.unit
         exact = np.asarray(values, dtype=float) / unit
-        # Refuses NaN and infinity as well.
+        # This condition also refuses NaN and infinity.
         if not (np.isfinite(exact) & (exact == np.rint(exact))).all():
             raise PrivacyRefusal(
-                f"step {step} can't be released: its values are no whole multiples of "
-                f"{unit:g}, and only those get noise that keeps them safe."
+                f"step {step} can't be released: its values are not whole multiples of "
+                f"{unit:g}, and only whole multiples get secure noise."
             )
-        # Clipping does not increase the difference of two values; a refusal would reveal the
-        # record that reaches the limit.
+        # Clip instead of refusing. Clipping does not increase the difference of two values, but a
+        # refusal would reveal that a record makes a value exceed the limit.
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> Floats:
         return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
 
     def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Integers with noise, as Python has them; OpenDP takes one axis only."""
+        """Add noise and return Python integers; OpenDP takes only one axis."""
         return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
     def _pay(
@@ -328,8 +327,9 @@ class SecureAccountant(Accountant):
         mechanism: _Mechanism,
         composition: Composition,
     ) -> Measurement:
-        """Record a spend with its certified epsilon; return the measurement that it pays for."""
-        # Epsilons that sum to the budget may exceed it by rounding: reduce the last one.
+        """Record a spend with its certified epsilon; return the measurement for it."""
+        # Epsilons that should sum to the budget may exceed it by rounding, so reduce the last
+        # epsilon.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend = self._spends.pop()
@@ -353,12 +353,12 @@ class SecureAccountant(Accountant):
 def coins(
     coarse: float, fine: float, size: int, entropy: Callable[[int], bytes] = os.urandom
 ) -> NDArray[np.bool_]:
-    """Coins that say yes with exactly the chance that a coarser release stays the finer one.
+    """Sample coins with exactly the probability that a coarser release equals the finer release.
 
-    A coin compares a random number in [0, 1) with the chance, 64 bits at a time: the next 64 bits
-    are looked at where all before are equal. Scales ``coarse`` and ``fine`` are doubles that stand
-    for themselves; ``entropy`` returns so many random bytes: the system's, unless a test knows
-    better.
+    A coin compares a random number in [0, 1) with this probability, 64 bits at a time. The next 64
+    bits are compared only if all bits before are equal. The scales ``coarse`` and ``fine`` are
+    taken as exact doubles. ``entropy`` returns a given number of random bytes, by default from the
+    system; tests pass another function.
     """
     found, open_ = np.zeros(size, dtype=bool), np.arange(size)
     for words in range(1, _WORDS):
@@ -371,16 +371,17 @@ def coins(
     raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
 
 
-#: Words of 64 bits after which a coin gives up; even two are needed once in 10^19 times.
+#: Number of 64-bit words after which a coin gives up; even two words are needed only once in 10^19
+#: coins.
 _WORDS = 16
 
 
 def stay_bits(coarse: float, fine: float, words: int) -> int:
-    """First 64 * ``words`` bits of the chance of :func:`dpviz.privacy.mechanisms.stay_chance`.
+    """First 64 * ``words`` bits of the probability :func:`dpviz.privacy.mechanisms.stay_chance`.
 
-    All decimal operations are rounded correctly, each with a relative error below 10^-digits;
-    digits are added until both ends of the error's interval have the same bits. The chance 1 of
-    equal scales has only ones.
+    All decimal operations are rounded correctly, each with a relative error below 10^-digits.
+    Digits are added until both ends of the error interval have the same bits. For equal scales the
+    probability is 1, and all its bits are 1.
     """
     if coarse == fine:
         return int(2 ** (64 * words) - 1)
@@ -389,7 +390,7 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
         with localcontext(Context(prec=digits)) as context:
             context.Emin, context.Emax = -(10**17), 10**17
             chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
-            # Twelve operations, two of them differences, which lose at most 25 digits.
+            # Twelve operations. Two of them are differences, which lose at most 25 digits.
             error = Decimal(10) ** (30 - digits)
             ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
         low, high = (int(end) for end in ends)
@@ -400,63 +401,61 @@ def stay_bits(coarse: float, fine: float, words: int) -> int:
 
 def _sinh_of_half(scale: float) -> Decimal:
     half = 1 / (2 * Decimal(scale))
-    return ((2 * half).exp() - 1) / half.exp()  # twice of it
+    return ((2 * half).exp() - 1) / half.exp()  # twice the value of sinh
 
 
 def on_lattice(points: Floats) -> Floats:
     """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each record is truncated alone, so neighbours stay neighbours. No norm grows, so box, cube and
-    L1 ball retain their sensitivities, the ball even if rounding had put a record slightly
-    outside. A record moves by less than 1e-6 per axis. Sums are exact below 2^33 records.
+    Each record is truncated separately, so neighbours stay neighbours. No norm grows, so the box,
+    the cube and the L1 ball keep their sensitivities. For the ball this holds even if rounding put
+    a record slightly outside it. A record moves by less than 1e-6 per axis. Sums are exact below
+    2^33 records.
     """
     cut: Floats = np.trunc(points / LATTICE) * LATTICE
     return cut
 
 
 def on_line(low: float, high: float) -> Floats:
-    """``CANDIDATES`` evenly spaced numbers above low, up to high."""
+    """``CANDIDATES`` evenly spaced numbers: the first is above low, the last is high."""
     if not (math.isfinite(high - low) and high > low):
         raise InputError(f"candidates = {low:g} to {high:g}: give a lower and a higher end.")
     places = low + (high - low) / CANDIDATES * np.arange(1, CANDIDATES + 1)
-    # Rounding must not pass the upper end.
+    # Rounding must not exceed the upper end.
     return np.asarray(np.minimum(places, high))
 
 
 def _nothing_left(step: str, epsilon: float, budget: float) -> PrivacyRefusal:
-    """Refusal of a spend when the whole budget is spent."""
     return PrivacyRefusal(
         f"step {step} asks for epsilon {epsilon:g}, but nothing of {budget:g} is left."
     )
 
 
 class _Unseeded:
-    """Randomness outside the mechanisms: fresh each time, from the system's entropy."""
+    """Randomness outside the mechanisms; new in each call, from the system's entropy."""
 
     def generator(self, step: str) -> np.random.Generator:
         """Randomness for starts and post-processing, different at each call."""
         return np.random.default_rng()
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Refuse: this noise would not be secure."""
+        """Refuse, because this noise would not be secure."""
         raise PrivacyRefusal(
-            f"step {step} draws noise past the accountant: a release can't be made of that."
+            f"step {step} draws noise without the accountant, so it can't be released."
         )
 
     def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Refuse as well."""
         return self.laplace(step, 1.0, shape)
 
     gumbel = laplace
 
     def k_norm(self, step: str, scale: float, shape: tuple[int, int], ball: int) -> Floats:
-        """Refuse as well."""
         return self.laplace(step, scale, shape)
 
 
 @dataclass(frozen=True)
 class _Mechanism:
-    """A mechanism of OpenDP: its name, its constructor, and its scale by sensitivity / epsilon."""
+    """A mechanism of OpenDP: its name, its constructor, and its scale * epsilon / sensitivity."""
 
     name: str
     build: Callable[[float], Measurement]
@@ -464,7 +463,7 @@ class _Mechanism:
 
 
 def _discrete_laplace(scale: float) -> Measurement:
-    """Noise on integers; L1 distance between neighbours."""
+    """Noise on integers, for the L1 distance between neighbours."""
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
 
@@ -472,19 +471,19 @@ def _discrete_laplace(scale: float) -> Measurement:
 
 
 def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
-    """Number of the highest noisy score; L-infinity distance between neighbours' scores."""
+    """Number of the highest noisy score, for the L-infinity distance between neighbours' scores."""
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence
     from opendp.metrics import linf_distance
 
-    # Monotone scores have the factor 1, as in :meth:`Accountant.choose`. An exchange is one record
-    # less and one more; the map covers it because it is linear.
+    # Monotone scores have the factor 1, as in :meth:`Accountant.choose`. An exchange removes one
+    # record and adds one record; the privacy map covers it because the map is linear.
     metric = linf_distance(T="i64", monotonic=monotone)
     return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
 
 
 def _integers() -> Domain:
-    """Vectors of 64-bit integers. OpenDP takes long to load, so that only a release does it."""
+    """Vectors of 64-bit integers. OpenDP is imported here because its import is slow."""
     from opendp.domains import atom_domain, vector_domain
     from opendp.mod import enable_features
 
@@ -500,7 +499,7 @@ _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True
 def _calibrated(
     step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
 ) -> tuple[Measurement, float, float]:
-    """Measurement with the least noise that its map certifies for epsilon; its scale; the map."""
+    """Measurement with the least noise certified for epsilon, its scale and certified epsilon."""
     scale = mechanism.factor * change / float(epsilon)
     if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(
@@ -512,16 +511,16 @@ def _calibrated(
         certified = float(measurement.map(change))  # type: ignore[no-untyped-call]
         if certified <= epsilon:
             return measurement, scale, certified
-        # The map rounds up, so 1/0.7 gives 0.7000000000000001: use slightly more noise.
+        # The privacy map rounds up: 1/0.7 gives 0.7000000000000001. So use slightly more noise.
         scale = math.nextafter(scale, math.inf)
     raise PrivacyRefusal(
-        f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it, where "
-        f"{float(epsilon):g} was meant."
+        f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it instead "
+        f"of {float(epsilon):g}."
     )
 
 
 def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None) -> Fraction:
-    """Certified epsilon of all spends, composed as on the ledger, without rounding."""
+    """Certified epsilon of all spends, composed as on the ledger, but without rounding."""
     costs = (
         (spend, Fraction(spend.certified if isinstance(spend, CertifiedSpend) else spend.epsilon))
         for spend in spends

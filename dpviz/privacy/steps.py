@@ -1,4 +1,4 @@
-"""Descriptions of the noised steps: short for the screen, longer for the report."""
+"""Descriptions of the noised steps: short names for the screen, longer texts for the report."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from dpviz.privacy.ledger import Spend, composed
 
 @dataclass(frozen=True, kw_only=True)
 class _Words:
-    """Words for a step; ``short`` is empty if its name is clear enough."""
+    """Texts for a step; ``short`` is empty if the step's own name is clear enough."""
 
     long: str
     short: str = ""
 
 
-#: Words by the first words of the steps' names.
+#: Texts by the first words of the steps' names.
 _STEPS: Mapping[str, _Words] = read_table_file(
     Path(__file__).with_suffix(".toml"), Mapping[str, _Words]
 )
 
 
 def short_words(step: str) -> str:
-    """Name of a step for newcomers."""
+    """Name of a step that a newcomer understands."""
     return _STEPS[step].short or step if step in _STEPS else step
 
 
 def grouped(spends: Iterable[Spend]) -> list[list[Spend]]:
-    """Spends that are shown as one: parallel ones of a step, and the choices of a generation."""
+    """Group spends that are shown together: parallel ones of a step, choices of a generation."""
     groups: dict[object, list[Spend]] = {}
     for number, spend in enumerate(spends):
         whole, _, part = spend.step.partition(", ")
@@ -52,6 +52,6 @@ def group_epsilon(spends: Sequence[Spend]) -> float:
 
 
 def long_words(step: str) -> str:
-    """Noised quantity of a step, by the longest known prefix of its name; may be empty."""
+    """Noised quantity of a step, from the longest known prefix of the step's name; may be empty."""
     known = [start for start in _STEPS if step == start or step.startswith(f"{start} ")]
     return _STEPS[max(known, key=len)].long if known else ""

@@ -1,4 +1,4 @@
-"""One secure release: debited first, drawn once, with only its results in the bundle."""
+"""One secure release: debited first, run once; only its results are in the bundle."""
 
 from dpviz.release.draw import Released, release
 from dpviz.release.request import Request, refusal

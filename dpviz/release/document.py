@@ -1,8 +1,9 @@
-"""The release as one plain document, the source of all files of the bundle.
+"""The release as one plain document, from which all files of the bundle are made.
 
-Only its content leaves the owner's computer, so everything in it is either a public choice or
-computed from the outputs of the mechanisms. Not in it: true counts and scores, the number of
-records, the rank k', labels of points, points outside, seeds, hashes, names of files, times.
+Only the content of this document leaves the owner's computer. So each part is either a public
+choice or computed from the outputs of the mechanisms. The document does not contain true counts and
+scores, the number of records, the rank k', labels of points, points outside the domain, seeds,
+hashes, file names or times.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
 from dpviz.release.doubt import doubt
 from dpviz.release.request import Request
 
-#: Kind and version of the document, as its schema has them.
+#: Kind and version of the document, as the schema states them.
 FORMAT, VERSION = "dpviz release", 2
 
 Document = dict[str, Any]
@@ -39,11 +40,11 @@ class Material(Protocol):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Parameters that the data decided."""
+        """Parameters that were derived from the data."""
 
     @property
     def counted(self) -> bool:
-        """Whether the data came as a grid of counts."""
+        """Whether the data were given as a grid of counts."""
 
 
 def document(
@@ -55,12 +56,12 @@ def document(
 ) -> Document:
     """Build the published document of a run.
 
-    The request has the budget that was debited; the accountant has the spends and the epsilon that
-    is certified for them.
+    The request has the budget that was debited. The accountant has the spends and the certified
+    epsilon of each spend.
     """
     opendp = version("opendp")
-    # What the method chose itself; its configuration has the values.
-    # A grid of counts keeps its own cells.
+    # If the method chose parameters itself, its configuration holds their values. A grid of counts
+    # keeps its own cells.
     fixed = material.given if material.counted else ()
     chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
@@ -76,7 +77,7 @@ def document(
         "domain": {
             "columns": list(material.columns),
             "bounds": jsonable(material.domain.bounds),
-            # For data that came as counts, points outside were treated before the release.
+            # If the data came as counts, points outside the domain were treated before the release.
             "outside": "counted" if material.counted else request.outside,
         },
         "result": jsonable(request.family.released(run, material.domain)),
@@ -99,17 +100,17 @@ def _method(request: Request) -> Document:
     }
 
 
-#: What is said of a ledger with nested releases, and of one with K-norm noise, which OpenDP does
-#: not have.
+#: Sentence about a ledger with nested releases, and about a ledger with K-norm noise, which OpenDP
+#: does not have.
 _NESTED = (
-    " A nested step adds to the releases before it: its scale is that of what is known after it, "
-    "whose epsilon OpenDP certifies; the step costs the difference. Which coarser values stay as "
-    "they are is decided by dpviz, by exact coins from the system's source of chance."
+    " A nested step makes the releases before it finer: its scale is that of all that is known "
+    "after it, whose epsilon OpenDP certifies; the step costs the difference. Exact coins, drawn "
+    "by dpviz from the system's random numbers, decide which coarser values stay as they are."
 )
-_EXCEPT = " but those with rounded K-norm noise"
+_EXCEPT = " except those with rounded K-norm noise"
 _ROUNDED = (
-    " K-norm noise was drawn by dpviz: real noise, rounded to whole numbers without an error. Its "
-    "epsilon is the sensitivity over the scale, by dpviz's own proof."
+    " dpviz drew the K-norm noise: real noise, rounded to whole numbers without an error. Its "
+    "epsilon is the sensitivity divided by the scale, by dpviz's own proof."
 )
 
 
@@ -126,9 +127,10 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "certified": accountant.certified,
         "map": (
             f"OpenDP {opendp} drew the noise of every step{_EXCEPT * rounded}; its privacy map "
-            "certifies the epsilon of the step at the sensitivity that is listed. That one "
-            f"{'person' if request.persons else 'record'} changes the values by no more than that "
-            f"is the method's own proof, not OpenDP's.{_NESTED * nested}{_ROUNDED * rounded}"
+            "certifies the epsilon of the step at the sensitivity that is listed. The method's own "
+            f"proof, not OpenDP, shows that one {'person' if request.persons else 'record'} "
+            "changes the values by at most this sensitivity."
+            f"{_NESTED * nested}{_ROUNDED * rounded}"
         ),
         "ledger": [asdict(spend) for spend in accountant.ledger],
     }

@@ -1,37 +1,40 @@
-"""Clusters of a release that data without clusters could show, judged by released numbers only.
+"""Clusters of a release that data without clusters could show; uses released numbers only.
 
-The document of a release has its method, parameters and noisy numbers. They tell what the same
-method would publish of data without clusters. This module draws such null sets many times, from
-fixed seeds: it reads no record, and the same document always gives the same answer. So it is
-post-processing, and spends nothing.
+The document of a release has its method, parameters and noisy numbers. From these follows what the
+same method would publish for data without clusters. This module draws such null sets many times,
+from fixed seeds. It reads no record, and the same document always gives the same answer. So it is
+post-processing and spends no budget.
 
-In all null sets, records come in groups at one place, larger ones than are said to be no cluster:
-``GROUP`` records, or as many as a person may have.
+In all null sets, records come in groups at one place. A group has ``MORE`` times as many records as
+the largest group that counts as no cluster: ``GROUP`` records, or the maximum number of records of
+one person if that is larger.
 
-* **Cells**: the null set is fitted to the release. A block of it has a level, that of the middle
-  record, times a share of its row and one of its column. So it also covers rounded values, a slope
-  along an axis and records that were moved to the border. The shares are medians over strips of the
-  grid: a cluster in less than half of the strips hardly changes them. By as much as their scatter
-  is chance they are moved to their mean, or, where strips have few records, to the share of all
-  strips together: medians hardly show few records. A cluster raises that share, so among few
-  records it passes less often. A cluster is beyond doubt if it, or its fullest block, stands out
-  from such a fit to the release by more than all clusters of all 59 null sets do, each from its own
-  fit.
-* **Centres**: one kind of null set has as many records as the release, evenly spread. In it centres
-  are about in the middle of their areas, and have about the areas' shares of the records. The other
-  kind has no record. A centre is beyond doubt if the centres are, in all, farther from that than in
-  all of 90 even null sets, and if it has more records than all centres of 90 empty ones. Which of
-  them has a cluster around it, centres and numbers alone don't tell. Without numbers of records,
-  none is judged.
+* **Cells**: the null set is fitted to the release. The expected number of records of a block is a
+  level times a share of its row times a share of its column. The level is the median over blocks,
+  weighted by their shares. So the null set also covers rounded values, a slope along an axis, and
+  records that were moved to the border. The shares are medians over strips of the grid, so a
+  cluster in less than half of the strips hardly changes them. The shares are shrunk to their mean,
+  in proportion to how much of their scatter is chance. Where strips have few records, medians
+  hardly show these records, so the shares are shrunk to the share of all strips together. A cluster
+  raises that share, so with few records a cluster passes less often. A cluster is beyond doubt if
+  the cluster, or its fullest block, stands out from the fit to the release by more than all
+  clusters of all 59 null sets stand out, each from the fit to its null set.
+* **Centres**: one kind of null set has about as many records as the release, evenly spread. In such
+  an even null set each centre is about in the middle of its area, and its share of the records is
+  about its share of the area. The other kind has no record. A centre is beyond doubt if two
+  conditions hold. First, all centres of the release together differ more from this even state than
+  the centres of each of 90 even null sets. Second, this centre has more records than all centres of
+  90 empty null sets. Centres and numbers alone don't show which centres have a cluster around them.
+  If the release has no numbers of records, no centre is judged.
 
-False alarms: if a null set is true, a release and its R null sets have one law, so the release has
-the largest of R + 1 values with probability 1 / (R + 1): any cluster of cells passes for real with
-probability at most 2 / 60 (two values are tried), that is 3.3%, which leaves room for a fit that is
-not the truth. Null sets of centres are the same for
-all releases with the same settings and about as many records: 90 of them keep the rate of a value
-below 5% for 99% of settings (0.95^90 = 1%). All this takes the fit, the noisy number of records,
-and parameters that the method chose, as they are. What that does is measured, not proved:
-``tests/benchmarks/nulls.py`` counts how often data without clusters pass.
+False alarms: suppose that the data are a null set. Then a release and its R null sets have the same
+distribution, so the release has the largest of R + 1 values with probability 1 / (R + 1). Two
+values of clusters of cells are compared, so any cluster passes as real with probability at most 2 /
+60, that is 3.3%. The rest up to 5% allows for a fit that differs from the truth. Null sets of
+centres are the same for all releases with the same settings and about the same number of records:
+90 of them keep the rate of a value below 5% for 99% of settings (0.95^90 = 1%). All this takes the
+fit, the noisy number of records, and parameters that the method chose as given. The effect of these
+is measured, not proved: ``tests/benchmarks/nulls.py`` counts how often data without clusters pass.
 """
 
 from __future__ import annotations
@@ -56,35 +59,35 @@ from dpviz.release.tables import block_sums, cells_of_blocks
 Document = Mapping[str, Any]
 Floats = NDArray[np.float64]
 
-#: At most this share of releases of data without clusters has one that passes for real.
+#: Among releases of data without clusters, at most this share has a cluster that passes as real.
 LEVEL = 0.05
 
-#: Records at one place that are no cluster, where a person may not have more. Null sets have so
-#: many times as many: medians of few groups are inexact.
+#: Number of records at one place that count as no cluster, unless one person may have more. Groups
+#: in null sets are larger by the second factor, because medians of few groups are inexact.
 GROUP, MORE = 5, 1.6
 
-#: Null sets of each kind, by the kind of result.
+#: Number of null sets of each kind, by the kind of result.
 DRAWS = {"cells": 59, "centers": 90}
 
-#: Strips per axis over which a row's share is a median; a strip counts if it has this part of the
-#: mean strip's records, or more.
+#: Number of strips per axis over which the share of a row is a median. A strip is used if it has at
+#: least this part of the records of the mean strip.
 STRIPS, LEAST = 8, 0.25
 
-#: Groups of records for each row of a strip below which medians show few of them.
+#: Below this number of groups per row of a strip, medians hardly show the records.
 FEW = 4
 
-#: Standard deviation of normal values over their median distance from the median; variance of a
-#: median of normal values over that of their mean.
+#: For normal values: standard deviation divided by the median distance from the median; variance of
+#: the median divided by the variance of the mean.
 WIDE, MEDIAN = 1.4826, 1.57
 
-#: Evenly spread places by which centres and their areas are compared.
+#: Number of evenly spread places that are used to compare centres with their areas.
 PLACES = 4096
 
-#: Records of an even null set at most. With more of them in the release, epsilon is raised instead:
-#: noise is as small against the records.
+#: Maximum number of records of an even null set. If the release has more records, epsilon is raised
+#: instead, so that the noise is as small relative to the number of records.
 MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
-#: Steps whose share of the budget a run on a given grid would spend on other steps.
+#: Begins the names of steps that choose the grid; null sets spend their budget on other steps.
 _CHOICE = "choice of "
 
 
@@ -94,15 +97,15 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     Parameters
     ----------
     null_sets
-        How many of each kind are drawn at most; by default as many as keep ``LEVEL``. Fewer are
-        quicker, to test whether it works at all.
+        Maximum number of null sets of each kind; by default the number that keeps ``LEVEL``. A
+        smaller number is faster, to test whether the judgement works at all.
 
     Returns
     -------
     dict or None
-        ``clusters``: numbers of the doubtful ones, from 1; ``level``: at most this share of
-        releases of data without clusters has one that passes for real; ``how``: the rule, and what
-        "without clusters" means. None where the method publishes no number of records to judge by.
+        ``clusters``: numbers of the doubtful clusters, from 1. ``level``: among releases of data
+        without clusters, at most this share has a cluster that passes as real. ``how``: the rule,
+        and the meaning of "without clusters". None if the method publishes no numbers of records.
     """
     result = document["result"]
     if result["counts"] is None:
@@ -141,16 +144,16 @@ def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
-    """Records of each block without clusters: a level times shares of its row, its column, ...
+    """Records of each block without clusters: a level times the shares of its row, its column, ...
 
     Parameters
     ----------
     blocks
         Noisy numbers of records, shape (b, ...).
     room
-        Cells of each block, of the same shape: padding has none.
+        Number of cells of each block, in the same shape; a block of padding has no cells.
     group
-        Records at one place.
+        Number of records at one place.
     """
     shape = np.ones(())
     for axis in range(blocks.ndim):
@@ -165,7 +168,7 @@ def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
 
 
 def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
-    """Share of each row of an axis in the records, over strips across the rows."""
+    """Share of the records in each row of an axis, from strips across the rows."""
     cells = room.sum(axis=tuple(other for other in range(room.ndim) if other != axis))
     even: Floats = cells / cells.sum()
     per_axis = round(STRIPS ** (1 / max(slabs.ndim - 1, 1)))
@@ -190,7 +193,7 @@ def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
 
 
 def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats:
-    """How far each cluster, and its fullest block, stands out from a fit, shape (clusters, 2)."""
+    """Standardized excess of each cluster, and of its fullest block, over a fit: (clusters, 2)."""
     blocks, labels = _blocks(result), np.array(result["labels"]).ravel()
     fit = fitted(blocks, _room(result), group)
     more, variance = (blocks - fit).ravel(), (group * fit + chance).ravel() + 1
@@ -202,31 +205,31 @@ def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats
 
 
 def _blocks(result: Mapping[str, Any]) -> Floats:
-    """Noisy number of records of each block of cells, in the shape of the labels."""
     counts = np.array(result["counts"], dtype=float)
     return block_sums(counts, [result["block"]] * counts.ndim)
 
 
 def _room(result: Mapping[str, Any]) -> Floats:
-    """Number of cells of each block; the last ones may have fewer."""
+    """Number of cells of each block; the last blocks may have fewer cells."""
     return _blocks({**result, "counts": np.ones(np.shape(result["counts"]))})
 
 
 def _of_cells(document: Document) -> str:
     one = np.ndim(document["result"]["counts"]) == 1
     level = "everywhere" if one else "in each row and column of the grid"
-    spread = "are spread evenly" if one else "differ in number by row and column alone"
-    # Its own cells follow the records: those on few lines don't show as a product of shares.
+    spread = "are spread evenly" if one else "differ in number only by row and column"
+    # Cells laid by the method follow the records, so records on few lines don't appear as a product
+    # of shares.
     card = CARDS[document["method"]["name"]]
     rounded = "values rounded to few steps, " * card.lays_own_cells
     return (
-        f"From released numbers alone, the same settings were run {DRAWS['cells']} times on data "
-        f"without clusters, with about as many records {level} as here: a cluster is doubtful if "
-        "neither it nor its fullest block stands out more than all clusters did there. Where "
-        f"records {spread}, with at most {_group(document)} at one place, a cluster passes for "
-        f"real in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
+        f"From released numbers only, the same settings were run {DRAWS['cells']} times on data "
+        f"without clusters, with about as many records {level} as here. A cluster is doubtful if "
+        "neither it nor its fullest block stands out more than all clusters did in these runs. If "
+        f"records {spread}, with at most {_group(document)} at one place, a cluster passes as real "
+        f"in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
         f"records. More records at one place, {rounded}a coast, the edge of a city or a slanting "
-        "street may pass for a cluster." + _moved(document)
+        "street may pass as a cluster." + _moved(document)
     )
 
 
@@ -251,7 +254,7 @@ def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
     for null in _nulls(document, none, null_sets or DRAWS["centers"]):
         if not sure.any():
             return sure
-        # A method that stopped before its first iteration has no numbers.
+        # A method that stopped before its first iteration has no numbers of records.
         sure &= counts > np.max(null["counts"] if null["counts"] is not None else 0, initial=0.0)
     if not records:
         return np.zeros(len(counts), dtype=bool)
@@ -265,21 +268,21 @@ def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
 
 
 def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
-    """How unlike those of evenly spread records centres are, in two values, shape (2,).
+    """Two values of how much centres differ from those of evenly spread records, shape (2,).
 
     Parameters
     ----------
     result
-        Centres and numbers of records.
+        Centres and their numbers of records.
     bounds
-        Of the domain, shape (d, 2).
+        Bounds of the domain, shape (d, 2).
 
     Returns
     -------
     numpy.ndarray
-        Mean squared distance of the centres from the middles of their areas, where all sides of
-        the domain have length 1, weighted by area; and the part of the records that would have to
-        be elsewhere for each area to have its share of them.
+        First, the mean squared distance of the centres from the middles of their areas, weighted by
+        area, where all sides of the domain have length 1. Second, the part of the records that
+        would have to move so that each area has its share of the records.
     """
     if result["counts"] is None:
         return np.zeros(2)
@@ -297,19 +300,20 @@ def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
 
 
 def _rounded(records: float) -> int:
-    """Number of records in steps of about 9%: the noisy one is no more exact than that."""
+    """Number of records in steps of about 9%; the noisy number is not more exact than that."""
     return round(2 ** (round(8 * np.log2(records)) / 8)) if records >= 1 else 0
 
 
 def _of_centers(document: Document) -> str:
     return (
-        f"From released numbers alone, the same settings were run {DRAWS['centers']} times on no "
-        "record, and as often on about as many evenly spread records: a centre is doubtful if one "
-        "got as many records from none; and all are, if their places and numbers are no more "
-        "uneven than those of evenly spread records. Where records are spread evenly, with at most "
-        f"{_group(document)} at one place, or there is none, a centre passes for real in at most "
-        f"{LEVEL:.0%} of releases. A slope, a coast or an empty part of the domain may pass for "
-        "clusters. Which centres have a cluster around them, this can't tell." + _moved(document)
+        f"From released numbers only, the same settings were run {DRAWS['centers']} times without "
+        "any record, and as often with about as many evenly spread records as here. A centre is "
+        "doubtful if some centre got as many records in a run without any record. All centres are "
+        "doubtful if their places and numbers are no more uneven than those of evenly spread "
+        f"records. If records are spread evenly, with at most {_group(document)} at one place, or "
+        f"there is no record, a centre passes as real in at most {LEVEL:.0%} of releases. A slope, "
+        "a coast or an empty part of the domain may pass as clusters. This test can't show which "
+        "centres have a cluster around them." + _moved(document)
     )
 
 
@@ -317,12 +321,10 @@ def _of_centers(document: Document) -> str:
 
 
 def _group(document: Document) -> int:
-    """Records at one place that are no cluster."""
     return max(GROUP, int(document["privacy"]["cap"]))
 
 
 def _drawn(document: Document) -> int:
-    """Records at one place in the null sets."""
     return round(MORE * _group(document))
 
 
@@ -337,7 +339,7 @@ def _nulls(
     draws: int,
     more: float = 1.0,
 ) -> Iterator[Mapping[str, Any]]:
-    """Results of so many null sets, with so many times the release's epsilon."""
+    """Results of ``draws`` null sets, with ``more`` times the epsilon of the release."""
     family = FAMILIES[document["method"]["family"]]
     domain = Domain(tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"]))
     config = _config(document)
@@ -349,7 +351,6 @@ def _nulls(
 
 
 def _config(document: Document) -> Configuration:
-    """Configuration of the run, from the public choices in the document."""
     privacy, parameters = document["privacy"], document["parameters"]
     chosen = sum(
         spend["epsilon"] for spend in privacy["ledger"] if spend["step"].startswith(_CHOICE)

@@ -1,4 +1,4 @@
-"""One release: checked, rehearsed, debited, drawn, written; in that order."""
+"""One release, in this order: check, rehearsal run, debit, final run, files."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from dpviz.release.document import Document, document
 from dpviz.release.files import files
 from dpviz.release.request import Request
 
-#: A larger budget gives almost no protection, and its e^epsilon has no practical meaning.
+#: A larger budget gives almost no protection, and the factor e^epsilon has no practical meaning.
 MOST_EPSILON = 20.0
 
-#: Values that must be equal in all releases of a source; otherwise their budgets don't add up.
+#: Names of values that must be equal in all releases of a source. Otherwise their budgets don't add
+#: up.
 ALIKE = ("neighbours", "unit", "unit_column")
 
-#: Makes an accountant; tests replay one.
+#: Makes an accountant; tests pass an accountant with stored noise.
 Accounting = Callable[..., SecureAccountant]
 
 
@@ -47,7 +48,7 @@ class Released:
     Parameters
     ----------
     remaining
-        Remaining epsilon of the budget; None if it could no longer be read.
+        Remaining epsilon of the budget; None if it could not be read after the release.
     document
         The published document, as in ``release.json``.
     files
@@ -70,14 +71,14 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A request with its data, after all checks: ready to be drawn.
+    """A request with its data, after all checks; ready for the final run.
 
     Parameters
     ----------
     material
-        What the method reads.
+        Data in the form that the method reads.
     counted
-        Whether the data came as a grid of counts.
+        Whether the data were given as a grid of counts.
     """
 
     request: Request
@@ -87,19 +88,19 @@ class Prepared:
 
     @classmethod
     def build(cls, dataset: Dataset, request: Request) -> Prepared:
-        """Combine data and request.
+        """Check data and request, and combine them.
 
-        Success does not depend on anything that one record may change: data without records, with
-        all records outside or with numbers unfit for computing is as valid as any other data.
-        Raises PrivacyRefusal if the request must not be released; InputError if it does not fit the
-        columns or the grid of counts.
+        Success does not depend on anything that one record may change. Data without records, data
+        with all records outside the domain, and data with numbers unfit for computing are as valid
+        as any other data. Raises PrivacyRefusal if the request must not be released, and InputError
+        if it does not fit the columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
         check_bounds(dataset.columns, request.domain)
         dataset = _usable(dataset)
         if request.persons:
-            # The key that selects a person's records is discarded.
+            # The key that selects each person's records is not stored.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
         material = request.family.material(
             dataset, request.config, request.domain, request.outside, secure=True
@@ -108,14 +109,14 @@ class Prepared:
 
     @classmethod
     def of_stored(cls, source: Stored, request: Request, engine: Engine) -> Prepared:
-        """Combine stored records and request, likewise.
+        """Check stored records and request, and combine them.
 
         Parameters
         ----------
         source
-            Records in Parquet files, whose columns hold numbers by their types: whether a text's
-            cell is one would depend on the record. If the privacy unit is a person, each has no
-            more records than its cap.
+            Records in Parquet files. Their columns hold numbers by type. In a text file, the answer
+            to whether a cell is a number would depend on the record. If the privacy unit is a
+            person, no person has more records than the cap.
         """
         request.check()
         check_parts(source)
@@ -140,7 +141,7 @@ class Prepared:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Parameters that the data decided."""
+        """Parameters that were derived from the data."""
         return self.request.family.given_by_data(self.material)
 
     def draw(
@@ -149,9 +150,9 @@ class Prepared:
         accounting: Accounting = SecureAccountant,
         null_sets: int | None = None,
     ) -> Document:
-        """Run the method with noise that nobody can repeat; return everything that is published.
+        """Run the method with noise that nobody can reproduce; return the published document.
 
-        ``epsilon`` is the debited one.
+        ``epsilon`` is the debited epsilon.
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
@@ -162,16 +163,16 @@ class Prepared:
 
 
 def check_parts(source: Stored) -> None:
-    """Refuse to release from other files than Parquet, part by part.
+    """Refuse to release files other than Parquet part by part.
 
-    Columns of Parquet hold numbers by their types; whether a cell of text is one depends on its
-    record, and would stop the release.
+    Columns of Parquet hold numbers by type. Whether a cell of text is a number depends on its
+    record, and a cell that is no number would stop the release.
     """
     for part in source.parts:
         if not isinstance(part, ParquetPart):
             raise InputError(
-                f"{shown(part.title, 120)} can't be released part by part, since a cell of "
-                "text that is no number would stop it, which tells about a record: write "
+                f"{shown(part.title, 120)} can't be released part by part, since a text cell "
+                "that is not a number would stop it and so reveal something about a record: write "
                 "Parquet files, or name a single file and no engine."
             )
 
@@ -190,25 +191,27 @@ def release(
     """Release a clustering once, and write its bundle.
 
     Everything that can fail is tested before the debit: the method runs once with secure noise, and
-    this result is discarded. After the debit a crash loses budget, never privacy. Raises
-    PrivacyRefusal where the request must not be released, the budget does not suffice, or the files
-    belong to another source; InputError where request, data, budget file or folder can't be used.
+    this result is discarded. A crash after the debit loses budget, never privacy. Raises
+    PrivacyRefusal if the request must not be released, the budget does not suffice, or the files
+    belong to another source. Raises InputError if request, data, budget file or folder can't be
+    used.
 
     Parameters
     ----------
     dataset
-        The owner's data; with ``units`` if the privacy unit is a person. Of stored records each
-        person has no more than the cap already.
+        The owner's data; with ``units`` if the privacy unit is a person. In stored records, no
+        person may have more records than the cap.
     engine
-        Reads stored records; by default threads of this process.
+        Engine that reads stored records; by default threads of this process.
     budget, source, total
-        Lifetime budget, the owner's name for the data, and its total epsilon where it is new. Data
-        that were read from files know them, and the budget does: the source that they had first
-        pays. Who reads them otherwise, or from a copy, has to name the source.
+        Lifetime budget, the owner's name for the data, and the total epsilon if the source is new.
+        Data that were read from files know these files, and the budget stores to which source they
+        belong. That source is debited. If the data were read in another way, or from a copy, the
+        caller must name the source.
     folder
-        Folder of the bundle; new or empty.
+        Folder of the bundle; must be new or empty.
     before
-        Called when all checks are done, right before the debit.
+        Called after all checks, right before the debit.
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = _by_name(request.granted(granted(request.config.epsilon)), dataset)
@@ -219,7 +222,7 @@ def release(
     budget.owner(dataset.origins, source)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon, null_sets=1))
-    # An absolute path is not enough: "out/.." would name an existing folder.
+    # Path.absolute() would keep "out/..", which names an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
     try:
@@ -234,12 +237,12 @@ def release(
             bundle = files(drawn)
             _publish(bundle, part, folder)
         except (InputError, PrivacyRefusal) as error:
-            said = f"{str(error).rstrip('.')}; the budget is debited all the same."
+            said = f"{str(error).rstrip('.')}; the budget is debited nevertheless."
             raise type(error)(said) from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    # The release is now public: later failures must not suggest that it is not.
+    # The release is now public, so later failures must not suggest that it is not.
     remaining = None
     with suppress(InputError):
         entry = budget.mark(entry)
@@ -248,7 +251,7 @@ def release(
 
 
 def _by_name(request: Request, data: Dataset | Stored) -> Request:
-    """The same with the name of the column of persons: its number may be another one's tomorrow."""
+    """The request with the name of the column of persons; the column's number may change."""
     if request.unit is not None and data.unit is None and isinstance(data, Stored):
         raise InputError(
             f'unit = "{shown(request.unit)}" needs stored records with few of each person: open '
@@ -265,9 +268,9 @@ def _by_name(request: Request, data: Dataset | Stored) -> Request:
 
 
 def _check_names(dataset: Dataset) -> None:
-    """Refuse column names that may be values of a first record: they would be published."""
+    """Refuse column names that may be values of a first record, because names are published."""
     if dataset.doubtful:
-        # The error does not name them, because they may be values.
+        # The error does not repeat the names, because they may be values.
         raise InputError(
             "column names look like values of a first record: write names that begin with a letter "
             'into the first line, or give the header that is missing, for example "x,y".'
@@ -275,12 +278,12 @@ def _check_names(dataset: Dataset) -> None:
 
 
 def _usable(dataset: Dataset) -> Dataset:
-    """Drop records and cells of counts that are unfit for computing, each independently."""
     if dataset.counts is not None:
-        # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
+        # The total stays below 2^53, where floats are exact, and one record still changes one cell
+        # by 1.
         most = MAX_EXACT // dataset.counts.size
         return replace(dataset, counts=np.clip(dataset.counts, 0, most))
-    # Known classes belong to explorations; nothing of a release may depend on them.
+    # Known classes are for exploring only. Nothing in a release may depend on them.
     dataset, points = replace(dataset, classes=None), dataset.points
     assert points is not None  # noqa: S101 - a Dataset holds one of the two
     keep = whole_rows(points)
@@ -288,10 +291,10 @@ def _usable(dataset: Dataset) -> Dataset:
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
-    """Refuse early what the debit would refuse; the debit decides."""
+    """Refuse early what the debit would refuse; the debit makes the final decision."""
     if not epsilon <= MOST_EPSILON:
         raise PrivacyRefusal(
-            f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
+            f"epsilon = {epsilon:g} hides almost nothing: release with {MOST_EPSILON:g} or less."
         )
     account = budget.find(source)
     if account:
@@ -299,7 +302,6 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """Create the temporary folder for the bundle, which no other user may read."""
     try:
         part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -310,7 +312,7 @@ def _part(folder: Path) -> Path:
         raise InputError(_unwritable(folder, error)) from None
     if taken:
         raise InputError(
-            f"out = {shown(folder, 80)} is there already and no empty folder: name a new one, "
+            f"out = {shown(folder, 80)} is there already and not an empty folder: name a new one, "
             "so that no release is overwritten."
         )
     try:
@@ -318,8 +320,8 @@ def _part(folder: Path) -> Path:
         part.chmod(0o700)  # A umask may have removed the owner's rights, too.
     except FileExistsError:
         raise InputError(
-            f"out = {shown(folder, 80)} is being written by another release, or one was broken "
-            f"off: name another folder, or remove {shown(part.name, 80)}."
+            f"out = {shown(folder, 80)} is being written by another release, or a release was "
+            f"interrupted: name another folder, or remove {shown(part.name, 80)}."
         ) from None
     except OSError as error:
         raise InputError(_unwritable(folder, error)) from None
@@ -331,7 +333,6 @@ def _unwritable(folder: Path, error: Exception) -> str:
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then rename their folder: a bundle is complete or does not exist."""
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:
@@ -339,7 +340,7 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             rights = (part / name).stat().st_mode & 0o777
-        # The bundle is for publishing: whoever may read its files may read the folder.
+        # The bundle will be published, so everyone who may read its files may also read the folder.
         part.chmod(rights | (rights & 0o444) >> 2 | 0o700)
         part.replace(folder)
         _settle(folder.parent)
@@ -348,7 +349,6 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Flush the names in a folder to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

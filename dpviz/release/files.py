@@ -1,4 +1,4 @@
-"""The files of a release bundle, all of them functions of one plain document."""
+"""The files of a release bundle; all of them are functions of one plain document."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from dpviz.release.tables import (
     title,
 )
 
-#: Files that list the others.
+#: Files that list the other files.
 _LISTS = ("report.html", "README.txt")
 
-#: What each file is, in the order in which they are listed.
+#: Description of each file, in the order of the list.
 ABOUT = {
     "report.html": "start here: the whole release on one page, for any reader",
     "README.txt": "this list",
     "release.json": "the whole release for programs; all other files are made from it",
     "release.schema.json": "what every field of release.json means (JSON Schema)",
     "cells.csv": (
-        "noisy number of records and cluster of every cell of the grid; doubtful (1) where noise "
+        "noisy number of records and cluster of every cell of the grid; doubtful (1) if noise "
         "alone could have made the cluster"
     ),
     "centers.csv": (
         "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
-        "where noise alone could have brought that about"
+        "if noise alone could have made the cluster"
     ),
     "clusters.geojson": "outlines of the clusters",
     "counts.svg": "picture: noisy number of records in every cell",
@@ -46,20 +46,21 @@ ABOUT = {
 def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     """Make all files of a release.
 
-    The same document gives the same bytes, also after a trip through ``release.json``. Raises
-    ValueError where a number is NaN or infinite.
+    The same document always gives the same bytes, also after it was written to and read from
+    ``release.json``. Raises ValueError if a number is NaN or infinite.
 
     Parameters
     ----------
     document
-        Valid by ``release.schema.json`` and serializable: no array, no NaN, no infinity.
+        A document that is valid for ``release.schema.json`` and serializable: without arrays, NaN
+        or infinity.
 
     Returns
     -------
     dict
-        Name -> content: ``report.html``, ``README.txt``, ``release.json``,
-        ``release.schema.json``; ``cells.csv`` or ``centers.csv``; with two columns also
-        ``clusters.geojson``, ``clusters.svg`` and, of cells, ``counts.svg``.
+        Maps name to content: ``report.html``, ``README.txt``, ``release.json``,
+        ``release.schema.json``; ``cells.csv`` or ``centers.csv``. With two columns also
+        ``clusters.geojson``, ``clusters.svg`` and, for cells, ``counts.svg``.
     """
     text = written(document)
     document = json.loads(text)
@@ -81,19 +82,18 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
         names["clusters.geojson"] += f". {axes_of(document)}"
     made["report.html"] = report.page(document, made, names)
     made["README.txt"] = _readme(document, names)
-    # A lone surrogate has no UTF-8: its escape sequence replaces it.
+    # UTF-8 can't encode a lone surrogate, so its escape sequence replaces it.
     return {name: made[name].encode("utf-8", "backslashreplace") for name in names}
 
 
 def schema() -> bytes:
-    """JSON Schema (draft 2020-12) of the document; parameters are those of the families."""
+    """JSON Schema (draft 2020-12) of the document; the families define the parameters."""
     text = resources("dpviz.release").joinpath("release.schema.json").read_text("utf-8")
     before, mark, after = text.partition('  "privacy": {\n   "description"')
     return (before + "".join(map(_family_schema, FAMILIES.values())) + mark + after).encode()
 
 
 def _family_schema(family: Family) -> str:
-    """Definition of the parameters of a family's methods, one a line."""
     required = [one.name for one in family.own if family.has_everywhere(one)]
     parameters = ",\n".join(
         f"    {json.dumps(one.name)}: {json.dumps(one.schema)}" for one in family.own
@@ -105,12 +105,11 @@ def _family_schema(family: Family) -> str:
 
 
 def written(value: Any) -> str:
-    """JSON with one key a line, and lists of numbers on one line each."""
+    """JSON with one key per line, and each list of numbers on one line."""
     return _written(value, "\n") + "\n"
 
 
 def _written(value: Any, line: str) -> str:
-    """JSON of a part that stands at some depth; ``line`` begins a line there."""
     inner = line + " "
     if isinstance(value, Mapping) and value:
         parts = (f"{_plain(str(key))}: {_written(item, inner)}" for key, item in value.items())
@@ -133,6 +132,6 @@ def _readme(document: Document, names: Mapping[str, str]) -> str:
     return (
         f"{title(document)}\n\n"
         f"{run_line(document)}; made by dpviz {document['software']['dpviz']}.\n"
-        "Every number in these files carries noise or is a public choice; the data itself is not "
-        f"here.\n\n{listed}\n"
+        "Every number in these files carries noise or is a public choice; the data are not "
+        f"included.\n\n{listed}\n"
     )

@@ -16,24 +16,26 @@ Point = tuple[float, float]
 #: GeoJSON object with closed rings; None if a cluster covers no area.
 Geometry = dict[str, Any] | None
 
-#: Corners of regions are rounded to this many digits of the unit square, so that neighbours
-#: with a common corner have equal coordinates.
+#: Corners of regions are rounded to this number of digits of the unit square. So neighbours have
+#: equal coordinates at a common corner.
 _DIGITS = 12
 
 
 def clusters(document: Document) -> dict[str, Any]:
-    """One feature per cluster, in the order of their numbers.
+    """One feature per cluster, in the order of the clusters' numbers.
 
-    Coordinates are in the units of the data: (longitude, latitude) where the columns have these
-    names, in whatever order, else (first column, second column); ``columns`` and ``center`` have
-    the same order. Outer rings run counter-clockwise, holes clockwise.
+    Coordinates are in the units of the data. If the columns are named longitude and latitude, in
+    any order, a coordinate pair is (longitude, latitude), otherwise (first column, second column).
+    ``columns`` and ``center`` have the same order. Outer rings run counter-clockwise, holes
+    clockwise.
 
     Parameters
     ----------
     document
-        A release whose domain has two columns. For cells: a polygon is the union of the
-        cluster's cells. For centres: the part of the domain that is nearest to the centre after
-        both columns are scaled to one length; of equal centres the first one gets it.
+        A release whose domain has two columns. For cells, a polygon is the union of the cluster's
+        cells. For centres, a polygon is the part of the domain that is nearest to the centre, after
+        both columns are scaled to the same length; if two centres are equal, the first centre gets
+        the polygon.
     """
     document = on_map(document)
     facts = cluster_facts(document)
@@ -47,9 +49,9 @@ def clusters(document: Document) -> dict[str, Any]:
 
 
 def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
-    """Return the clusters with longitudes from -180 to 180, cut there (RFC 7946, 3.1.9).
+    """Return the clusters with longitudes from -180 to 180, cut at 180 degrees (RFC 7946, 3.1.9).
 
-    Only bounds beyond this range make a difference, such as 170 to 190 or 0 to 360.
+    The result differs only if the bounds exceed this range, such as 170 to 190 or 0 to 360.
     """
     domain = on_map(document)["domain"]
     (west, east), _ = domain["bounds"]
@@ -66,7 +68,7 @@ def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
 
 
 def _turned(geometry: Geometry) -> Geometry:
-    """Parts of a geometry, each moved around the Earth into -180 to 180."""
+    """Move each part of a geometry around the Earth into the range -180 to 180."""
     import shapely
 
     if geometry is None:
@@ -75,7 +77,7 @@ def _turned(geometry: Geometry) -> Geometry:
     parts = [
         shapely.transform(
             shapely.intersection(shape, shapely.box(turn - 180, -90, turn + 180, 90)),
-            # Rounded: neighbours keep their common corners.
+            # Round, so that neighbours keep their common corners.
             lambda at, turn=turn: np.round(at - (turn, 0), _DIGITS),
         )
         for turn in (-360, 0, 360)
@@ -88,9 +90,9 @@ def _turned(geometry: Geometry) -> Geometry:
 
 
 def without_doubtful(collection: dict[str, Any]) -> dict[str, Any]:
-    """Return the clusters that noise alone could hardly have made; it costs no budget.
+    """Return the clusters that are not doubtful; this spends no budget.
 
-    Their numbers stay; ``left_out`` says how many are missing.
+    The clusters keep their numbers; ``left_out`` is the number of removed clusters.
     """
     features = collection["features"]
     sure = [one for one in features if not one["properties"].get("doubtful")]
@@ -113,10 +115,9 @@ def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str,
 
 
 def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
-    """Union of each cluster's cells, and its share of the domain."""
     result = document["result"]
     labels, sides = np.array(result["labels"]), np.shape(result["counts"])
-    # The last block may exceed the grid: it ends at the end of the domain.
+    # The last block may exceed the grid, but it ends at the end of the domain.
     ends = [
         np.minimum(np.arange(blocks + 1) * result["block"], side)
         for blocks, side in zip(labels.shape, sides, strict=True)
@@ -125,7 +126,7 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
     covered = np.outer(*map(np.diff, ends))
     size = result["clusters"] + 1
     shares = np.bincount(labels.ravel(), covered.ravel(), size) / covered.sum()
-    # Cells sorted by cluster: a search for each cluster in turn would take too long.
+    # Sort cells by cluster, because a separate search for each cluster would take too long.
     order = np.argsort(labels, axis=None, kind="stable")
     cells = np.stack(np.unravel_index(order, labels.shape), axis=1)
     _, *groups = np.split(cells, np.cumsum(np.bincount(labels.ravel(), minlength=size))[:-1])
@@ -133,14 +134,13 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
 
 
 def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> Geometry:
-    """Outline of a set of cells."""
     import shapely
 
     x, y = cells.T
-    # Edges of unit cells match, so this exact and fast method needs no intersections.
+    # The edges of unit cells match, so this exact and fast method needs no intersections.
     union = shapely.normalize(shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1)))
-    # Only corners remain. They are whole numbers, so the topology can't change; its check, which
-    # would take most of the time, is not needed.
+    # Keep only corners. They are whole numbers, so the topology can't change, and the check of the
+    # topology, which would take most of the time, is not needed.
     union = shapely.orient_polygons(shapely.simplify(union, 0, preserve_topology=False))
     placed = shapely.transform(
         union,
@@ -153,7 +153,7 @@ def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> G
 
 
 def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
-    """Part of the domain nearest to each centre, and its share of the domain."""
+    """Part of the domain nearest to each centre, and the share of the domain that it covers."""
     bounds = document["domain"]["bounds"]
     centers = np.array(document["result"]["centers"], dtype=float)
     lows, highs = np.array(bounds, dtype=float).T
@@ -161,7 +161,8 @@ def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
     geometries: list[Geometry] = []
     for region in found:
         ring = [
-            # Weighted ends, not low + share * width: both bounds then come out exactly.
+            # Weighted mean of both ends, instead of low + share * width, because it gives both
+            # bounds exactly.
             [
                 tidy(lo * (1 - share) + hi * share)
                 for share, (lo, hi) in zip(point, bounds, strict=True)
@@ -175,8 +176,8 @@ def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
 def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
     """Part of the unit square nearest to each centre, as a convex polygon.
 
-    Half-planes are cut off by the other centres from near to far, until the rest is too far
-    away to reach the polygon.
+    The other centres, from near to far, each cut off a half-plane. The loop stops when the
+    remaining centres are too far away to reach the polygon.
 
     Parameters
     ----------
@@ -186,8 +187,8 @@ def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
     Returns
     -------
     list
-        K rings, counter-clockwise, not closed; empty for a centre that coincides with an
-        earlier one and for one that no place is nearest to.
+        K rings, counter-clockwise, not closed. A ring is empty if its centre equals an earlier
+        centre, or if no place is nearest to the centre.
     """
     squares = ((centers[:, None] - centers) ** 2).sum(axis=2)
     orders = np.argsort(squares, axis=1, kind="stable")
@@ -200,7 +201,6 @@ def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
 def _region(
     number: int, centers: NDArray[np.float64], order: list[int], squares: list[float]
 ) -> list[Point]:
-    """Region of one centre; the others by distance."""
     x, y = centers[number].tolist()
     ring: list[Point] = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
     reach = _reach(ring, x, y)
@@ -221,7 +221,6 @@ def _region(
 
 
 def _hull(points: list[Point]) -> list[Point]:
-    """Convex polygon from its corners, whose order rounding may have changed."""
     import shapely
 
     hull = shapely.MultiPoint(points).convex_hull
@@ -236,9 +235,9 @@ def _reach(ring: list[Point], x: float, y: float) -> float:
 
 
 def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
-    """Part of a convex ring on the centre's side of the bisector with center + away."""
+    """Part of a convex ring on the center's side of the bisector with center + away."""
     (x, y), (dx, dy) = center, away
-    # Positive beyond the bisector. Relative to the centre, to distinguish close centres.
+    # Positive beyond the bisector. Computed relative to the centre, to distinguish close centres.
     beyond = [(px - x - dx / 2) * dx + (py - y - dy / 2) * dy for px, py in ring]
     if max(beyond) <= 0:
         return ring

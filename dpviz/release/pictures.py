@@ -1,7 +1,7 @@
-"""Maps of a release as SVG: noisy counts, and clusters; for domains of two columns.
+"""Maps of a release with two columns, as SVG: noisy counts, and clusters.
 
-No plotting library is used, because its files change with its version: here the same document
-gives the same bytes. The background is white, also on a dark page.
+No plotting library is used, because its output changes with its version. Here the same document
+always gives the same bytes. The background is white, also on a dark page.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from dpviz.grid.domain import Domain
 from dpviz.release.formatting import cut, escape, number
 from dpviz.release.tables import Document, block_sums, on_map, run_line, tidy
 
-#: Maximum number of squares per side of a map; finer grids are summed in blocks.
+#: Maximum number of squares per side of a map. Finer grids are summed in blocks.
 MOST_SQUARES = 256
 
-#: Shades on either side of zero.
+#: Number of shades on each side of zero.
 _SHADES = 24
 
-#: Longest side of the plot, and room around it; in pixels.
+#: Longest side of the plot, and margins around it, in pixels.
 _LONG, _TOP, _BOTTOM, _GAP = 560, 62, 52, 20
 
-#: Room for a heading over a narrow plot.
+#: Minimum width, so that a heading fits above a narrow plot.
 _NARROWEST = 480
 
-#: Longest side of the map of a domain, its cities, and pixels between two of them.
+#: For the map of a domain: longest side, maximum number of cities, and minimum number of pixels
+#: between two cities.
 _SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
 
-#: Width of a character, by font size.
+#: Width of a character divided by the font size.
 _CHARACTER = 0.6
 
 _SMALL, _LABEL, _HEADING = 11, 12, 15
@@ -46,7 +47,7 @@ _SMALL, _LABEL, _HEADING = 11, 12, 15
 _GROUND, _INK = BACKGROUND["light"], INK["light"]
 _LINE = blend(_INK, _GROUND, 0.45)
 
-#: Pattern over clusters that noise alone could have made: fine enough for a small block.
+#: Pattern over clusters that noise alone could have made; fine enough for a small block.
 _HATCHING = (
     '<defs><pattern id="clusters-doubtful" width="5" height="5" patternUnits="userSpaceOnUse" '
     f'patternTransform="rotate(45)"><path d="M0 0v5" stroke="{_INK}" stroke-width="1.6"/>'
@@ -61,15 +62,15 @@ class Frame:
     Parameters
     ----------
     columns, bounds
-        Of the two axes: the first runs to the right, the second upwards.
+        Names and bounds of the two axes: the first axis runs to the right, the second upwards.
     left, width, height
-        Place and size of the plot; its top is fixed.
+        Position and size of the plot; its top is fixed.
     right
-        Room to the right of it.
+        Space to the right of the plot.
     ticks
-        Values and texts on each axis.
+        Values and texts of the ticks on each axis.
     narrowest
-        Least width of the whole picture, for its heading.
+        Minimum width of the whole picture, for its heading.
     """
 
     columns: tuple[str, str]
@@ -86,7 +87,7 @@ class Frame:
         """Lay out the plot of a document."""
         (west, east), (south, north) = document["domain"]["bounds"]
         ratio = (north - south) / (east - west)
-        # Columns of similar extent probably have the same unit, as on a geographic map.
+        # Columns of similar range probably have the same unit, as on a geographic map.
         ratio = ratio if 0.39 < ratio < 2.56 else 1.0
         return cls.of(document["domain"]["columns"], document["domain"]["bounds"], ratio, right)
 
@@ -94,12 +95,12 @@ class Frame:
     def of(
         cls, names: Sequence[str], pairs: Bounds, ratio: float, right: float, long: float = _LONG
     ) -> Frame:
-        """Lay out a plot by the names and bounds of its axes, its height in widths, its size."""
+        """Lay out a plot: names and bounds of axes, height / width, right margin, longest side."""
         columns = tuple(names)
         bounds = tuple((float(lo), float(hi)) for lo, hi in pairs)
         width, height = (long, long * ratio) if ratio <= 1 else (long / ratio, long)
         up = ticks(*bounds[1], 7)
-        # As many numbers as fit side by side without contact.
+        # The largest number of tick labels that don't touch each other.
         for wanted in (8, 6, 5, 4, 3, 2):
             across = ticks(*bounds[0], wanted)
             if sum(len(text) + 3 for _, text in across) * _SMALL * _CHARACTER < width:
@@ -123,7 +124,7 @@ class Frame:
         return wide, _TOP + self.height + _BOTTOM
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Pixel of a point in the units of the data."""
+        """Pixel position of a point in the units of the data."""
         (west, east), (south, north) = self.bounds
         return (
             self.left + (x - west) / (east - west) * self.width,
@@ -131,10 +132,10 @@ class Frame:
         )
 
     def picture(self, name: str, heading: str, line: str, described: str, content: str) -> str:
-        """Build a complete file.
+        """Build a complete SVG file.
 
-        ``name`` distinguishes the pictures of one page; ``described`` is for people who can't see
-        it.
+        ``name`` distinguishes the pictures of one page; ``described`` is read to people who can't
+        see the picture.
         """
         wide, high = (pixels(side) for side in self.size)
         room = int((self.size[0] - 16) / (_LABEL * 0.52))
@@ -175,7 +176,7 @@ class Frame:
         return "\n".join(parts)
 
 
-#: The smallest power of the scale of colours, and pixels between two of its numbers.
+#: Smallest exponent of the colour scale, and pixels between two of its numbers.
 _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 
 
@@ -187,8 +188,8 @@ def counts_svg(document: Document) -> str:
     squares = block_sums(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
-    # A few peaks must not hide all other values, nor be cut off: what is usual has half of the
-    # colours, and the peaks have the other half.
+    # A few peaks must neither hide all other values nor be cut off. So the usual values get half of
+    # the colours, and the peaks get the other half.
     usual = float(np.quantile(size, 0.98)) if size.size else 0.0
     top, power = largest or 1.0, 1.0
     if largest > 2 * usual > 0:
@@ -202,7 +203,7 @@ def counts_svg(document: Document) -> str:
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
         f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
         "the darker the blue the more records"
-        + (", and brown is below zero, which only noise can bring about." if lowest < 0 else ".")
+        + (", and brown is below zero, which only noise can cause." if lowest < 0 else ".")
     )
     high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
@@ -219,10 +220,10 @@ def counts_svg(document: Document) -> str:
 
 
 def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
-    """Map of the clusters, each with its number.
+    """Map of the clusters with their numbers.
 
-    ``collection`` has clusters of :func:`dpviz.release.geojson.clusters`, all or without the
-    doubtful ones.
+    ``collection`` has all clusters of :func:`dpviz.release.geojson.clusters`, or only those that
+    are not doubtful.
     """
     document = on_map(document)
     frame = Frame.build(document, right=44)
@@ -237,8 +238,8 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     described = (
         f"Map of {found} over {x} (to the right) and {y} (upwards)"
         + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
-        + (f" {left_out:,} of them have no number, since there is no room." if left_out else "")
-        + " The table of clusters has them all."
+        + (f" {left_out:,} of them have no number, because there is no space." if left_out else "")
+        + " The table of clusters lists all of them."
     )
     if not total:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
@@ -255,14 +256,14 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         described += f" {away:,} more, which noise alone could have made, are left out."
     line = run_line(document)
     if left_out:
-        line += f"; {left_out:,} without a number, since there is no room"
+        line += f"; {left_out:,} without a number, because there is no space"
     return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
 
 
 def domain_svg(columns: Sequence[str], domain: Domain) -> str:
-    """Map of a declared domain, with coasts and the largest cities inside where it has degrees.
+    """Map of a declared domain; if it is in degrees, with coasts and the largest cities inside.
 
-    It reads names and bounds alone, so it tells nothing of the data.
+    The map uses only the names and bounds, so it reveals nothing about the data.
     """
     axes = map_axes(columns, domain.bounds)
     names, box = [columns[axis] for axis in axes], domain.select(axes)
@@ -292,13 +293,14 @@ def _cities(frame: Frame) -> list[str]:
         lon = next(at for at in (one.lon, one.lon + 360, one.lon - 360) if west <= at <= east)
         x, y = frame.place(lon, one.lat)
         wide = len(one.name) * _SMALL * _CHARACTER
-        # To the left of the dot where the right end of the plot is near.
+        # Put the name to the left of the dot if the right end of the plot is near.
         left = x + wide > frame.left + frame.width
         if any(abs(y - other) < _APART for other in taken) or (left and x - wide < frame.left):
             continue
         parts.append(f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="2.5"/>')
         look = {"dx": -6, "text_anchor": "end"} if left else {"dx": 6}
-        look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}  # over the lines
+        # A halo in the background colour, drawn over the lines.
+        look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}
         parts.append(_text(one.name, x=x, y=y, dy="0.35em", **look))
         taken.append(y)
         if len(taken) == _MOST_CITIES:
@@ -307,12 +309,11 @@ def _cities(frame: Frame) -> list[str]:
 
 
 def pixels(value: float) -> str:
-    """Place on the picture, to a hundredth of a pixel."""
+    """Format a position on the picture, to a hundredth of a pixel."""
     return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def _text(text: str, **attributes: object) -> str:
-    """Text element: its text is escaped, numbers have a hundredth of a pixel."""
     written = "".join(
         f' {name.replace("_", "-")}="{pixels(value) if isinstance(value, int | float) else value}"'
         for name, value in attributes.items()
@@ -321,9 +322,9 @@ def _text(text: str, **attributes: object) -> str:
 
 
 def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
-    """About `wanted` round values within an interval, with their text.
+    """About `wanted` round values within an interval, with their labels.
 
-    Steps are 1, 2 or 5 times a power of 10.
+    The step is 1, 2 or 5 times a power of 10.
     """
     rough = (hi - lo) / wanted
     power = math.floor(math.log10(rough))
@@ -334,12 +335,11 @@ def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
     if decimals > 6 or max(map(abs, values), default=0) >= 1e9:
         return [(value, f"{value:.10g}") for value in values]
     comma = "," if max(map(abs, values), default=0) >= 10_000 else ""
-    # Zero has no sign; a year has no comma.
+    # Zero has no sign, and a year has no comma.
     return [(value, f"{value + 0.0:{comma}.{decimals}f}") for value in values]
 
 
 def _colour(share: float) -> str:
-    """Colour of a value as a share of the top of the scale, from -1 to 1."""
     scale = zero_centred(-1.0, 1.0, "light")
     place = (share + 1) / 2
     upper = next(i for i, (at, _) in enumerate(scale) if at >= place)
@@ -350,12 +350,12 @@ def _colour(share: float) -> str:
 
 
 def _rows(shades: NDArray[np.int_]) -> str:
-    """Squares as strokes of width 1, one path per shade; shade 0 is the ground."""
+    """Draw squares as strokes of width 1, with one path per shade; shade 0 is the background."""
     rows = shades.T
     edge = np.ones(rows.shape, dtype=bool)
     edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
     y, x = np.nonzero(edge)
-    # A run ends at the next one in its row, or at the end of the row.
+    # A run ends where the next run in its row begins, or at the end of the row.
     ends = np.append(x[1:], 0)
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}
@@ -370,7 +370,6 @@ def _rows(shades: NDArray[np.int_]) -> str:
 
 
 def _share(values: Any, top: float, power: float) -> NDArray[np.float64]:
-    """Place of values on the scale of colours, from -1 to 1; a power below 1 spreads small ones."""
     return np.asarray(np.sign(values) * (np.abs(values) / top) ** power)
 
 
@@ -404,7 +403,7 @@ def _legend(frame: Frame, lowest: float, highest: float, top: float, power: floa
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Round values of all sizes within an interval around 0, those first that tell most."""
+    """Round values of all sizes within an interval around 0; the most useful values come first."""
     found = [0.0]
     for end in (high, low):
         size, sign = abs(end), 1 if end > 0 else -1
@@ -417,7 +416,6 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _fill(feature: Mapping[str, Any]) -> str:
-    """Colour of a cluster; there are more clusters than colours, hence the numbers."""
     colours = CLUSTERS["light"]
     return colours[(int(feature["properties"]["cluster"]) - 1) % len(colours)]
 
@@ -458,7 +456,6 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
 
 
 def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
-    """Numbers of the clusters, the largest first, and how many of them fit."""
     taken: list[tuple[float, float, float]] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5
@@ -487,7 +484,7 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, i
 
 
 def _number_place(frame: Frame, feature: Mapping[str, Any], half: float) -> tuple[float, float]:
-    """Pixel for the number of a cluster of cells: on its largest part, or beside a small one."""
+    """Pixel position for the number of a cluster of cells: on its largest part, or beside it."""
     import shapely
 
     parts = [shapely.Polygon(rings[0], rings[1:]) for rings in _polygons(feature)]

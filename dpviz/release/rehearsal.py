@@ -1,13 +1,14 @@
-"""A rehearsal: the planned release drawn many times on public stand-ins, before it costs anything.
+"""A rehearsal: runs a planned release many times on public stand-in data, without any cost.
 
-No record of the owner is read: a stand-in is a public sample set, or made here from the declared
-domain, a public number of records and the size of clusters that the owner expects. What comes out
-depends on how much the owner's data look like it; the share of clusters that noise invents depends
-on that much less.
+No record of the owner is read. A stand-in is either a public sample set, or generated here from the
+declared domain, a public number of records, and the cluster size that the owner expects. The
+results depend on how similar the owner's data are to the stand-in; the share of clusters that noise
+invents depends on this similarity much less.
 
-Other plans are tried on the same stand-in, and the best of all is recommended. Which plans are
-tried does not depend on g and p in use beyond g itself, and how one is judged does not depend on
-the others. So who takes the recommended plan and rehearses it hears that it is the recommended one.
+Other plans are tried on the same stand-in, and the best of all plans is recommended. Of the values
+g and p in use, only g has an influence on which plans are tried. The judgement of one plan does not
+depend on the other plans. So an owner who takes the recommended plan and starts a new rehearsal
+gets the same recommendation.
 """
 
 from __future__ import annotations
@@ -35,34 +36,35 @@ from dpviz.privacy.noise_source import SeededNoise
 from dpviz.release.request import Request
 from dpviz.release.seeded import seeded_run
 
-#: Draws of a plan: at first, and in all; and of data without clusters.
+#: Number of draws of a plan: first, and in total; and number of draws on data without clusters.
 FIRST, DRAWS, NOTHING = 5, 50, 20
 
-#: Draws by which other plans are judged: of each, and of the best two of a group.
+#: Number of draws used to compare plans: for each plan, and for the best two plans of a group.
 _FEW, _JUDGED = 3, 12
 
-#: Draws that can be shown.
+#: Maximum number of draws that are kept for pictures.
 PICTURES = 9
 
-#: Records of a stand-in where nobody has given a public number.
+#: Number of records of a stand-in if no public number is given.
 GUESS = 10_000
 MOST_RECORDS = 1_000_000
 
-#: Clusters that are made where no parameter says how many.
+#: Number of generated clusters if no parameter sets it.
 _CLUSTERS = 5
-#: Share of a made stand-in's records that are in no cluster.
+#: Share of a generated stand-in's records that belong to no cluster.
 _BACKGROUND = 0.1
-#: Standard deviation of its clusters, in sides of the domain; and of small ones, as of a city's hot
-#: spots in a box around the city.
+#: Standard deviation of generated clusters, as a share of the domain's side: usual clusters, and
+#: small clusters, such as a city's hot spots in a box around the city.
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
-#: Shares of the filled cells that are left out, tried in place of the plan's.
+#: Shares of the non-empty cells that are removed; each is tried instead of the plan's own share.
 _DENSE = (0.5, 0.8, 0.9, 0.96)
 
-#: A true cluster is found again if it shares so much with one of a draw (Jaccard index).
+#: A true cluster is found again if its Jaccard index with a cluster of a draw reaches this value.
 _FOUND = 0.5
 
-#: Another plan is better if it is so many clusters nearer, and by this share.
+#: Another plan is better if its error is smaller by at least this number of clusters, and by at
+#: least this share.
 _NEARER, _SHARE = 0.5, 0.1
 
 Floats = NDArray[np.float64]
@@ -71,14 +73,14 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StandIn:
-    """Public data in place of the owner's.
+    """Public data that replace the owner's data.
 
     Parameters
     ----------
     title
-        What it is, for a sentence: "five made-up clusters".
+        Description for use in a sentence: "five made-up clusters".
     labels
-        True cluster of every record, shape (n,), -1 = none.
+        True cluster of each record, shape (n,); -1 for no cluster.
     """
 
     title: str
@@ -99,12 +101,12 @@ class StandIn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Drawn:
-    """One draw, to be shown.
+    """One draw, kept for a picture.
 
     Parameters
     ----------
     real
-        Clusters of it that are true ones, shape (R,).
+        Whether each cluster of the draw is a true cluster, shape (R,).
     """
 
     result: Mapping[str, Any]
@@ -113,17 +115,18 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
-    """What draws found on a stand-in, one value for each draw.
+    """Results of draws on a stand-in, one value for each draw.
 
     Parameters
     ----------
     reported
-        Clusters of the draw, shape (R,).
+        Number of clusters of each draw, shape (R,).
     invented
-        Those that are none of the true ones: matched one to one by shared records. None are where
-        the method is given their number.
+        Number of clusters that match no true cluster; clusters are matched one to one by shared
+        records. 0 if the method is given the number of clusters.
     again
-        True clusters that share half of their records, or more, with one of the draw.
+        Number of true clusters that are found again: they share at least half of their records with
+        one cluster of the draw.
     """
 
     true: int
@@ -134,11 +137,11 @@ class Found:
 
     @property
     def lost(self) -> Floats:
-        """True clusters that are not found again."""
+        """Number of true clusters that are not found again."""
         return self.true - self.again
 
     def loss(self, draws: int) -> tuple[float, float]:
-        """How far the first draws are off, in clusters: by the medians, and by the means."""
+        """Error of the first draws, in clusters: from the medians, and from the means."""
         parts = self.lost[:draws], self.invented[:draws]
         median, mean = (sum(float(of(one)) for one in parts) for of in (np.median, np.mean))
         return median, mean
@@ -146,13 +149,13 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """What to expect of one plan.
+    """Expected result of one plan.
 
     Parameters
     ----------
     nothing
-        Clusters of each draw on evenly spread records, shape (R,); empty until they are drawn,
-        and where the method is given the number of clusters.
+        Number of clusters of each draw on evenly spread records, shape (R,). Empty before these
+        draws, and if the method is given the number of clusters.
     """
 
     request: Request
@@ -161,7 +164,7 @@ class Forecast:
 
     @property
     def sentence(self) -> str:
-        """What to expect, in one sentence with its range."""
+        """Expected result, in one sentence with its range."""
         found, number = self.found, len(self.found.reported)
         draws = f"{'5% to 95% of' if number >= ENOUGH else 'the first'} {number} draws"
         if not self.request.family.finds_number:
@@ -178,7 +181,7 @@ class Forecast:
 
     @property
     def short(self) -> str:
-        """The same in a few words."""
+        """Expected result in a few words."""
         found = self.found
         if not self.request.family.finds_number:
             return f"expect about {_about(found.again)} of {found.true} clusters to be found"
@@ -189,18 +192,18 @@ class Forecast:
 
     @property
     def on_nothing(self) -> str:
-        """What the plan would publish of data without clusters."""
+        """Number of clusters that the plan would publish for data without clusters, in words."""
         if not self.request.family.finds_number:
             return (
-                "Of records without any cluster it still publishes as many centres, and the "
-                "report may not mark them all."
+                "For records without any cluster it publishes the same number of centres, and the "
+                "report may not mark all of them."
             )
         if not self.nothing.size:
             return ""
         return (
-            f"Of as many records without any cluster it reports about {_about(self.nothing)} "
-            f"({_range(self.nothing)}). The report marks clusters that its test can't tell from "
-            "noise; others may be invented, too."
+            f"For as many records without any cluster it reports about {_about(self.nothing)} "
+            f"({_range(self.nothing)}). The report marks clusters that its test can't "
+            "distinguish from noise; other clusters may be invented, too."
         )
 
 
@@ -211,12 +214,12 @@ class Rehearsal:
     Parameters
     ----------
     places
-        Where its true clusters are, shape (clusters, d).
+        Positions of the stand-in's true clusters, shape (clusters, d).
     plan
-        What to expect of the plan in use.
+        Expected result of the plan in use.
     best
-        What to expect of the recommended plan; that of the plan in use where nothing that was
-        tried is better. None until other plans were tried.
+        Expected result of the recommended plan. Equal to ``plan`` if no other plan is better. None
+        before other plans were tried.
     """
 
     stand_in: str
@@ -227,29 +230,29 @@ class Rehearsal:
 
     @property
     def advice(self) -> str:
-        """The one recommended plan; empty until other plans were tried."""
+        """The recommended plan; empty before other plans were tried."""
         if self.best is None:
             return ""
         if self.best is not self.plan:
             return f"Recommended: {self.change} — {self.best.short}."
         in_use = "The plan in use is the recommended one"
-        return f"{in_use}{': nothing that was tried is better' * (_loss(self.plan) >= _NEARER)}."
+        return f"{in_use}{': no plan that was tried is better' * (_loss(self.plan) >= _NEARER)}."
 
     @property
     def change(self) -> str:
-        """The recommended plan, by what is other than in the plan in use."""
+        """The recommended plan, described by its differences from the plan in use."""
         assert self.best is not None  # noqa: S101 - only then there is one
         return changed(self.plan.request, self.best.request)
 
     @property
     def taken(self) -> Rehearsal:
-        """The rehearsal of the recommended plan."""
+        """The rehearsal after a change to the recommended plan."""
         assert self.best is not None  # noqa: S101 - only then there is one
         return replace(self, plan=self.best)
 
 
 def changed(plan: Request, other: Request) -> str:
-    """Say which parameters another plan has: "g 50, p 0.9"."""
+    """List the parameters that differ in another plan: "g 50, p 0.9"."""
     family, config = other.family, other.config
     words = [] if config.method == plan.config.method else [other.card.title]
     before, now = plan.family.chosen(plan.config), family.chosen(config)
@@ -269,13 +272,14 @@ def made_up(
 ) -> StandIn:
     """Normal clusters of unequal size on a declared domain, with some records between them.
 
-    The places are the same for all domains: nothing but the domain and these numbers tells them.
+    Relative to the domain, the positions are always the same: they depend only on the parameters of
+    this function.
     """
     generator = SeededNoise(0).generator("stand-in")
     shares = 1.0 / np.arange(1, clusters + 1) ** 0.5
     weights = np.append(shares / shares.sum() * (1 - _BACKGROUND), _BACKGROUND)
     labels = generator.choice(clusters + 1, records, p=weights).astype(np.int32)
-    # The best of many draws: clusters that stand apart.
+    # Of many random sets of positions, use the one whose clusters are farthest apart.
     places = max(
         (generator.uniform(0.1, 0.9, (clusters, domain.ndim)) for _ in range(200)), key=_apart
     )
@@ -304,9 +308,9 @@ def evenly(domain: Domain, records: int) -> Dataset:
 
 
 def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -> StandIn:
-    """A public sample set in place of the owner's data, with about as many records.
+    """A public sample set as stand-in, with at most this number of records.
 
-    Its true clusters are those at the settings that show them, whatever the plan has.
+    Its true clusters are those found with the settings that suit the set, for any plan.
     """
     if dataset.ndim != (request.domain or facts.domain).ndim:
         raise InputError(
@@ -318,7 +322,7 @@ def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -
         config = replace(config, **family.suited(facts))
     labels = family.build(dataset, config, facts.domain, request.outside).label(None)
     if dataset.n > records:
-        # As many as there are, about, or the forecast would be too good.
+        # Use about as many records as the owner has; otherwise the forecast would be too good.
         some = np.random.default_rng(0).choice(dataset.n, records, replace=False)
         some.sort()
         dataset, labels = dataset.take(some), labels[some]
@@ -326,15 +330,15 @@ def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -
 
 
 def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:
-    """Plans that may be better; those of one group differ in p alone.
+    """Plans that may be better; the plans of one group differ only in p.
 
-    Those of a plan in here are among those of the request. Budget, neighbours, number of clusters
-    and what else is no matter of the method stay.
+    For each of these plans, its own other plans are a subset of this list. Budget, neighbours,
+    number of clusters and everything else that does not belong to the method stay the same.
 
     Parameters
     ----------
     counted
-        Whether the data come as a grid of counts, which keep their cells.
+        Whether the data are given as a grid of counts; such data keep their cells.
     """
     family, config = request.family, request.config
     groups: list[list[Any]] = []
@@ -380,15 +384,15 @@ def rehearse(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Rehearsal:
-    """Draw a planned release many times on public data, then others that may be better.
+    """Run a planned release many times on public data, then other plans that may be better.
 
-    Raises InputError where the plan does not fit the stand-in.
+    Raises InputError if the plan does not fit the stand-in.
 
     Parameters
     ----------
     seen
-        Receives what is known so far: after a few draws, after all of the plan, and with what it
-        reports of data without clusters.
+        Receives the results so far: after a few draws, after all draws of the plan, and after the
+        draws on data without clusters.
     """
     records = stand_in.dataset.n
     groups = other_plans(request, records, counted=counted)
@@ -419,17 +423,17 @@ def rehearse(
 def _best(
     made: _Draws, plan: Forecast, groups: Sequence[Sequence[Request]], few: int, judged: int
 ) -> Request:
-    """The best of all plans: that in use unless another one is clearly better."""
+    """The best of all plans: the plan in use unless another plan is clearly better."""
     if _loss(plan) < _NEARER:
         return plan.request
     losses: dict[Request, tuple[float, float]] = {}
     for group in groups:
-        # Of each group by itself: other groups do not change its winner.
+        # Judge each group separately, so that other groups don't change its best plan.
         some = sorted(group, key=lambda one: made.of(one, few).loss(few))[:2]
         winner = min(some, key=lambda one: made.of(one, judged).loss(judged))
         losses[winner] = made.of(winner, judged).loss(judged)
         if losses[winner][0] < _NEARER:
-            # Groups with fewer changes come first.
+            # Stop here: groups with fewer changes come first.
             losses = {winner: losses[winner]}
             break
     before = made.of(plan.request, judged).loss(judged)[0]
@@ -439,15 +443,13 @@ def _best(
 
 
 class _Draws:
-    """Draws of plans on one stand-in, each made once."""
-
     def __init__(self, stand_in: StandIn, work: Work) -> None:
         self._stand_in, self._work = stand_in, work
         self._materials: dict[Any, Any] = {}
         self._running: dict[Request, tuple[Iterator[_Row], list[_Row]]] = {}
 
     def of(self, request: Request, number: int) -> Found:
-        """What this number of draws of a plan found."""
+        """Results of the first `number` draws of a plan."""
         if request not in self._running:
             self._running[request] = self._draw(request), []
         more, rows = self._running[request]
@@ -463,13 +465,12 @@ class _Draws:
         )
 
     def forecast(self, request: Request, draws: int, nothing: int) -> Forecast:
-        """What to expect of a plan, also on data without clusters."""
+        """Expected result of a plan, also on data without clusters."""
         return Forecast(
             request=request, found=self.of(request, draws), nothing=self._nothing(request, nothing)
         )
 
     def _nothing(self, request: Request, number: int) -> Floats:
-        """Clusters of draws on evenly spread records."""
         if not number:
             return np.zeros(0)
         domain = self._stand_in.domain
@@ -478,19 +479,19 @@ class _Draws:
         return np.array([_clusters(result) for _, result in runs], dtype=float)
 
     def _draw(self, request: Request) -> Iterator[_Row]:
-        """Draw a plan again and again, and match its clusters with the true ones."""
+        """Draw a plan again and again, and match its clusters with the true clusters."""
         stand_in, seed = self._stand_in, 0
         trial = self._trial(request, stand_in.dataset, stand_in.domain)
         table_of = trial.tables(stand_in.labels + 1)
         while True:
             run, result = _released(trial, request, stand_in.domain, seed)
             table = table_of(run)
-            # Rows before the true clusters, and column 0 of cells, are what is in no cluster.
+            # The rows before the true clusters, and for cells column 0, hold records in no cluster.
             of_cells = result["kind"] == "cells"
             before = len(table) - len(stand_in.places)
             real, found = _matched(table, before, of_cells=of_cells)
             number = _clusters(result)
-            # Clusters without a record of the stand-in are not in the table.
+            # Clusters that contain no record of the stand-in are missing in the table.
             real = np.append(real, np.zeros(number, dtype=bool))[:number]
             yield _Row(
                 numbers=(number, number - real.sum() if of_cells else 0, found.sum()),
@@ -499,7 +500,7 @@ class _Draws:
             seed += 1
 
     def _trial(self, request: Request, dataset: Dataset, domain: Domain) -> Trial:
-        """Plan on public data, which are prepared once for all plans that read them alike."""
+        """Trial of a plan on public data, which are prepared once for plans with equal needs."""
         family, config = request.family, request.config
         key = dataset.name, family.name, request.outside, family.material_settings(config)
         if key not in self._materials:
@@ -509,7 +510,7 @@ class _Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Row:
-    """Numbers of one draw: reported, invented, found again; and the first draws themselves."""
+    """Numbers of one draw: reported, invented, found again. The first draws are kept as well."""
 
     numbers: tuple[float, float, float]
     drawn: Drawn | None
@@ -518,7 +519,6 @@ class _Row:
 def _released(
     trial: Trial, request: Request, domain: Domain, seed: int
 ) -> tuple[Any, dict[str, Any]]:
-    """A run of a plan, and what would be published of it."""
     run = seeded_run(request.family, trial.material, trial.config, seed)
     return run, request.family.released(run, domain)
 
@@ -534,7 +534,7 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
 def _matched(
     table: NDArray[np.int64], before: int, *, of_cells: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which found clusters (columns) are a true one, and which true ones (rows) are found again."""
+    """Whether each found cluster (column) is true, and each true cluster (row) is found again."""
     shared = table[before:, int(of_cells) :]
     rows, columns = linear_sum_assignment(shared, maximize=True)
     both = shared[rows, columns]
@@ -547,7 +547,6 @@ def _matched(
 
 
 def _loss(forecast: Forecast) -> float:
-    """How far all draws of a plan are off, in clusters, by medians."""
     return forecast.found.loss(len(forecast.found.reported))[0]
 
 

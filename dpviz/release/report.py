@@ -1,6 +1,6 @@
-"""The report of a release: one page for any reader, which needs no other file.
+"""The report of a release: one page for any reader; it needs no other file.
 
-The page is the template ``report.html.j2``; this module prepares what it shows.
+The template ``report.html.j2`` defines the page; this module prepares the values for it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Write the report.
 
-    The page is well-formed XML, too.
+    The page is also well-formed XML.
 
     Parameters
     ----------
     made
-        Content of the files made so far, with the maps among them where there are any.
+        Content of the files made so far, including the maps, if there are maps.
     names
-        Name of every file of the bundle, and what it is.
+        Name and description of every file of the bundle.
     """
     from markupsafe import Markup
 
@@ -53,7 +53,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         document,
         title=title(document),
         run_line=run_line(document),
-        # The maps are already markup with escaped texts.
+        # The maps are markup already; their texts are escaped.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
         facts=facts,
         counting=counting,
@@ -69,7 +69,6 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
 
 @cache
 def _template() -> Template:
-    """Template of the page; jinja2 is imported only where a report is made."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -92,7 +91,6 @@ def _template() -> Template:
 
 
 def _printable(value: Any) -> Any:
-    """Value as text that XML may contain; markup as it is."""
     return value if hasattr(value, "__html__") else printable(str(value))
 
 

@@ -1,4 +1,4 @@
-"""The request of a release: only public choices, checked before anything is spent."""
+"""The request of a release: only public choices, checked before any budget is spent."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ _LONGEST_TITLE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Everything about a release that does not depend on the data.
+    """All choices of a release that do not depend on the data.
 
-    Raises InputError if the title is too long for a line, or a cap has no unit column.
+    Raises InputError if the title is too long for one line, or if there is a cap but no unit
+    column.
 
     Parameters
     ----------
     config
-        Method, budget, neighbours and parameters, of either family.
+        Method, budget, neighbours and parameters, for either family.
     domain
-        Bounds of the columns; None if nobody declared any.
+        Bounds of the columns; None if no bounds are declared.
     unit
-        Column that identifies persons, if the privacy unit is a person; None if it is a
+        Column that identifies persons, if the privacy unit is a person; None if the unit is a
         record.
     title
         The owner's title in the bundle; may be empty.
@@ -43,7 +44,7 @@ class Request:
     title: str = ""
 
     def __post_init__(self) -> None:
-        """Check values that the other classes don't check."""
+        """Check the values that the other classes don't check."""
         check_outside(self.outside)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
@@ -91,20 +92,20 @@ class Request:
         }
 
     def granted(self, epsilon: float) -> Request:
-        """Return the same with the budget that was debited."""
+        """Return the same request with the budget that was debited."""
         return replace(self, config=replace(self.config, epsilon=epsilon))
 
     def check(self) -> None:
-        """Raise PrivacyRefusal, with the reason, if this must not be released."""
+        """Raise PrivacyRefusal, with the reason, if this request must not be released."""
         said = refusal(self.card, self.config, self.domain)
         if said:
             raise PrivacyRefusal(said)
 
 
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
-    """Why a run can't be released soundly, in one sentence; empty if it can."""
+    """Why a run can't be released with a valid proof, in one sentence; empty if it can."""
     if not card.spends:
-        return f"{card.title} has no noise, so what it finds stays here: choose a private method."
+        return f"{card.title} has no noise, so its result is not released: choose a private method."
     verdict = claim(card, config, domain)
     if config.variant != "sound":
         why = "" if verdict.private else f" {verdict.reason}"

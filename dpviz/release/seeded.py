@@ -1,4 +1,4 @@
-"""Seeded draws with the noise of a release: for rehearsals and null sets, never for own data."""
+"""Seeded runs with the noise of a release, for rehearsals and null sets, never for own data."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dpviz.privacy.noise_source import Floats, SeededNoise
 
 
 class LatticeAccountant(Accountant):
-    """Draws discrete Laplace noise as a release does, but from a seed: not private.
+    """Adds discrete Laplace noise as a release does, but from a seed, so the result is not private.
 
-    ``unit`` is the lattice of the noise; see :class:`dpviz.family.method.Method`.
+    ``unit`` is the spacing of the noise; see :class:`dpviz.family.method.Method`.
     """
 
     def __init__(self, seed: int, config: Configuration, unit: float) -> None:
@@ -32,7 +32,7 @@ class LatticeAccountant(Accountant):
         epsilon: float,
         composition: Composition = "sequential",
     ) -> Floats:
-        """As :meth:`Accountant.laplace`, with two-sided geometric noise on the lattice."""
+        """As :meth:`Accountant.laplace`, but with two-sided geometric noise on the lattice."""
         exact = np.asarray(values, dtype=float)
         zero = super().laplace(
             step,
@@ -46,6 +46,6 @@ class LatticeAccountant(Accountant):
 
 
 def seeded_run(family: Family, material: Any, config: Configuration, seed: int) -> Any:
-    """Run the configured method once on public data, with the noise of a release."""
+    """Run the configured method once on public data, with the kind of noise that a release has."""
     unit = family.methods[config.method].unit
     return family.run(material, config, LatticeAccountant(seed, config, unit))

@@ -1,4 +1,4 @@
-"""Tables of a release: cells or centres as CSV, and the facts about every cluster."""
+"""Tables of a release: cells or centres as CSV, and facts about each cluster."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Document = Mapping[str, Any]
 
 AnyNumber = TypeVar("AnyNumber", bound=np.number)
 
-#: A noisy count lies within scale * MARGIN of the true one in 95% of cases: Laplace noise is
-#: larger than t scales with probability e^-t.
+#: In 95% of cases a noisy count is within scale * MARGIN of the true count, because Laplace noise
+#: exceeds t scales with probability e^-t.
 MARGIN = math.log(20)
 
 
@@ -34,15 +34,15 @@ class ClusterFacts:
     Parameters
     ----------
     cells
-        Number of its blocks of count cells; 0 if it has a centre instead.
+        Number of the cluster's blocks of count cells; 0 if the cluster has a centre instead.
     counted
         Number of noisy counts in the sum ``count``.
     count
-        Noisy number of records; None where the method has none.
+        Noisy number of records; None if the method has no such number.
     extents
-        Lowest and highest value in every column; None where it has a centre instead.
+        Lowest and highest value in each column; None if the cluster has a centre instead.
     doubtful
-        Whether noise alone could have made it; None where nobody has judged it.
+        Whether noise alone could have made the cluster; None if the clusters were not judged.
     """
 
     number: int
@@ -55,9 +55,9 @@ class ClusterFacts:
 
 
 def on_map(document: Document) -> Document:
-    """The release with the axis across before the one upwards, as every map and GeoJSON have them.
+    """The release with its columns in the order of maps and GeoJSON: the horizontal axis first.
 
-    All other files keep the order of the columns that the owner chose.
+    All other files keep the owner's order of the columns.
     """
     domain, result = document["domain"], document["result"]
     columns, bounds = domain["columns"], domain["bounds"]
@@ -75,7 +75,7 @@ def on_map(document: Document) -> Document:
 
 
 def axes_of(document: Document) -> str:
-    """Where maps have the columns of a release, in one sentence; empty unless it has two."""
+    """Sentence: which axis of the maps shows which column; empty unless there are two."""
     return axes_words(document["domain"]["columns"], document["domain"]["bounds"])
 
 
@@ -90,9 +90,9 @@ def run_line(document: Document) -> str:
 
 
 def edges(document: Document, axis: int, side: int) -> list[float]:
-    """Borders of the cells of one axis, ``side`` + 1 numbers.
+    """Borders of the cells on one axis, ``side`` + 1 numbers.
 
-    Digits that come from rounding in the division are removed; the bounds are as declared.
+    Digits that come from rounding in a division are removed; the bounds are as declared.
     """
     lo, hi = document["domain"]["bounds"][axis]
     inner = axis_edges(lo, hi, side)[1:-1]
@@ -100,26 +100,26 @@ def edges(document: Document, axis: int, side: int) -> list[float]:
 
 
 def tidy(value: float) -> float:
-    """Value without rounding digits: 0.3 instead of 0.30000000000000004."""
+    """Value without digits from rounding: 0.3 instead of 0.30000000000000004."""
     short = float(f"{value:.15g}")
     return short if abs(short - value) <= 4 * math.ulp(value) else value
 
 
 def cell_labels(document: Document) -> NDArray[np.int64]:
-    """Cluster of every count cell (0 = none), in the shape of the counts."""
+    """Cluster of each count cell (0 = no cluster), in the shape of the counts."""
     result = document["result"]
     return cells_of_blocks(np.array(result["labels"], dtype=np.int64), result)
 
 
 def cells_of_blocks(blocks: NDArray[AnyNumber], result: Mapping[str, Any]) -> NDArray[AnyNumber]:
-    """Values of blocks for each count cell in them."""
+    """Values for each count cell, from values of the blocks."""
     for axis, side in enumerate(np.shape(result["counts"])):
         blocks = np.repeat(blocks, result["block"], axis=axis).take(range(side), axis=axis)
     return blocks
 
 
 def block_sums(cells: NDArray[np.float64], steps: Sequence[int]) -> NDArray[np.float64]:
-    """Sums over blocks of so many cells an axis; the last block may hold fewer."""
+    """Sums over blocks of `steps` cells per axis; the last block may have fewer cells."""
     for axis, step in enumerate(steps):
         cells = np.add.reduceat(cells, range(0, cells.shape[axis], step), axis=axis)
     return cells
@@ -136,7 +136,7 @@ def cells_csv(document: Document) -> str:
         for ends in (edges(document, axis, side) for axis, side in enumerate(counts.shape))
     ]
     doubts = doubtful_clusters(document)
-    # No cluster is no doubtful one.
+    # Cells in no cluster are not doubtful.
     marks = [
         "" if doubts is None else f",{int(number in doubts)}"
         for number in range(document["result"]["clusters"] + 1)
@@ -152,8 +152,8 @@ def cells_csv(document: Document) -> str:
 
 
 def centers_csv(document: Document) -> str:
-    """One row per centre: its number, place and noisy number of records, and whether doubtful."""
-    # A column of the data may have the name of one of ours.
+    """One row per centre: number, position, noisy number of records, and whether it is doubtful."""
+    # A column of the data may have the same name as a column of this table.
     names = [
         f"{column}_center" if column in ("cluster", "count", "doubtful") else column
         for column in document["domain"]["columns"]
@@ -169,18 +169,17 @@ def centers_csv(document: Document) -> str:
 
 
 def _mark_name(doubts: frozenset[int] | None) -> list[str]:
-    """Name of the column that marks doubtful clusters, if they were judged."""
     return [] if doubts is None else ["doubtful"]
 
 
 def doubtful_clusters(document: Document) -> frozenset[int] | None:
-    """Numbers of the doubtful clusters; None where nobody has judged them."""
+    """Numbers of the doubtful clusters; None if the clusters were not judged."""
     doubts = document.get("doubtful")
     return None if doubts is None else frozenset(doubts["clusters"])
 
 
 def doubt_words(document: Document) -> str:
-    """How many clusters noise alone could have made, in one sentence; empty if none is judged."""
+    """Sentence: how many clusters noise alone could have made; empty if not judged."""
     doubts, result = doubtful_clusters(document), document["result"]
     total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
     if doubts is None or not total:
@@ -200,7 +199,7 @@ def doubt_words(document: Document) -> str:
 
 
 def cluster_facts(document: Document) -> list[ClusterFacts]:
-    """Facts about every cluster, in the order of their numbers."""
+    """Facts about each cluster, in the order of the clusters' numbers."""
     if document["result"]["kind"] == "cells":
         return _facts_of_cells(document)
     return _facts_of_centers(document)
@@ -251,10 +250,10 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
 
 
 def counting_step(document: Document) -> Mapping[str, Any] | None:
-    """Spend whose noise is in the counts of the result, or None if there is no single one.
+    """Spend whose noise is in the counts of the result; None if several spends contribute.
 
-    Methods with a summary (Baseline, EUGkM) compute their counts from several noisy numbers,
-    so their noise has no single scale.
+    Methods with a summary (Baseline, EUGkM) compute their counts from several noisy numbers, so the
+    noise of these counts has no single scale.
     """
     ledger = document["privacy"]["ledger"]
     if document["result"]["kind"] == "cells":
@@ -264,16 +263,17 @@ def counting_step(document: Document) -> Mapping[str, Any] | None:
         spends = [spend for spend in spends if spend["step"] == spends[-1]["step"]]
     else:
         spends = []
-    # Parts of one step may have different scales: the largest holds for all.
+    # Parts of one step may have different scales. The largest scale is valid for all parts.
     return max(spends, key=lambda spend: float(spend["scale"]), default=None)
 
 
 def margin(scale: float, counted: int = 1) -> int:
     """Bound, rounded up, on the error of a sum of noisy counts in 95% of cases.
 
-    One count: scale * ln 20; rounding up makes it hold for discrete Laplace noise too. Sums: the
-    normal bound 1.96 standard deviations, each count having sqrt(2) scales, with the first
-    Cornish-Fisher term for the Laplace's heavier tails (excess kurtosis 3 / counted).
+    One count: scale * ln 20. Rounding up makes this bound valid for discrete Laplace noise too.
+    Sums: the normal bound of 1.96 standard deviations, where each count has sqrt(2) scales, with
+    the first Cornish-Fisher term for the heavier tails of Laplace noise (excess kurtosis 3 /
+    counted).
     """
     if counted == 1:
         return math.ceil(scale * MARGIN)
@@ -281,7 +281,6 @@ def margin(scale: float, counted: int = 1) -> int:
 
 
 def _header(names: Sequence[str]) -> str:
-    """First line of a CSV file; names may hold commas and quotes."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))
     return line.getvalue()

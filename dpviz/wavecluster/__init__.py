@@ -1,1 +1,1 @@
-"""WaveCluster: counts on a grid, wavelets, significant cells, connected clusters."""
+"""WaveCluster: counts on a grid, wavelets, significant cells and connected clusters."""

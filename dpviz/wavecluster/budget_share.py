@@ -1,6 +1,6 @@
-"""How much of the budget a first release of all counts gets, from its coarsest release alone.
+"""Choice of the budget share of the first release of all counts, from the coarsest release.
 
-Post-processing of what was released: any other choice is as private.
+This is post-processing of a release, so any other choice would be just as private.
 """
 
 from __future__ import annotations
@@ -13,38 +13,37 @@ from numpy.typing import NDArray
 
 from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, likelihood
 
-#: Shares of the budget to choose from, from the smallest; the last release takes all of it.
+#: Possible shares of the budget, from the smallest; the last release uses the whole budget.
 SHARES = (0.4, 0.5, 0.65, 0.8)
 
-#: The budget is small where cells times epsilon squared is below this, which is public. There only
-#: shares from ``LARGE`` on are tried: the number of zeros is too noisy with any share to be worth
-#: more.
+#: The budget is small if cells * epsilon^2, which is public, is below SMALL_BUDGET. Then only
+#: shares of at least LARGE are tried, because the number of zeros is too noisy with any share.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
-#: Below this no count is low, so all get the whole budget: the number of zeros would tell less
-#: than what the rest of the budget buys for the counts themselves.
+#: If cells * epsilon^2 is below this, no count is low, so all counts get the whole budget: with the
+#: rest of the budget, finer counts are more useful than the number of zeros.
 TINY_BUDGET = 4.0
 
-#: Steps that recover the law of the counts.
+#: Number of steps that estimate the law of the counts.
 STEPS = 60
 
 
 class Choice(NamedTuple):
-    """Number of the share in ``SHARES``; counts below ``limit`` are low, none below -infinity."""
+    """Index of the share in ``SHARES``; counts below ``limit`` are low."""
 
     share: int
     limit: float
 
 
 def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Choice:
-    """Share with which the fewest cells change sides of the density threshold.
+    """Choose the share for which the fewest cells change sides of the density threshold.
 
-    Low cells, which the noise of the first release can't tell from empty ones, then pay with the
-    rest for their number of zeros; the others for a finer release. A small share makes dense
-    cells low; a large one makes the number of zeros noisy, and with it the rank.
+    After the first release, low cells can't be distinguished from empty cells. They use the rest
+    of the budget for their number of zeros; other cells use it for a finer release. A small share
+    makes dense cells low. A large share makes the number of zeros noisy, and therefore the rank.
 
-    ``noisy`` are counts released with the first of ``SHARES``, any shape; ``rate`` is epsilon of
-    all releases per record: 1 over the scale of noise with the whole budget.
+    ``noisy`` are counts released with the first of ``SHARES``, any shape. ``rate`` is epsilon of
+    all releases per record, that is, 1 / scale of the noise with the whole budget.
     """
     cells, first = noisy.size, SHARES[0] * rate
     if cells * rate**2 < TINY_BUDGET:
@@ -57,13 +56,13 @@ def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Cho
         times.astype(float),
         STEPS,
     )
-    # The noise hides what counts so small are: taken for zeros.
+    # Noise hides such small counts, so they are treated as zeros.
     filled = np.where((bins.lows < 0.5 / first) | (bins.lows == 0), 0.0, law)
     above = np.append(np.cumsum(filled[::-1])[::-1], 0.0)
     threshold = float(np.interp(-(1 - density) * above[0], -above, bins.edges))
     width = max(threshold / 4, 2 / first)
     around = np.interp([threshold - width / 2, threshold + width / 2], bins.edges, above)
-    # Cells for each record more or less, times a typical error.
+    # Number of cells per record near the threshold, times a typical error.
     near = 3 * cells * float(around[0] - around[1]) / width
     best = (math.inf, Choice(0, 2 / first))
     for number, share in enumerate(SHARES):

@@ -1,18 +1,18 @@
-"""Grid g and density p chosen under privacy.
+"""Private choice of grid g and density p.
 
-Chen, Yu and Chirkova leave it open (section 8) how users who don't know the data find the
+Chen, Yu and Chirkova (section 8) do not say how users who don't know the data can find these
 parameters. Here g follows from a noisy number of records, and p from noisy counts that the
-technique publishes anyway:
+technique publishes in any case:
 
-* **g**: more records, or more epsilon, carry a finer grid: ``8 (n epsilon)^(1/5)`` cells per axis.
-  The number n of records gets a share ``RECORDS_SHARE`` of epsilon.
-* **p**: the best p tells records apart, loses few of them, and would find the same clusters again.
-  Each candidate is judged on noisy counts alone, which is free: see
+* **g**: more records, or a larger epsilon, allow a finer grid: ``8 (n epsilon)^(1/5)`` cells per
+  axis. The number n of records gets a share ``RECORDS_SHARE`` of epsilon.
+* **p**: the best p separates records, loses few records, and would find the same clusters again.
+  Candidates are compared on noisy counts only, which costs no budget: see
   :func:`worth_of_densities`.
 
-Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides it, and all later steps run on
-the grid that follows from the noisy n with the rest of epsilon (sequential, adaptive composition).
-The rest is computed from noisy numbers that are already paid for (post-processing).
+Proof: one record changes n by one, so Lap(1 / (share epsilon)) hides the record. All later steps
+run on the grid that follows from the noisy n, with the rest of epsilon (sequential, adaptive
+composition). Everything else is computed from released noisy numbers (post-processing).
 """
 
 from __future__ import annotations
@@ -41,33 +41,34 @@ if TYPE_CHECKING:
 
 Method = Callable[[Source, "Config", Accountant], Run]
 
-#: Step on the ledger.
+#: Name of the step on the ledger.
 STEP = "choice of the grid"
 
-#: Share of epsilon for the number of records: g grows with its fifth root, so a rough one will do.
+#: Share of epsilon for the number of records n. A rough n is enough, because g grows with n^(1/5).
 RECORDS_SHARE = 0.03
 
-#: Cells per axis, in two dimensions, where one record at epsilon 1 is all there is.
+#: Cells per axis in two dimensions if n epsilon is 1, and power of n epsilon.
 _SIDE, _GROWTH = 8.0, 0.2
-#: No grid is finer: as far as the slider of g goes.
+#: Largest number of cells per axis, as for the slider of g.
 _FINEST = 256
 
 #: Candidates for p.
 DENSITIES = tuple(step / 20 for step in range(1, 20))
 
-#: How often records and noise are drawn again, and how much clusters that change are marked down:
-#: between 2 and 8 the power makes no difference on the sets that were looked at.
+#: Number of times that records and noise are sampled again, and power of the F-measure in the
+#: worth of a density: powers from 2 to 8 gave the same choices on the tested data sets.
 _REDRAWS, _POWER = 4, 4
 
-#: Whole numbers that the weights of all records add up to, for the tables of the scores.
+#: Sum of the weights of all records, which are rounded to whole numbers for the score tables.
 _WHOLE = 10**6
 
 
 def chosen_grid(records: float, epsilon: float, ndim: int, level: int) -> int:
     """Cells per axis for a noisy number of records.
 
-    In two dimensions ``8 (n epsilon)^(1/5)``; in others as many cells in all. A multiple of
-    2**level, so that blocks are whole, and at least two blocks per axis.
+    In two dimensions this is ``8 (n epsilon)^(1/5)``; in other dimensions the total number of cells
+    is the same. It is a multiple of 2**level, so that blocks are whole, with at least two blocks
+    per axis.
     """
     side = math.pow(_SIDE * math.pow(max(records * epsilon, 1.0), _GROWTH), 2 / ndim)
     block = 1 << level
@@ -75,7 +76,7 @@ def chosen_grid(records: float, epsilon: float, ndim: int, level: int) -> int:
 
 
 def on_chosen_grid(run: Method) -> Method:
-    """Let a technique run on a grid that is chosen under privacy, where the configuration asks."""
+    """Let a technique run on a privately chosen grid if the configuration requires this."""
 
     def run_there(source: Source, config: Config, accountant: Accountant) -> Run:
         if config.choose != PRIVATE:
@@ -83,7 +84,7 @@ def on_chosen_grid(run: Method) -> Method:
         there, left = source, config.epsilon
         if not source.fixed:
             share = RECORDS_SHARE * config.epsilon
-            # Rounded down: what is left may not sum to more than the budget.
+            # Rounded down, so that the sum of both parts is at most the budget.
             left = math.nextafter(config.epsilon - share, 0)
             if left < SMALLEST_EPSILON:
                 raise InputError(
@@ -102,10 +103,10 @@ def on_chosen_grid(run: Method) -> Method:
 
 
 def decision(config: Config, fixed: bool) -> str:
-    """How g and p of a run were chosen, and what that cost; one or two sentences."""
+    """Explain in one or two sentences how g and p of a run were chosen, and the cost of this."""
     density = (
-        f"p = {config.density:g} was chosen from noisy counts, which the technique needs anyway: "
-        "that cost nothing more."
+        f"p = {config.density:g} was chosen from noisy counts that the technique needs in any "
+        "case, at no extra cost."
     )
     if fixed:
         return density
@@ -123,16 +124,17 @@ def with_density(
     rank: Callable[[float], int],
     redrawn: Callable[[np.random.Generator], Floats],
 ) -> tuple[Config, dict[float, float]]:
-    """Configuration with p chosen from a noisy average subband, and what each p is worth there.
+    """Choose p from a noisy average subband; return the configuration and the worth of each p.
 
-    Unchanged, and empty, where the configuration does not ask for a choice. ``rank`` tells about
-    how many coefficients of W' are significant for a p, from noisy numbers; ``redrawn`` draws the
-    noise on W' again. The accountant gives randomness, and no budget: this is post-processing.
+    Without a private choice, the configuration is unchanged and the worths are empty. ``rank``
+    estimates, from noisy numbers, how many coefficients of W' are significant for a p. ``redrawn``
+    samples the noise on W' again. The accountant is only used for randomness, since
+    post-processing costs no budget.
     """
     if config.choose != PRIVATE:
         return config, {}
     generator = accountant.noise.generator("choice of p")
-    # Haar's coefficient is the number of records of a block over the root of its cells.
+    # A Haar coefficient is the number of records of a block / sqrt(number of its cells).
     scale = 2 ** (config.level * average.ndim / 2)
     blocks = average * scale
     full = np.maximum(blocks, 0)
@@ -141,14 +143,14 @@ def with_density(
         for _ in range(_REDRAWS)
     ]
     worth = worth_of_densities(blocks, again, [*map(rank, DENSITIES)])
-    # On a tie, as where there is one cluster alone, most cells stay significant.
+    # On a tie, for example with only one cluster, the p with the most significant cells is chosen.
     return replace(config, density=max(worth, key=worth.__getitem__)), worth
 
 
 def noisy_counts(
     source: Source, config: Config, accountant: Accountant, epsilon: float
 ) -> tuple[Floats, Floats, Callable[[np.random.Generator], Floats]]:
-    """Laplace noise on all counts for ``epsilon``: M', its W', and the noise of W' drawn again."""
+    """Add Laplace noise to all counts; return M', W', and a function that resamples its noise."""
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=epsilon)
     scale = accountant.ledger.spends[-1].scale
 
@@ -161,16 +163,17 @@ def noisy_counts(
 def worth_of_densities(
     blocks: Floats, again: Sequence[Floats], ranks: Sequence[int]
 ) -> dict[float, float]:
-    """Judge each p by what it finds on noisy counts, and on counts drawn again around them.
+    """Rate each p by comparing its clusters on noisy counts with its clusters on resampled counts.
 
-    Takes noisy numbers of records of every block, the same with records and noise drawn again, and
-    the number of significant blocks for each of ``DENSITIES``. Returns the mean of
-    ``F^4 * share * different`` for each of them, 0 to 1: the p with the highest is chosen.
+    Takes noisy numbers of records of every block, the same numbers with records and noise sampled
+    again, and the number of significant blocks for each of ``DENSITIES``. Returns for each density
+    its worth, the mean of ``F^4 * share * different``, from 0 to 1; the best density is chosen.
 
-    F is the F-measure between the clusters of both, of the records that are in clusters of both:
-    would the same clusters come out again? ``share`` of the records are in clusters of both: noise
-    should not be most of the data. Two of these records are in ``different`` clusters with this
-    probability (Gini's index): one cluster of everything is stable, and tells nothing.
+    Only records that are in clusters of both results are used. ``F`` is the F-measure between the
+    clusters of both results: it is high if the same clusters would be found again. ``share`` is the
+    share of these records among all records: noise should not be most of the data. ``different`` is
+    the probability that two of these records are in different clusters (Gini's index): one cluster
+    with all records is stable, but useless.
     """
     weights = np.maximum(blocks, 0) * (_WHOLE / max(float(blocks.sum()), 1.0))
     found = (_labels(each, ranks) for each in (blocks, *again))
@@ -182,7 +185,7 @@ def worth_of_densities(
 
 
 def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]:
-    """Labels grids of so many of the densest blocks."""
+    """For each rank, the labels grid of this number of densest blocks."""
     ordered = np.sort(blocks, axis=None)
     for rank in ranks:
         value = max(float(ordered[-min(max(rank, 1), blocks.size)]), ZERO)
@@ -190,7 +193,6 @@ def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]
 
 
 def _worth(one: NDArray[np.int32], other: NDArray[np.int32], weights: Floats) -> float:
-    """F^4 * share * different of two labels grids; see :func:`worth_of_densities`."""
     table = contingency(one, other, weights)[1:, 1:]
     total = int(table.sum())
     if not total:

@@ -1,4 +1,4 @@
-"""True and private runs of a WaveCluster technique, as the ``run`` command prints them."""
+"""True and private runs of a WaveCluster technique, in the form that the ``run`` command prints."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class WaveClusterComparison(Comparison):
         return asdict(self.trial.config) | at
 
     def beyond(self, draws: Sequence[Run]) -> WaveClusterComparison:
-        """Compare with the true run at g and p of the first draw, where draws choose their own."""
+        """Compare with the true run at g and p of the first draw, if draws choose g and p."""
         return replace(self, trial=self.trial.beside(draws[0])) if draws else self
 
     def notes(self) -> list[str]:
-        """What a person may not expect of this grid."""
+        """Notes on unexpected properties of this grid."""
         return self.trial.truth.source.notices(self.trial.config.level)
 
     def true(self) -> Report:
-        """Key figures of the true run."""
+        """Main numbers of the true run."""
         truth = self.trial.truth
         true = Run(config=self.trial.config, stages=truth.stages, ledger=Ledger())
         return self._figures(true, truth) | truth.scores(truth.stages, self.class_scores)
@@ -56,18 +56,18 @@ class WaveClusterComparison(Comparison):
         return self.trial.scores(one, seed, names)
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
-        """Key figures of one draw."""
+        """Main numbers of one draw."""
         chosen = {"grid": one.stages.counts.shape, "density": one.config.density}
         return (chosen if one.decision else {}) | self._figures(one, self.trial.beside(one).truth)
 
     def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw, or in the true run; -1 = noise."""
+        """Cluster of every point in a draw; None = the true run. -1 = noise."""
         truth = self.trial.truth if one is None else self.trial.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(points, stages, self.outside)
 
     def text(self, report: Report) -> list[str]:
-        """Choices and key figures for people."""
+        """Lines for human readers with the settings and the main numbers of a report."""
         true, config = report["true"], report["config"]
         grid = " x ".join(str(side) for side in config["grid"])
         by = " (chosen privately, as in the first draw)" if config["choose"] == PRIVATE else ""
@@ -86,7 +86,6 @@ class WaveClusterComparison(Comparison):
         ]
 
     def _figures(self, one: Run, truth: Truth) -> Report:
-        """Key figures of one run, with the true run on the same grid."""
         threshold = one.stages.threshold
         return {
             "k": one.k,

@@ -1,4 +1,4 @@
-"""Significant cells -> clusters, and clusters -> labels of points."""
+"""Clusters of significant cells, and labels of points."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ T = TypeVar("T", bound=np.generic)
 
 
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
-    """Label the clusters: groups of significant cells that touch, corners included.
+    """Label the clusters: groups of significant cells that touch at edges or corners.
 
-    In the labels grid 0 is not significant, and 1 to ``n_clusters`` are clusters from the largest
-    to the smallest (ties in reading order): numbers do not depend on where a cluster lies.
+    In the labels grid 0 means not significant, and 1 to ``n_clusters`` are clusters from the
+    largest to the smallest. Clusters of equal size are in reading order.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
     labels, n_clusters = ndimage.label(significant, structure=structure)
@@ -38,7 +38,7 @@ def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int
 
 
 def unblocked(blocks: NDArray[T], shape: tuple[int, ...], level: int = 1) -> NDArray[T]:
-    """Values of blocks of 2**level cells a side, laid on each cell of a grid."""
+    """Copy the value of each block of 2**level cells a side to all cells of the block."""
     cells = blocks
     for axis, side in enumerate(shape):
         cells = np.repeat(cells, 2**level, axis=axis).take(range(side), axis=axis)
@@ -55,12 +55,12 @@ def label_points(
 ) -> NDArray[np.int32]:
     """Cluster of each of the points (n, d), shape (n,), from 0; -1 = noise, as in scikit-learn.
 
-    ``shape`` is the grid of the counts; ``labels`` has one cell per block of 2**level of them.
-    Points outside the domain get the label of the border cell (``"clip"``) or are noise
+    ``shape`` is the shape of the counts; ``labels`` has one entry per block of 2**level cells a
+    side. Points outside the domain get the label of the border cell (``"clip"``) or are noise
     (``"drop"``).
     """
     check_outside(outside)
-    # One label per cell of the fine grid: each point then needs one look-up.
+    # The table has one label per cell of the fine grid, so each point needs one look-up.
     table: NDArray[np.int32] = unblocked(labels, shape, level).ravel() - np.int32(1)
     loops = compiled_loops(len(points))
     if loops is None:

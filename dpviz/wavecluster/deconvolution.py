@@ -1,6 +1,6 @@
-"""What noisy counts say about the true ones: likelihoods, and the law of the true counts.
+"""Inference from noisy counts: likelihoods, and the law of the true counts.
 
-Post-processing alone: nothing here reads data.
+This is post-processing: nothing here reads data.
 """
 
 from __future__ import annotations
@@ -13,36 +13,38 @@ from numpy.typing import NDArray
 
 from dpviz.base.arrays import Floats
 
-#: Each bin of counts ends at this multiple of its beginning, or one further.
+#: Each bin of counts ends at this multiple of its beginning, or one above its beginning.
 RATIO = 1.22
 
-#: Parts of a bin, between which a count is told at last.
+#: Largest number of parts of a bin, for sampling a count inside a bin.
 PARTS = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
-    """What a method released of counts, and all that its post-processing knows.
+    """All releases of counts by a method; post-processing uses nothing else.
 
     Parameters
     ----------
     noisy
         Noisy counts, whole numbers, any shape.
     rate
-        1 over the scale of the two-sided geometric noise of each, same shape.
+        1 / scale of the two-sided geometric noise of each count, same shape.
     low
-        Mask of the counts of which no more is released than how many of them are 0.
+        Mask of the low counts: after the rough release, only the number of zeros among them is
+        released.
     zeros
-        This number, noisy.
+        Noisy number of zeros among the low counts.
     zeros_rate
-        1 over the scale of its noise; 0 if no count is low.
+        1 / scale of the noise in ``zeros``; 0 if no count is low.
     rough
-        Release of all counts that tells which are low, the finest one if none is; same shape.
+        Release of all counts that decides which counts are low; the finest release if no count is
+        low. Same shape.
     rough_rate
-        1 over the scale of its noise.
+        1 / scale of the noise in ``rough``.
     room
-        Cells that each count is summed over, same shape: fewer at an edge that is padded. None
-        where all are alike.
+        Number of grid cells that each count sums, same shape; smaller at a padded edge. None if it
+        is the same for all counts.
     """
 
     noisy: Floats
@@ -57,11 +59,11 @@ class Released:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bins:
-    """Geometric bins of counts: 0, 1, 2, ..., then wider ones, in parts.
+    """Geometric bins of counts, divided into parts: 0, 1, 2, ..., then wider bins.
 
-    Bin j holds the whole numbers from edge j to below edge j + 1, and the parts from ``first[j]``
-    to below ``first[j + 1]``: shapes (J + 1,). ``parts`` are the edges of the parts, shape (I +
-    1,).
+    Bin j has the whole numbers from ``edges[j]`` to below ``edges[j + 1]``, and the parts from
+    ``first[j]`` to below ``first[j + 1]``; both arrays have shape (J + 1,). ``parts`` has the edges
+    of the parts, shape (I + 1,).
     """
 
     edges: Floats
@@ -92,15 +94,15 @@ class Bins:
 
 
 def noise_variance(rate: float) -> float:
-    """Variance of two-sided geometric noise of this rate, 1 over its scale."""
+    """Variance of two-sided geometric noise with this rate, which is 1 / scale."""
     return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
 
 
 def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
-    """Mean of P(noisy | count) over the whole counts of each bin, shape (m, J).
+    """Mean of P(noisy | count) over the whole numbers of each bin, shape (m, J).
 
-    Without the factors that all counts share. ``noisy`` and ``rate`` are as in :class:`Released`,
-    shape (m,); ``edges`` has shape (J + 1,).
+    Factors that are the same for all counts are left out. ``noisy`` and ``rate`` are as in
+    :class:`Released`, shape (m,); ``edges`` has shape (J + 1,).
     """
     q = np.exp(-rate)[:, None]
     # Sum of q^abs(noisy - count) over all counts below an edge, by the geometric series.
@@ -114,11 +116,12 @@ def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
 def expectation_maximisation(
     chances: Floats, weights: Floats, times: Floats, steps: int, zero: Floats | None = None
 ) -> Floats:
-    """Weights of a mixture under which the observations are likelier.
+    """Improve the weights of a mixture, so that the observations are more likely.
 
-    Takes the likelihood of each observation under each component, shape (m, J); weights to start
-    from, shape (J,) or, for several mixtures, (k, J); how often each observation occurs, shape
-    (m,); and the weights of the first component, shape (k, 1), if they are fixed.
+    ``chances`` is the likelihood of each observation under each component, shape (m, J).
+    ``weights`` are the initial weights, shape (J,), or (k, J) for k mixtures. ``times`` is the
+    number of times that each observation occurs, shape (m,). ``zero`` has the fixed weights of the
+    first component, shape (k, 1); None if they are not fixed.
     """
     turned = np.ascontiguousarray(chances.T)
     for _ in range(steps):

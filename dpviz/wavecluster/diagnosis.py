@@ -1,29 +1,29 @@
-"""What broke this cluster? A true cluster followed through the steps of a private run.
+"""Finds why a true cluster is not kept, by following it through the steps of a private run.
 
-What can become of it, its fate, is in :mod:`dpviz.wavecluster.fates`.
+:mod:`dpviz.wavecluster.fates` defines the possible fates of a cluster.
 
-The stage of a cluster that is not kept is the first of these that applies.
+If a cluster C is not kept, its stage is the first of these stages that applies:
 
 ``grid``
-    C has one or two cells, so that one cell decides, and was not joined. Or it is broken, shrunk
-    or lost, and without noise on a grid twice as fine it is several clusters: at least two of
+    C has one or two cells, so that one cell decides, and was not joined. Or C is broken, shrunk or
+    lost, and on a grid that is twice as fine, without noise, C is several clusters: at least two of
     them have a quarter of its records each.
 ``components``
-    One cell of C, or touching C, bridges or cuts. The true cells with only this cell from the
-    private run do not keep C; the private cells with only this cell from the true run do. (This
-    stage comes before the next three, which are about many cells; ``cell_stage`` is the one of
-    them that moved this cell.)
+    One cell of C, or one cell that touches C, bridges clusters or cuts C. The true cells with only
+    this cell from the private run do not keep C; the private cells with only this cell from the
+    true run do. (This stage is before the next three stages, which are about many cells;
+    ``cell_stage`` says which of the three moved this cell.)
 ``counts``
-    C is not kept with the true threshold, if each cell of the subband has only the noise of its
-    own counts.
+    C is not kept with the true threshold, even if each cell of the subband has only the noise of
+    its own counts.
 ``subband``
-    C is not kept if noise from other cells' counts is added. Haar adds none from other cells.
+    C is not kept if noise from other cells' counts is added. With Haar there is no such noise.
 ``threshold``
-    With all noise in the cells and the true threshold, C is kept: the private threshold broke it.
+    With all noise in the cells and the true threshold, C is kept: the private threshold broke C.
 
-So private stages replace true ones from left to right. To find what would have kept C, whole runs
-of thresholding and components use exchanged parts, see ``RUNS``. All this reads the true data: it
-is for exploration, never for a release.
+So private stages replace true stages one after the other. To find what would have kept C,
+thresholding and components also run with exchanged parts, see ``RUNS``. All this reads the true
+data: it is for exploration, never for a release.
 """
 
 from __future__ import annotations
@@ -62,36 +62,37 @@ RUNS: dict[RunName, str] = {
     "twice_budget": "twice the budget",
 }
 
-#: Runs that show what would have kept a cluster.
+#: Names of the runs with one part exchanged.
 EXCHANGED = tuple(name for name in RUNS if name != "private")
 
-#: Draws behind a share.
+#: Number of draws in which kept clusters are counted.
 DRAWS = 20
 
-#: In clusters with at most this number of cells, one cell decides.
+#: In clusters with at most this number of cells, one cell decides the fate.
 FEW_CELLS = 2
 
 #: Maximum number of clusters that a sentence names.
 MOST_NAMED = 4
 
-#: A cluster of the finer grid is a part of a cluster if it has this share of its records.
+#: A cluster of the finer grid is a part of cluster C if it has at least this share of C's records.
 PART = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of one true cluster in another result.
+    """The outcome for one true cluster in another result.
 
     Parameters
     ----------
     fate, overlap
-        See :mod:`dpviz.wavecluster.fates`; intersection over union with the match, in cells.
+        Fate as in :mod:`dpviz.wavecluster.fates`; intersection over union with the match, in cells.
     match, match_cells
-        Number of the cluster with most of its cells, 0 if no cluster has any; that one's cells.
+        Label of the cluster with the most of its cells, 0 if no cell is significant; number of
+        cells of that cluster.
     left, pieces
-        Its cells that are still significant; number of clusters that contain these cells.
+        Number of its cells that are still significant; number of clusters with these cells.
     joined
-        Other true clusters with at least half as many cells in the match.
+        Labels of other true clusters with at least half as many cells in the match.
     """
 
     fate: Fate
@@ -105,31 +106,31 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What became of a true cluster, where it happened, and what would have kept it.
+    """The outcome for a true cluster, the stage that caused it, and runs that would have kept it.
 
     Parameters
     ----------
     cluster, cells
-        Number in the true labels; its cells.
+        Label of the true cluster; number of its cells.
     outcome, runs
-        What became of it in the private run, and in each of ``RUNS``.
+        Outcome in the private run; outcome in each of ``RUNS``.
     stage, at_stage
-        First stage at which the true and the private run differ; None if the cluster is kept. Its
-        fate if the stages up to this one are private and the later ones true: for ``counts`` and
-        ``subband``, of the noisy cells with the true threshold; otherwise the outcome.
+        First stage at which the true and the private run differ; None if the cluster is kept.
+        Outcome if the stages up to this stage are private and later stages true: for ``counts`` and
+        ``subband``, with the noisy cells and the true threshold; otherwise ``outcome``.
     finer_parts
-        Number of its clusters on a grid twice as fine, without noise; None if there is no finer
-        one.
+        Number of clusters that C is on a grid twice as fine, without noise; None if there is no
+        finer grid.
     cell, cell_stage
         Position of the one cell that bridges or cuts, and the stage that moved it; or None.
     missed, invented
-        At this stage: cells of the cluster that are no longer significant; cells touching it
-        that are now significant.
+        At this stage: number of cells of the cluster that are not significant; number of
+        significant cells that touch the cluster.
     threshold, private_threshold
-        d and d'.
+        Thresholds d and d'.
     separation, noise
-        Mean difference between its coefficients and those of the cells that touch it; root mean
-        square of the noise on all of these cells.
+        Mean coefficient of the cluster minus the mean coefficient of the cells that touch it; root
+        mean square of the noise on all these cells.
     """
 
     cluster: int
@@ -151,23 +152,23 @@ class Diagnosis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RetainedDraws:
-    """Number of draws that keep each true cluster, shape (n_clusters,), for each of ``RUNS``."""
+    """For each of ``RUNS``, number of draws that keep each true cluster, shape (n_clusters,)."""
 
     draws: int
     counts: dict[RunName, NDArray[np.int64]]
 
     def of(self, name: RunName, cluster: int) -> int:
-        """Number of draws in which a run keeps a cluster, given by its number."""
+        """Number of draws in which a run keeps the cluster with this label."""
         return int(self.counts[name][cluster - 1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnostics:
-    """A private run beside the true one, with runs in which one part is exchanged.
+    """A private run, the true run, and runs in which one part is exchanged.
 
-    ``doubled`` is the same draw with twice the budget; ``finer`` the true run on a grid with twice
-    as many cells per axis, None if only counts are known. InputError if they do not belong
-    together.
+    ``doubled`` is the same draw with twice the budget. ``finer`` is the true run on a grid with
+    twice as many cells per axis; None if only counts are known. Raises InputError if the runs do
+    not have matching grids.
     """
 
     truth: Truth
@@ -205,7 +206,7 @@ class Diagnostics:
             "true_cells": (true, private),
             "twice_budget": (doubled, doubled),
         }
-        # Cells of a run are its own; they need not be a cut of its subband.
+        # A run without exchanged parts keeps its labels, which may not follow from its threshold.
         return {
             name: cells.labels
             if cells is other
@@ -219,7 +220,7 @@ class Diagnostics:
         return retained(self.true.labels, self.private.labels)
 
     def diagnose(self, cluster: int) -> Diagnosis:
-        """Find what became of a true cluster, given by its number from 1; InputError for others."""
+        """Diagnose the true cluster with this label, from 1; InputError if it does not exist."""
         if not 1 <= cluster <= self.true.n_clusters:
             raise InputError(
                 f"cluster = {cluster} does not exist: the true run has "
@@ -229,7 +230,7 @@ class Diagnostics:
             name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()
         }
         inside = self.true.labels == cluster
-        # Cells that touch it, including at corners.
+        # Cells that touch the cluster at edges or corners.
         around = ndimage.binary_dilation(inside, np.ones((3,) * inside.ndim)) & ~inside
         near = inside | around
         error = (self.private.average - self.true.average)[near]
@@ -281,7 +282,7 @@ class Diagnostics:
 
     @cached_property
     def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
-        """Significant cells with the true threshold, if the stages up to each one are private."""
+        """For each stage, significant cells with the true threshold and private stages up to it."""
         d = self.true.threshold.value
         return {
             "counts": significant_cells(self._own_noise, d),
@@ -298,12 +299,11 @@ class Diagnostics:
         for phase in product(range(step), repeat=noise.ndim):
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
-        # Rounded like the transform itself: equal coefficients stay equal.
+        # Rounded like the transform, so that equal coefficients stay equal.
         rounded: Floats = np.round(band, 9)
         return rounded
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
-        """First replaced stage with the same decision on a cell as the private run."""
         private = self.private.significant[cell]
         for stage, cells in self._replaced.items():
             if cells[cell] == private:
@@ -311,7 +311,7 @@ class Diagnostics:
         return "threshold"
 
     def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
-        """Return the cell that bridges or cuts; of several, the one with the largest effect."""
+        """Return the cell that bridges or cuts; if there are several, the one of largest effect."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):
@@ -324,7 +324,6 @@ class Diagnostics:
         return cell
 
     def _finer_parts(self, inside: NDArray[np.bool_]) -> int | None:
-        """Number of clusters of the finer grid with a large share of a cluster's records."""
         if self.finer is None:
             return None
         records = self.finer.records * unblocked(inside, self.finer.stages.labels.shape)
@@ -335,14 +334,14 @@ class Diagnostics:
 def diagnostics_of(
     truth: Truth, private: Stages, config: Config, seed: int, finer: Truth | None = None
 ) -> Diagnostics:
-    """Combine the private run of a seed with the runs that it is compared with."""
+    """Combine the private run of a seed with all runs with which it is compared."""
     twice = replace(config, epsilon=2 * config.epsilon)
     doubled = run(truth.source, twice, SeededNoise(seed)).stages
     return Diagnostics(truth=truth, private=private, doubled=doubled, finer=finer)
 
 
 def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> RetainedDraws:
-    """Count the draws that keep each true cluster, in the private run and in exchanged ones."""
+    """Count the draws that keep each true cluster, for each of ``RUNS``."""
     true = truth.stages
     counts = {name: np.zeros(true.n_clusters, dtype=np.int64) for name in RUNS}
     for seed in seeds:
@@ -353,7 +352,7 @@ def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> Retain
 
 
 def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
-    """What became of one true cluster in another labels grid of the same shape."""
+    """Outcome for one true cluster in another labels grid of the same shape."""
     inside = true == cluster
     cells = int(inside.sum())
     held = np.bincount(other[inside], minlength=1)
@@ -387,16 +386,13 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
 
 
 def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether another labels grid keeps each true cluster, shape (n_clusters,).
-
-    The same as by :func:`outcome`, for all clusters at once.
-    """
+    """Whether another labels grid keeps each true cluster, shape (n_clusters,)."""
     kept: NDArray[np.bool_] = fates(true, other).of == "kept"
     return kept
 
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
-    """Explain what became of a cluster, where, in how many draws, and what would have kept it."""
+    """Explain the outcome for a cluster, its cause, its frequency, and what would have kept it."""
     found, number, parts = diagnosis.outcome, diagnosis.cluster, diagnosis.finer_parts
     if found.fate == "kept":
         text = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
@@ -404,7 +400,7 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
         if draws:
             text += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
         return text + (f" But {_on_finer_grid(parts)}." if parts and parts > 1 else "")
-    # Both sentences name the runs that would have kept it first.
+    # Both sentences first name the runs that would have kept the cluster.
     names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
     keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
     others = [RUNS[name] for name in names[len(keep) :]]
@@ -423,13 +419,11 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
 
 
 def _listed(parts: Sequence[str], last: str = "and") -> str:
-    """Join parts with commas, and with a word before the last one."""
     *first, end = parts
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def _happened(found: Outcome, cells: int) -> str:
-    """What became of a cluster that is not kept; ``cells`` is its size."""
     others = [str(other) for other in found.joined]
     if len(others) > MOST_NAMED:
         others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
@@ -444,7 +438,6 @@ def _happened(found: Outcome, cells: int) -> str:
 
 
 def _where(diagnosis: Diagnosis) -> str:
-    """Stage at which a cluster was broken, and how that shows."""
     cells = "1 cell" if diagnosis.cells == 1 else f"{diagnosis.cells} cells"
     if diagnosis.stage == "grid":
         if diagnosis.cells > FEW_CELLS:
@@ -463,8 +456,8 @@ def _where(diagnosis: Diagnosis) -> str:
         happened = _happened(diagnosis.at_stage, diagnosis.cells)
         cause = f"; already {noise} broke it: with the true threshold it {happened},"
     return (
-        f"{cause} {diagnosis.missed} of its {cells} fell out and {diagnosis.invented} beside it "
-        f"came in (noise of {_number(diagnosis.noise)} a cell; it stands "
+        f"{cause} {diagnosis.missed} of its {cells} were lost and {diagnosis.invented} beside it "
+        f"were added (noise of {_number(diagnosis.noise)} per cell; the cluster is "
         f"{_number(diagnosis.separation)} above its surroundings)"
     )
 
@@ -481,15 +474,14 @@ def _on_finer_grid(parts: int | None) -> str:
 
 
 def _number(value: float) -> str:
-    """Number with three digits; from a hundred up to ten million with all its whole digits."""
     return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else readable(value)
 
 
 def _own_weights(wavelet: str, level: int, side: int) -> Floats:
-    """Weight of each count of its own block on a coefficient along an axis, shape (2**level,)."""
+    """Weights of the counts of a block in the block's coefficient on one axis, (2**level,)."""
     step = 2**level
     middle = side // step // 2
-    # The subband is rounded; with large counts this does not change the weights.
+    # The subband is rounded, so large counts are used, for which rounding has no effect.
     counts = 2.0**30 * np.eye(side)[middle * step : (middle + 1) * step]
     return np.array([average_subband(row, wavelet, level)[middle] for row in counts]) / 2.0**30
 
@@ -501,7 +493,7 @@ def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_
 
 
 def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
-    """Whether the significant cells around a cell are disconnected without it."""
+    """Whether the significant cells around a cell are not connected without this cell."""
     window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False

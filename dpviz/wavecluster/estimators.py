@@ -1,9 +1,9 @@
 """The methods as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
 
-Each constructor has only parameters; ``fit`` checks everything. The estimators are for
-exploration: noise comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` come
-from the true points. Do not publish anything that they return; ``claim_`` states whether the
-mechanism itself would be private with noise that nobody can repeat.
+A constructor only stores parameters; ``fit`` checks everything. The estimators are for exploration:
+noise comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` come from the true
+points. Do not publish any result of an estimator. ``claim_`` states whether the mechanism would be
+private with noise that can't be reproduced.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ __all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "TwoStage", "WaveCluste
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _WaveClusterEstimator(Estimator):
-    """Common part of all estimators; the subclasses add parameters."""
-
     _family = FAMILY
 
     grid: int | tuple[int, ...] = 64
@@ -42,9 +40,9 @@ class _WaveClusterEstimator(Estimator):
     level: int = 1
 
     def fit_counts(self, counts: ArrayLike, domain: DomainLike | None = None) -> Self:
-        """Cluster a grid of counts, whole numbers from 0; this sets no ``labels_``.
+        """Cluster a grid of counts, which are whole numbers from 0; this does not set ``labels_``.
 
-        The grid covers the domain; without one, its box is the cell numbers.
+        The grid covers the domain. Without a domain, coordinates are the numbers of the cells.
         """
         box = None if domain is None else domain_of(domain, np.empty((0, 0)))
         dataset = read_counts(np.asarray(as_frame(counts)), name="counts", domain=box)
@@ -78,11 +76,11 @@ class WaveCluster(_WaveClusterEstimator):
     Parameters
     ----------
     grid
-        Cells per axis, one number or one per axis.
+        Cells per axis: one number for all axes, or one number per axis.
     density
         p in (0, 1): share of the positive coefficients that are not significant.
     wavelet, level
-        Discrete wavelet of PyWavelets; number of times that it is applied.
+        Discrete wavelet of PyWavelets; number of times that the wavelet is applied.
     domain
         ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain.
     outside
@@ -97,7 +95,7 @@ class WaveCluster(_WaveClusterEstimator):
     counts_, average_subband_
         Counts and their average subband.
     ledger_
-        Empty: it spends no budget and promises no privacy.
+        Empty, because the method spends no budget and promises no privacy.
 
     Examples
     --------
@@ -120,14 +118,13 @@ class _PrivateEstimator(PrivateParameters, _WaveClusterEstimator):
 class PrivQT(_PrivateEstimator):
     """Noisy counts, plain pipeline (Chen, Yu, Chirkova 2015, Algorithm 2).
 
-    Parameters as in :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
-    (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
-    ``"replace_one"``), ``cap`` (most points of a person, with ``fit(X, units=...)``) and
-    ``random_state``. Attributes as in :class:`WaveCluster`, and
-    ``claim_``: whether the mechanism is private as configured, with the reason (the default
-    ``domain="data"`` is not). With ``choose="private"`` the technique finds ``grid`` and
-    ``density`` itself, from noisy numbers: ``decision_`` says what it took, and
-    ``run_.config`` has both.
+    The parameters are those of :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
+    (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or ``"replace_one"``),
+    ``cap`` (largest number of points per person, with ``fit(X, units=...)``) and ``random_state``.
+    The attributes are those of :class:`WaveCluster`, and ``claim_``: whether the mechanism is
+    private with these parameters, and the reason (the default ``domain="data"`` is not private).
+    With ``choose="private"`` the technique chooses ``grid`` and ``density`` itself from noisy
+    numbers; ``decision_`` describes the choice, and ``run_.config`` has the chosen values.
     """
 
     _method = "privqt"
@@ -139,7 +136,7 @@ class PrivQT(_PrivateEstimator):
 class Baseline(_PrivateEstimator):
     """Synthetic points from a private synopsis (Chen, Yu, Chirkova 2015, Algorithm 1).
 
-    Parameters and attributes as in :class:`PrivQT`, and ``synopsis``:
+    Parameters and attributes are those of :class:`PrivQT`, and ``synopsis``:
     ``"adaptive_grid"``, ``"uniform_grid"``, ``"privelet"`` or ``"quadtree"``.
     """
 
@@ -152,8 +149,8 @@ class Baseline(_PrivateEstimator):
 class PrivTHR(_PrivateEstimator):
     """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
 
-    Parameters and attributes as in :class:`PrivQT`, and ``alpha``: the share of epsilon
-    spent on the counts (None: the paper's, 0.9).
+    Parameters and attributes are those of :class:`PrivQT`, and ``alpha``: the share of epsilon for
+    the counts (None for the paper's value, 0.9).
     """
 
     _method = "privthr"
@@ -163,9 +160,9 @@ class PrivTHR(_PrivateEstimator):
 
 
 class PrivTHREM(PrivTHR):
-    """Noisy counts, threshold by the exponential mechanism (the same, Algorithm 4).
+    """Noisy counts, threshold by the exponential mechanism (the same paper, Algorithm 4).
 
-    Parameters and attributes as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
+    Parameters and attributes are those of :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
     """
 
     _method = "privthrem"
@@ -173,10 +170,10 @@ class PrivTHREM(PrivTHR):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TwoStage(_PrivateEstimator):
-    """Nested releases of the blocks' counts, and significant cells given them (ours).
+    """Nested releases of block counts, and significant cells estimated from them (our method).
 
-    Parameters and attributes as in :class:`PrivQT`. ``counts_`` and ``average_subband_`` are means
-    given what was released; where nothing stands out from the noise, ``n_clusters_`` is 0.
+    Parameters and attributes are those of :class:`PrivQT`. ``counts_`` and ``average_subband_`` are
+    means given the releases. If nothing differs from the noise, ``n_clusters_`` is 0.
     """
 
     _method = "twostage"

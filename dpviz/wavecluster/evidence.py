@@ -1,7 +1,7 @@
-"""Whether released counts show records, and structure among them.
+"""Tests whether released counts show records, and whether the records have structure.
 
-Tests of two hypotheses on what was released: "no record at all", and "records spread evenly over
-all cells". Post-processing alone: nothing here reads data.
+The releases are tested for two hypotheses: "no record at all", and "records spread evenly over all
+cells". This is post-processing: nothing here reads data.
 """
 
 from __future__ import annotations
@@ -15,47 +15,49 @@ from scipy import ndimage, special
 from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: What releases show: structure; records, but no more structure than evenly spread ones have;
-#: the same, though too little to see structure at all; nothing beyond their noise.
+#: Result of the tests. "structure": more structure than evenly spread records. "even": records, but
+#: not more structure than evenly spread records. "unclear": likewise, but the data are too few or
+#: too noisy to show structure. "noise": nothing except noise.
 Evidence = Literal["structure", "even", "unclear", "noise"]
 
-#: Level of both tests together. The laws fitted to so few draws have too light a tail: measured,
-#: this level holds 0.01, the chance of something else than "noise" without records, and of
-#: "structure" with evenly spread ones.
+#: Level of both tests together. The laws are fitted to few draws and have too light tails. In
+#: measurements with this level, the probability of "structure" with evenly spread records, and of
+#: a result other than "noise" without records, was at most 0.01.
 FALSE_ALARM = 0.004
 
-#: Cells along each axis whose sums the test for structure looks at: many small clusters scatter
-#: single counts and leave wider sums alike; broad weak ones are seen in wide sums alone.
+#: Widths, in cells, of the windows whose sums the test for structure uses. Many small clusters are
+#: visible in single counts, but not in wide sums. Broad weak clusters are visible only in wide
+#: sums.
 WIDTHS = (1, 3, 7, 15)
 
-#: Draws of evenly spread records, to which a law is fitted.
+#: Number of simulated draws of evenly spread records, to which a law is fitted.
 DRAWS = 60
 
-#: Cells of several draws that are drawn at once.
+#: Largest number of cells that are simulated together, in several draws.
 _AT_ONCE = 1 << 20
 
-#: From this on the test sees all but weak structures: (records per cell)^2 over the variance of a
-#: rough count, times the root of the number of cells.
+#: From this value on, the test detects all structures that are not weak. The value is
+#: (records per cell)^2 / (variance of a rough count) * sqrt(number of cells).
 ENOUGH = 50.0
 
-#: Level of the test for structure from there on: what is more than weak is far below, and a draw of
-#: evenly spread records that is a little uneven by chance is above.
+#: Level of the test for structure from ENOUGH on. Structures that are not weak have a much smaller
+#: chance. Evenly spread records that are a little uneven by accident have a larger chance.
 PLAIN = 1e-4
 
-#: Standard deviations of a count that its law is summed over, and the mean from which on it is
-#: taken as normal, at so many points.
+#: The law of a count is summed over this number of standard deviations; from this mean on, it is
+#: approximated by a normal law; number of points of the normal law.
 _DEVIATIONS, _LARGE, _POINTS = 12.0, 1e6, 20_001
 
 
 def evidence(released: Released, generator: np.random.Generator) -> Evidence:
-    """What the releases show; a generator draws what the rough counts are compared with.
+    """Test the releases; the generator simulates counts with which the rough counts are compared.
 
-    Evenly spread records are independent of each other, each as likely in any cell: records that
-    come in groups, as of equal values, are structure.
+    Evenly spread records are independent, and each record is in any cell with the same probability.
+    So groups of records, for example with equal values, are structure.
     """
     none = _chance_if_none(released) >= FALSE_ALARM / 2
     if released.rough.size == 1:
-        # Of a single count, nothing can be uneven.
+        # A single count can't be uneven.
         return "noise" if none else "structure"
     chance = _chance_if_even(released, generator)
     records = max(float(released.rough.mean()), 0.0)
@@ -69,10 +71,10 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
 
 
 def coherence(deviations: Floats, width: int) -> Floats:
-    """Sum over the cells of the squared sum of deviations in width x width x ... cells around each.
+    """Sum, over all cells, of the squared sum of deviations in the window around the cell.
 
-    Of several grids, shape (m, g, ...); returns shape (m,). The width is odd; 1 takes each cell
-    alone.
+    The window has ``width`` cells along each axis; the width is odd. Takes several grids, shape
+    (m, g, ...); returns shape (m,).
     """
     axes = tuple(range(1, deviations.ndim))
     sums = deviations
@@ -83,12 +85,12 @@ def coherence(deviations: Floats, width: int) -> Floats:
 
 
 def _chance_if_even(released: Released, generator: np.random.Generator) -> float:
-    """Chance of so much structure in the rough counts, in any test, if records spread evenly."""
+    """Chance that evenly spread records show at least this much structure in any of the tests."""
     rough, rate = released.rough, released.rough_rate
     room = np.ones(rough.shape) if released.room is None else released.room
     share = room / room.sum()
     means, stop = max(float(rough.sum()), 0.0) * share, -np.expm1(-rate)
-    # Sums over the whole grid are all alike.
+    # Sums over the whole grid are all equal.
     widths = [width for width in WIDTHS if width // 2 < max(rough.shape) - 1 or width == 1]
 
     def structure(counts: Floats) -> Floats:
@@ -97,14 +99,13 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
 
     drawn: list[Floats] = []
     for begin in range(0, DRAWS, at_once := max(_AT_ONCE // rough.size, 1)):
-        # As many at once as memory is for.
         shape = (min(DRAWS - begin, at_once), *rough.shape)
         noise = generator.geometric(stop, shape) - generator.geometric(stop, shape)
         drawn.append(structure(generator.poisson(means, shape) + noise.astype(float)))
     laws = np.concatenate(drawn, axis=1)
     seen = structure(rough[None])[:, 0]
     found = [_chance_beyond(value, law) for value, law in zip(seen.tolist(), laws, strict=True)]
-    # One cell that stands out is lost in sums of squares over many.
+    # A single large count is not visible in sums of squares over many cells.
     for mean in np.unique(means):
         largest = float(rough[means == mean].max())
         found.append(rough.size * chance_of_count(largest, float(mean), rate))
@@ -112,7 +113,7 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
 
 
 def _chance_beyond(seen: float, drawn: Floats) -> float:
-    """Chance of a value as large as the one seen, by the gamma law with moments of draws."""
+    """Chance of at least the value ``seen``, from the gamma law with the moments of draws."""
     mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
     if variance <= 1e-9 * mean**2:
         return 1.0
@@ -120,9 +121,9 @@ def _chance_beyond(seen: float, drawn: Floats) -> float:
 
 
 def chance_of_count(count: float, mean: float, rate: float) -> float:
-    """Chance that a noisy count reaches this one, if the true one is Poisson with this mean.
+    """Chance that a noisy count is at least ``count``, if the true count is Poisson with ``mean``.
 
-    The rate is 1 over the scale of its two-sided geometric noise.
+    The rate is 1 / scale of the two-sided geometric noise.
     """
     wide = _DEVIATIONS * (math.sqrt(mean) + 3)
     if mean < _LARGE:
@@ -138,9 +139,12 @@ def chance_of_count(count: float, mean: float, rate: float) -> float:
 
 
 def _chance_if_none(released: Released) -> float:
-    """Chance of so many records, rough or by cells that are not empty, if there are none."""
+    """Chance of at least this many records in the releases if there are no records.
+
+    Two tests are combined: the total of the rough counts, and the number of nonempty low cells.
+    """
     missing = int(released.low.sum()) - released.zeros
-    # The tail of geometric noise; that of Laplace noise is smaller.
+    # This is the tail of geometric noise; the tail of Laplace noise is smaller.
     beyond = (
         math.exp(-released.zeros_rate * missing) / (1 + math.exp(-released.zeros_rate))
         if missing > 0

@@ -1,4 +1,4 @@
-"""The WaveCluster family, as the rest of the program uses it."""
+"""The WaveCluster family, in the form that the rest of the program uses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         *,
         secure: bool = False,
     ) -> Source:
-        """Lay the grid over a data set."""
+        """Count a data set on the grid."""
         domain = run_domain(dataset, config.variant, domain)
         return Source.build(dataset, config.grid, domain, outside, empty=secure)
 
@@ -79,7 +79,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         *,
         secure: bool = False,
     ) -> Source:
-        """Count stored records on the grid, once; nothing reads them again."""
+        """Count stored records on the grid, in one pass."""
         domain = stored_domain(source, config.variant, engine, domain)
         found = count_cells(source.parts, config.grid, domain, outside, engine)
         moved = found.n_outside if outside == "clip" else 0
@@ -102,33 +102,33 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return WaveClusterTrial.of(material, config)
 
     def comparison(self, trial: WaveClusterTrial, outside: Outside) -> WaveClusterComparison:
-        """Return what the ``run`` command reports."""
+        """Return the report of the ``run`` command."""
         return WaveClusterComparison(trial, outside)
 
     def released(self, run: Run, domain: Domain) -> dict[str, Any]:
-        """Noisy counts, and the cluster of every cell of the average subband."""
+        """Private counts, and the cluster of every cell of the average subband."""
         stages = run.stages
         return {
             "kind": "cells",
             "counts": whole_numbers(stages.counts),
             "labels": stages.labels,
             "block": 2**stages.level,
-            # Without a possible significant cell, the threshold is infinite: null in JSON.
+            # If no cell can be significant, the threshold is infinite, which is null in JSON.
             "threshold": float(stages.threshold.value),
             "significant": int(stages.significant.sum()),
             "clusters": stages.n_clusters,
         }
 
     def true_settings(self, config: Config) -> Hashable:
-        """Grid, and the settings of the true run."""
+        """Grid, and settings of the true run, as a key."""
         return config.grid, true_config(config)
 
     def suited(self, sample: Sample) -> dict[str, Any]:
-        """Grid and density that show the clusters of a sample set."""
+        """Grid and density with which the clusters of a sample set are found."""
         return {"grid": sample.grid, "density": sample.density}
 
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
-        """The share of the budget for the counts, if a technique has one."""
+        """Share of the budget for the counts, if a technique has this parameter."""
         alpha = METHODS[method].card.parameter("alpha")
         return {} if alpha is None else {"alpha": alpha.default}
 
@@ -137,18 +137,18 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
         return config.grid
 
     def given_by_data(self, material: Source) -> dict[str, Any]:
-        """The grid: data may come as counts."""
+        """Grid of the data, since data may be given as counts."""
         return {"grid": material.shape}
 
     def from_public(self, config: Config, records: int, ndim: int) -> dict[str, Any]:
-        """Grid by the rule of the private choice; no public fact tells p."""
+        """Grid by the rule of the private choice; public facts do not determine p."""
         return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
 
 
 def _not_at_hand(name: str) -> NDArray[np.float64]:
     raise InputError(
-        f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
-        "into memory, or ask for what counts of a grid can tell."
+        f"{shown(name)} stays on disk, and this result needs all records in memory: load the file "
+        "into memory, or use only results that need counts of a grid."
     )
 
 

@@ -1,26 +1,27 @@
-"""What broke: the fate of every true cluster in another result, and clusters without a true one.
+"""The fate of every true cluster in another result, and private clusters without a true one.
 
-The match P of a true cluster C is the private cluster with most of its cells (on ties, the
-smaller one). The fate of C follows from P:
+The match P of a true cluster C is the private cluster with the most cells of C (on ties, the
+smaller private cluster). P determines the fate of C:
 
-* P has more than half of C's cells. Then C is *joined* (the headline says merged) if another true
-  cluster has at least half as many cells in P as C has; otherwise *kept* (found) if P and C overlap
-  by more than half (intersection over union, in cells); otherwise *shrunk* if P is the smaller one,
-  else *grown*.
-* No private cluster has more than half of it. Then C is *broken* (split) if more than half of its
-  cells are still significant, *shrunk* if some are, *lost* if no cell is.
+* If P has more than half of C's cells, C is *joined* (the headline says merged) if another true
+  cluster has at least half as many cells in P as C has. Otherwise C is *kept* (found) if P and C
+  overlap by more than half (intersection over union, in cells). Otherwise C is *shrunk* if P is
+  smaller than C, else *grown*.
+* If no private cluster has more than half of C's cells, C is *broken* (split) if more than half of
+  its cells are still significant, *shrunk* if some cells are, and *lost* if no cell is.
 
-The rule is not "half or more": a cluster cut into two equal halves, or two equal clusters that
-are joined, do not count as kept.
+The rule is "more than half", not "half or more". So a cluster that is cut into two equal halves, or
+two equal clusters that are joined, do not count as kept.
 
-A private cluster that has more than half of no true cluster is
+A private cluster that does not have more than half of any true cluster is
 
-* *invented* if no more than half of its cells are truly significant,
-* a *splinter* if it is not invented, and other private clusters have more than half of each true
-  cluster that it touches.
+* *invented* if at most half of its cells are truly significant,
+* a *splinter* if it is not invented, and for each true cluster that it touches, another private
+  cluster has more than half of that true cluster.
 
-All others are what is left of broken or shrunk clusters. Numbers of clusters do not matter. If all
-true clusters are kept, and none is invented or a splinter, both results have equally many clusters.
+All other such clusters are remains of broken or shrunk clusters. Labels of clusters do not matter.
+If all true clusters are kept, and no private cluster is invented or a splinter, both results have
+the same number of clusters.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from dpviz.metrics.matching import contingency
 
 Fate = Literal["kept", "grown", "joined", "broken", "shrunk", "lost"]
 
-#: How the headline calls them, most striking first.
+#: Words of the headline for the fates, most striking first.
 _SAID: dict[Fate, str] = {
     "lost": "lost",
     "joined": "merged",
@@ -48,28 +49,28 @@ _SAID: dict[Fate, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fates:
-    """Fate of each true cluster, and numbers of invented clusters and splinters."""
+    """Fates of the true clusters, and numbers of invented clusters and splinters."""
 
     of: NDArray[np.str_]
     invented: int = 0
     splinters: int = 0
 
     def count(self, fate: Fate) -> int:
-        """Number of true clusters with a fate."""
+        """Number of true clusters with this fate."""
         return int(np.count_nonzero(self.of == fate))
 
     @property
     def headline(self) -> Headline:
-        """What broke, in one sentence."""
+        """Headline on the fates."""
         wrong = [(self.invented, "invented")]
         wrong += [(self.count(fate), said) for fate, said in _SAID.items()]
         return headline(self.count("kept"), self.of.size, wrong, self.splinters)
 
 
 def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
-    """Find what became of each true cluster in another labels grid; see the module's text.
+    """Find the fate of each true cluster in another labels grid; see the module's text.
 
-    Both grids have one shape, 0 = not significant, clusters 1, 2, ... without gaps.
+    Both grids have the same shape; 0 = not significant, clusters are 1, 2, ... without gaps.
     """
     table = contingency(true, other)
     cells, sizes, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]
@@ -77,7 +78,7 @@ def fates(true: NDArray[np.int32], other: NDArray[np.int32]) -> Fates:
         return Fates(of=np.full(cells.size, "lost", dtype=_NAMES), invented=sizes.size)
     shared, left, each = shares.max(axis=1), shares.sum(axis=1), np.arange(cells.size)
     match = np.where(shares == shared[:, None], sizes, sizes.max() + 1).argmin(axis=1)
-    # Cells of each other true cluster (row) in the match of each one (column).
+    # Entry [i, j]: cells of true cluster i in the match of true cluster j.
     rivals = shares[:, match]
     rivals[each, each] = 0
     held = 2 * shared > cells

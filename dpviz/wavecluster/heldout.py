@@ -1,17 +1,17 @@
 """OCM and 2CE: whether classifiers learned from true and private clusters agree.
 
 Cluster nine tenths of the points, learn a classifier from the labelled cells of the subband, and
-predict the last tenth; do this once with the true run and once with a private run.
+predict the last tenth. Do this once with the true run and once with a private run.
 
-Two things are not as printed. The paper learns from the significant cells alone, so its classifiers
-put every held-out point into a cluster: here the cells that are not significant are learned and
-predicted too, as class 0, so that the scores see which cells are lost or won; they are higher. And
-the paper holds one tenth of the points out; here each tenth is held out in turn, and the scores
-are averaged.
+Two things differ from the paper. First, the paper learns only from the significant cells, so its
+classifiers put every held-out point into a cluster. Here insignificant cells are also learned and
+predicted, as class 0, so that the scores see which cells are lost or added; these scores are
+higher. Second, the paper holds out one tenth of the points. Here each tenth is held out in turn,
+and the scores are averaged.
 
-The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full
-grid splits between neighbouring cells. A fully grown tree gives every cell its own label, so
-its prediction for a point is the label of the point's cell: :func:`agreement` looks it up.
+The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full grid
+splits between neighbouring cells. A fully grown tree gives every cell its own label, so it predicts
+for a point the label of the point's cell. So :func:`agreement` looks this label up.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from dpviz.wavecluster.pipeline import Source, Stages
 
 FOLDS = 10
 
-#: Points that are counted together.
+#: Number of points that are counted together.
 _ROWS = 2**22
 
 
 class Folds:
     """The points of a source, split into ten parts.
 
-    A fixed shuffle gives the same folds for every method, seed and budget. It depends only on
-    the points, so two methods are compared on the same tenths.
+    A fixed shuffle depends only on the points. So all methods, seeds and budgets are compared on
+    the same parts.
     """
 
     def __init__(self, source: Source) -> None:
@@ -55,7 +55,7 @@ class Folds:
         shape = self.source.shape
         points, size = self.source.points, int(np.prod(shape))
         flat = np.zeros(self.n_folds * size, dtype=np.int64)
-        # Not all at once: three more numbers for each point take more memory than the points.
+        # In blocks, because three more numbers per point would take more memory than the points.
         for start in range(0, len(points), _ROWS):
             cells = flat_cells(points[start : start + _ROWS], self.source.domain, shape)
             cells += size * self.fold_of[start : start + _ROWS].astype(np.intp)
@@ -85,7 +85,6 @@ class Folds:
 
     @cached_property
     def _test_weights(self) -> NDArray[np.int64]:
-        """Records of each part at each position of the lattice, shape (n_folds, m)."""
         source = self.source
         cells = flat_cells(source.points, source.domain, source.lattice or source.shape)
         filled = np.flatnonzero(np.bincount(cells))
@@ -98,7 +97,7 @@ class Folds:
 
 @lru_cache(maxsize=2)
 def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
-    """Part of each of n records; the same for every grid over them."""
+    """Part of each of n records, the same for every grid."""
     folds = np.resize(np.arange(n_folds, dtype=np.uint8), n)
     np.random.default_rng(0).shuffle(folds)
     return folds
@@ -107,15 +106,15 @@ def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
 def agreement(
     folds: Folds, true: tuple[Stages, ...], private: tuple[Stages, ...]
 ) -> tuple[float, float]:
-    """OCM and 2CE of private against true clusters, averaged over the folds.
+    """OCM and 2CE that compare private with true clusters, averaged over the folds.
 
     Takes the stages of both runs on each training part. Cells that are not significant are trained
-    and predicted as a class of their own.
+    and predicted as a separate class.
 
     Notes
     -----
-    Chen, Yu, Chirkova, section 6.2, by cell look-up (see the module's description);
-    parity with the decision tree is tested.
+    Chen, Yu, Chirkova, section 6.2, by cell look-up (see the module's description). Tests check
+    that the decision tree gives the same scores.
     """
     scores = []
     for counts, expected, found in zip(folds.test_counts, true, private, strict=True):

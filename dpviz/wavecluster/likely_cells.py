@@ -1,6 +1,6 @@
-"""Which cells to report as significant, given the chance of each.
+"""Decides which cells are reported as significant, given each cell's chance of being significant.
 
-Post-processing alone: nothing here reads data.
+This is post-processing: nothing here reads data.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from scipy import ndimage
 from dpviz.base.arrays import Floats
 from dpviz.base.compiled import compiled
 
-#: A likely cell has at least this chance of being significant: a little more than one half, since
-#: a false cell can also join clusters.
+#: Smallest chance of a likely cell: a little more than one half, since a false cell can also join
+#: clusters.
 LIKELY = 0.6
 
-#: A cell with less than this chance does not join clusters that both hold this share of all
-#: reported cells, and at least so many.
+#: A weak cell has a chance below WEAK. It may not join two large clusters. A large cluster has at
+#: least the share LARGE of all reported cells, and at least FEW cells.
 WEAK, LARGE, FEW = 0.85, 0.2, 5
 
-#: From this much doubt on, such a cell joins no clusters of at least ``FEW`` cells where it lies on
-#: a saddle: the mean chance around it is below this share of the lower one of theirs.
+#: If doubt is above MUCH, a weak cell may not join two clusters of at least FEW cells if it is on a
+#: saddle: the mean chance around it is below SADDLE times the lower mean of both clusters.
 MUCH, SADDLE = 0.3, 0.85
 
-#: Mean chance of the cells, likeliest first, below which too few are right.
+#: Smallest mean chance of the reported cells at which enough of them are right.
 RIGHT = 0.4
 
-#: So many doubtful cells side by side make a wide join, which stays where one of them is likely to
-#: be significant. Narrower ones mostly stand in gaps that the field has closed.
+#: Smallest number of adjacent doubtful cells that make a wide join, which stays if one of these
+#: cells is likely to be significant. Narrower joins are mostly in gaps that the field has closed.
 WIDE = 4
 
-#: Weight of a cell's surroundings in its rank where all cells are as doubtful as can be.
+#: Weight of a cell's surroundings in its rank if doubt is 1, its largest value.
 SURROUNDINGS = 0.6
 
 _ROUNDING = 1e-12
@@ -42,24 +42,26 @@ _ROUNDING = 1e-12
 def likely_cells(
     chance: Floats, expected: float, coarse: Floats | None = None, trust: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Mask of the cells to report: the likeliest, but for those that make a doubtful join.
+    """Mask of the cells to report: the likeliest cells, except cells that make a doubtful join.
 
-    Where chances are near 0 or 1, these are the likely cells. Doubt is the expected number of
-    wrong cells, were those reported that are rather significant than not, relative to the expected
-    number of significant ones. The more of it, the nearer is the number of reported cells to the
-    expected one, and the more do their surroundings count: where noise hides nearly all, few
-    cells are likely, and to leave out most of the others costs more than to report some wrong
-    ones. But so many that too few of them are right would cost more than none: the number is
-    halfway, as a factor, to that up to which enough are right on average.
+    If all chances are near 0 or 1, the likely cells are reported. Doubt is the expected number of
+    wrong cells if all cells with a chance above one half were reported, divided by the expected
+    number of significant cells. With more doubt, the number of reported cells is closer to the
+    expected number, and a cell's surroundings have more weight in its rank. The reason: if noise
+    hides nearly all cells, few cells are likely, and leaving out most other cells costs more than
+    reporting some wrong cells. But if too few reported cells were right, reporting no cell would
+    cost less. So the final number is the geometric mean of this number and of the largest number
+    (up to this number) of which enough cells are right on average.
 
-    Where noise hides single cells but not wide clusters, a coarse estimate of the coefficients
-    knows better which cells are dense: it has a part in their rank, by the trust in it, 0 to 1. The
-    number of likely cells then says nothing, and the expected one counts alone.
+    If noise hides single cells but not wide clusters, a coarse estimate of the coefficients ranks
+    cells better. ``trust``, from 0 to 1, is its weight in the rank. With a trust above one half,
+    only the expected number is used, because the number of likely cells has no meaning then.
 
-    A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
-    cluster in every score, and one of several doubtful cells is enough for one. A wrong gap costs
-    as much: wide joins, as between two parts of a broad cluster, stay. Where doubt is large, all
-    chances are so low that a gap shows as a saddle alone, less likely than the cells on both sides.
+    A missing or false cell costs one cell in DSG_C. A wrong join costs a whole cluster in every
+    score, and one of several doubtful cells is enough to make it. A wrong gap costs the same, so
+    wide joins stay, for example between two parts of a broad cluster. If doubt is large, all
+    chances are so low that a gap is only visible as a saddle, that is, a cell with a lower chance
+    than the cells on both sides.
     """
     if not chance.any():
         return np.zeros(chance.shape, dtype=bool)
@@ -68,7 +70,7 @@ def likely_cells(
     rank = with_surroundings(chance, SURROUNDINGS * doubt)
     if coarse is not None:
         rank = (1 - trust) * rank + trust * _in_order_of(coarse, chance)
-    # Running sums leave rounding errors where all chances are 0.
+    # Running sums leave rounding errors in places where all chances are 0.
     known = int((rank > _ROUNDING).sum())
     share = 1.0 if trust > 0.5 else doubt
     number = min(round(likely ** (1 - share) * expected**share), known)
@@ -92,13 +94,13 @@ def likely_cells(
 
 
 def doubt_of(chance: Floats) -> float:
-    """Expected number of wrong cells over that of significant ones, see :func:`likely_cells`."""
+    """Expected wrong cells divided by expected significant cells: see :func:`likely_cells`."""
     total = float(chance.sum())
     return float(np.minimum(chance, 1 - chance).sum()) / total if total else 0.0
 
 
 def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
-    """Those of the cells left out that lie in wide groups, of which one is likely significant."""
+    """Mask of omitted cells in wide groups that probably have at least one significant cell."""
     groups, number = ndimage.label(cells, np.ones((3,) * cells.ndim))
     sizes = np.bincount(groups.ravel(), minlength=number + 1)
     none = np.bincount(groups.ravel(), np.log1p(-chance.clip(max=1 - 1e-9)).ravel(), number + 1)
@@ -109,14 +111,14 @@ def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
 
 
 def _in_order_of(values: Floats, chance: Floats) -> Floats:
-    """The same chances, so dealt out that the largest value has the largest one."""
+    """The same chances, reordered so that the largest value has the largest chance, and so on."""
     found = np.empty(chance.size)
     found[np.argsort(values, axis=None, kind="stable")] = np.sort(chance, axis=None)
     return found.reshape(chance.shape)
 
 
 def with_surroundings(values: Floats, weight: float) -> Floats:
-    """Values blended with the means of the 3 x 3 (x 3 ...) cells around, inside the grid."""
+    """Mean of each value and the mean of its 3 x 3 (x 3 ...) window; the window has ``weight``."""
     around = ndimage.uniform_filter(values, 3, mode="constant")
     around /= ndimage.uniform_filter(np.ones(values.shape), 3, mode="constant")
     found: Floats = (1 - weight) * values + weight * around
@@ -132,20 +134,22 @@ def grown(
     heights: Floats,
     saddle: float,
 ) -> NDArray[np.bool_]:
-    """Add cells one by one, but for weak ones that would join two clusters of those before.
+    """Add cells one by one to clusters; leave out weak cells that would join two clusters.
 
-    These are weak ones that touch two large clusters, or two of at least ``FEW`` cells on a saddle
-    between them. All places are flat.
+    A weak cell is left out if it touches two large clusters, or if it is on a saddle between two
+    clusters of at least ``FEW`` cells. Places are flat indices. Returns the mask of added cells.
 
     Parameters
     ----------
     order, weak
-        Places of the cells, none at the edge of the grid; mask of those that join nothing large.
+        Places of the cells in the order in which they are added, not at the edge of the grid; mask
+        of the weak cells.
     near, large
-        Steps from a place to those that touch it; cells of a large cluster, at least.
+        Index differences between a place and the places that touch it; smallest number of cells of
+        a large cluster.
     heights, saddle
-        Height of each place. One whose height is below this share of the lower mean height of two
-        clusters lies on a saddle; 0 where none does.
+        Height of each place. A cell is on a saddle between two clusters if its height is below this
+        share of the lower mean height of both; with 0, no cell is on a saddle.
     """
     parent = np.full(weak.size, -1)
     size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)

@@ -1,4 +1,4 @@
-"""Every public choice of a WaveCluster run: the configuration, and what each parameter is."""
+"""The configuration of a WaveCluster run and the description of each parameter; all are public."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.wavecluster.threshold import check_density
 from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
 
-#: Share of the budget for the counts that the paper recommends, by method.
+#: Share of the budget for the counts that the paper recommends, for each method.
 DEFAULT_ALPHA = {"privthr": 0.9, "privthrem": 0.7}
 
 #: Techniques that can choose g and p themselves: see :mod:`dpviz.wavecluster.choice`.
 CHOOSERS = ("privqt", "privthr", "privthrem", "twostage")
 
-#: Parameters that they choose.
+#: Parameters that these techniques choose.
 CHOSEN = ("grid", "density")
 
 SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
@@ -26,13 +26,13 @@ SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Public parameters of one run; without the seed, which could be used to remove the noise.
+    """Public parameters of one run. The seed is not public, because it can remove the noise.
 
-    ``PARAMETERS`` describes each of them; ``method`` is a name in
-    :data:`dpviz.wavecluster.methods.METHODS`, and ``neighbours`` relation and privacy unit.
-    ``alpha`` None is the method's default. With ``choose`` ``"private"`` the technique chooses g
-    and p, and ``grid`` and ``density`` are not read. InputError names the parameter, its value and
-    how to fix it.
+    ``PARAMETERS`` describes the parameters. ``method`` is a name in
+    :data:`dpviz.wavecluster.methods.METHODS`; ``neighbours`` is relation and privacy unit. If
+    ``alpha`` is None, the method's default is used. If ``choose`` is ``"private"``, the technique
+    chooses g and p, and ignores ``grid`` and ``density``. Raises InputError, which names the
+    parameter and its value, and says how to fix it.
     """
 
     method: str = "privthr"
@@ -48,7 +48,7 @@ class Config:
     neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:
-        """Check what can be checked without the data."""
+        """Check everything that does not depend on the data."""
         if self.alpha is None:
             object.__setattr__(self, "alpha", DEFAULT_ALPHA.get(self.method, 0.5))
         check_density(self.density)
@@ -66,13 +66,13 @@ class Config:
 
     @property
     def counts_share(self) -> float:
-        """Alpha; the default if it was None."""
+        """Alpha; the default if None was given."""
         assert self.alpha is not None  # noqa: S101 - __post_init__ filled it in
         return self.alpha
 
 
 def check_alpha(alpha: float) -> float:
-    """Return alpha as a float, or raise InputError where a step would get no budget."""
+    """Return alpha as a float; raise InputError if a step would get no budget."""
     check_number("alpha", alpha)
     if not (math.isfinite(alpha) and 1e-6 <= alpha <= 1 - 1e-6):
         raise InputError(
@@ -82,7 +82,7 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-#: Parameters of the family, with the ranges of their sliders; the command line lists them so.
+#: Parameters of the family with their slider ranges, in the order of the command line.
 PARAMETERS = (
     EPSILON,
     Parameter(
@@ -108,8 +108,8 @@ PARAMETERS = (
         name="grid",
         label="Grid g",
         sign="g",
-        help="Cells a side, any whole number. Finer grids show more shape, with fewer points per "
-        "cell to hide noise.",
+        help="Cells per side, any whole number. Finer grids show shapes better, but have fewer "
+        "points per cell, so noise is more visible.",
         kind="sides",
         default=64,
         low=2,
@@ -159,7 +159,7 @@ PARAMETERS = (
         name="level",
         label="Level",
         sign="level",
-        help="How often the wavelet is applied: each level halves the resolution.",
+        help="Number of times that the wavelet is applied; each time halves the resolution.",
         kind="whole",
         default=1,
         low=1,
@@ -173,7 +173,7 @@ PARAMETERS = (
     Parameter(
         name="synopsis",
         label="Synopsis",
-        help="What Baseline publishes before it draws synthetic points.",
+        help="Private summary that Baseline publishes, and from which it draws synthetic points.",
         kind="choice",
         default=SYNOPSES[0],
         options=SYNOPSES,
@@ -187,16 +187,16 @@ PARAMETERS = (
         CHOOSE,
         label="Choose g and p",
         help=(
-            "By hand: g and p are the numbers on the sliders. Privately: the technique finds g "
-            "from a noisy number of records, for 3% of ε, and p from noisy counts that it needs "
-            "anyway, so that no true result tells them."
+            "By hand: the sliders give g and p. Privately: the technique finds g from a noisy "
+            "number of records, for 3% of ε, and p from noisy counts that it needs in any case. "
+            "So g and p reveal nothing more about the data."
         ),
     ),
 )
 
 
 def takes(method: str, *special: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card: special ones, then those that every technique has."""
+    """Parameters on a method's card: ``special`` ones, then those of every technique."""
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
     choose = (CHOOSE.name,) if method in CHOOSERS else ()

@@ -1,7 +1,7 @@
-"""WaveCluster's five steps in a row, for true and private runs alike.
+"""The five steps of WaveCluster, for true and private runs.
 
-points -> counts -> average subband -> significant cells -> clusters -> labels. A private
-technique replaces or adds a step; what follows is the same code.
+points -> counts -> average subband -> significant cells -> clusters -> labels. A private technique
+replaces or adds a step; all later steps use the same code.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from dpviz.wavecluster.wavelet import (
     sums_blocks,
 )
 
-#: Synopses read records rounded to a public lattice of about this many cells, so that a change
-#: of the budget needs no pass over the points. Each record is rounded separately, so every
-#: proof stays valid. The lattice refines the grid, whose counts stay exact.
+#: Approximate number of cells of the public lattice to which records are rounded for synopses, so
+#: that a change of the budget needs no pass over the points. Each record is rounded separately, so
+#: every proof stays valid. The lattice refines the grid, so the grid's counts stay exact.
 LATTICE_CELLS = 2**20
 
-#: Number of other grids of a source that are kept.
+#: Number of other grids of a source that stay in memory.
 _MOST_GRIDS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Crossed:
-    """Records of each pair of a label and a cell (flat number) that has any: three arrays (m,)."""
+    """Numbers of records of the pairs of label and flat cell that have records; arrays (m,)."""
 
     label: NDArray[np.intp]
     cell: NDArray[np.intp]
@@ -51,7 +51,7 @@ class Crossed:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
-    """A data set with one domain and grid, as the methods read it; not private.
+    """A data set with one domain and grid, in the form that the methods read; not private.
 
     The counts need one pass over the points. Later changes of sliders (epsilon, alpha, p, the
     wavelet, the seed) need no other pass.
@@ -61,17 +61,20 @@ class Source:
     counts, domain
         True counts M, shape (g, ...), int64; bounds of the grid.
     n_outside, dropped
-        Points outside the domain; rows left out by the pass that counted stored records.
-    gather, locate
-        Returns the points that take part; called once, by the few methods that need more than
-        the counts. Returns their positions, if there is a shorter way.
+        Number of points outside the domain; number of rows that the pass over stored records left
+        out.
+    gather
+        Function that returns the points that take part. It is called once, by the few methods that
+        need more than the counts.
+    locate
+        Function that returns the positions of the points, if this is possible without ``gather``.
     classes
-        Known class of each point that takes part, from 0, shape (n,), for scores alone.
+        Known class of each point that takes part, from 0, shape (n,); used only for scores.
     fixed
-        Whether the data came as counts, which have only this grid.
+        Whether the data were given as counts, so that no other grid is possible.
     recount
-        Counts the records on another grid over the domain, where they stay stored and are read
-        anew for each grid; None where they are in memory.
+        Function that counts stored records on another grid over the domain, in a new pass; None if
+        the records are in memory.
     """
 
     counts: NDArray[np.int64]
@@ -94,11 +97,12 @@ class Source:
         *,
         empty: bool = False,
     ) -> Source:
-        """Lay a grid over a data set. Counts bring their own grid and box.
+        """Count a data set on a grid. Data given as counts have their own grid and box.
 
-        Without a domain, the declared one of the data set, or else the range of its points (not
-        private). ``empty`` allows a domain without points, which a release must not reveal.
-        InputError if grid, domain and data do not fit together.
+        The default domain is the declared domain of the data set, or else the range of its points
+        (not private). ``empty`` allows a domain without points; a release needs this, because it
+        must not reveal whether the domain has points. Raises InputError if grid, domain and data do
+        not fit together.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -112,7 +116,7 @@ class Source:
                 fixed=True,
             )
         points = dataset.points
-        assert points is not None  # noqa: S101 - a Dataset holds one of the two
+        assert points is not None  # noqa: S101 - a Dataset has counts or points
         domain = dataset.bounds(domain)
         counts, n_outside = quantize(points, domain, grid, outside=outside)
         if not empty:
@@ -139,7 +143,7 @@ class Source:
 
     @property
     def holds_out(self) -> bool:
-        """Whether records can be held out, to score what was found without them."""
+        """Whether some records can be held out, to score a result that was found without them."""
         return self.n > 1 and self.recount is None
 
     def notices(self, level: int) -> list[str]:
@@ -149,22 +153,22 @@ class Source:
         padded = [str(side + -side % step) for side in self.shape if side % step]
         if padded:
             said.append(
-                f"Sides that {step} does not divide are padded with empty cells at their end, "
-                f"to {' and '.join(padded)} cells."
+                f"Sides that are not multiples of {step} are padded with empty cells at their "
+                f"end, to {' and '.join(padded)} cells."
             )
         if self.n < self.counts.size:
             said.append(
-                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}): with few "
-                "records per cell noise hides more; a coarser grid helps."
+                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}). With few "
+                "records per cell, noise hides more; a coarser grid helps."
             )
         if self.n_outside:
             said.append(f"{self.n_outside:,} points lie outside the domain.")
         return said
 
     def refined(self, most: int) -> NDArray[np.int64]:
-        """Count the records on the finest lattice of up to ``most`` cells a side that refines g.
+        """Count the records on the finest refinement of the grid, of at most ``most`` cells a side.
 
-        A grid that is too fine to refine is itself the lattice, without a pass over the records.
+        A grid that is too fine to be refined is returned without a pass over the records.
         """
         factor = max(1, most // max(self.shape))
         if factor == 1:
@@ -182,7 +186,7 @@ class Source:
         return self.gather()
 
     def turned(self) -> Source:
-        """The same records of two columns in the other order."""
+        """Return the same records with the two columns exchanged."""
         return replace(
             self,
             counts=np.ascontiguousarray(self.counts.T),
@@ -192,7 +196,7 @@ class Source:
         )
 
     def crossed(self, labels: NDArray[np.int32 | np.intp]) -> Crossed:
-        """Count the records of each label (n,), from 0, in each cell: one pass over the points."""
+        """Count the records of each label (n,), from 0, in each cell; one pass over the points."""
         total = self.counts.size
         cells = flat_cells(self.points, self.domain, self.shape)
         pairs, records = np.unique(labels.astype(np.intp) * total + cells, return_counts=True)
@@ -200,8 +204,8 @@ class Source:
 
     @cached_property
     def crossed_classes(self) -> Crossed:
-        """Records of each known class in each cell; no other draw, level or density asks again."""
-        assert self.classes is not None  # noqa: S101 - scores against classes need some
+        """Records of each known class in each cell, for all draws, levels and densities."""
+        assert self.classes is not None  # noqa: S101 - only used with known classes
         return self.crossed(self.classes)
 
     def label(self, points: Floats, stages: Stages, outside: Outside = "clip") -> NDArray[np.int32]:
@@ -209,7 +213,7 @@ class Source:
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 
     def on_grid(self, grid: int | tuple[int, ...]) -> Source:
-        """Return the same records on another grid; counts keep theirs."""
+        """Return the same records on another grid; data given as counts keep their grid."""
         shape = grid_shape(grid, len(self.shape))
         if self.fixed or shape == self.shape:
             return self
@@ -224,22 +228,21 @@ class Source:
 
     @cached_property
     def _others(self) -> LRUCache:
-        """Other grids, kept: many draws ask for the same few."""
         return LRUCache(_MOST_GRIDS)
 
     @property
     def lattice(self) -> tuple[int, ...] | None:
-        """Cells per axis of the lattice that records are rounded to; None if no lattice fits.
+        """Cells per axis of the lattice to which records are rounded; None if no lattice fits.
 
-        It depends only on the grid: if it used the number of records, one more record could
-        change the rounding of all others.
+        The lattice depends only on the grid. If it depended on the number of records, one more
+        record could change the rounding of all others.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None
 
     @cached_property
     def positions(self) -> WeightedPoints:
-        """WeightedPoints of the records, rounded to the lattice."""
+        """Positions of the records, rounded to the lattice."""
         if self.locate:
             return self.locate()
         if self.lattice is None:
@@ -253,28 +256,28 @@ class Source:
         return WeightedPoints(points=centres, weights=counts.ravel()[filled])
 
     def counted(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Counts on another grid over the same domain, from the positions."""
+        """Counts on another grid over the same domain, from the rounded positions."""
         positions = self.positions
         return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
 
 
-#: Notices on what releases show, where that is no cluster or no structure.
+#: Notices for releases that show no cluster or no structure.
 _NOTHING = (
-    "Nothing found: what was released does not stand out from its noise. More records, a larger ε "
+    "Nothing found: the released counts do not differ clearly from noise. More records, a larger ε "
     "or a coarser grid may show something."
 )
 _NOT_LIKELY = (
-    "Nothing found: what was released stands out from its noise, but no single cell is likely "
-    "enough to be significant. More records, a larger ε or a coarser grid may show some."
+    "Nothing found: the released counts differ clearly from noise, but no single cell is likely "
+    "enough to be significant. More records, a larger ε or a coarser grid may show some cells."
 )
 _EVEN = (
-    "Nothing found: what was released shows records, but no more structure than evenly spread "
-    "records show."
+    "Nothing found: the released counts show records, but no more structure than evenly spread "
+    "records have."
 )
 _UNCLEAR = (
-    "Read the clusters with care: what was released shows no more structure than evenly spread "
-    "records show; so few records, or so much noise, hide a weak one. More records, a larger ε or "
-    "a coarser grid may show more."
+    "Read the clusters with care: the released counts show no more structure than evenly spread "
+    "records have. With this few records, or this much noise, a weak structure would not be "
+    "visible. More records, a larger ε or a coarser grid may show more."
 )
 
 
@@ -289,11 +292,12 @@ class Stages:
     threshold
         Density threshold d or d' with its rank.
     labels, n_clusters
-        Labels grid of the shape of ``average``: 0 not significant, else the cluster; their number.
+        Labels grid with the shape of ``average``: the number of the cluster, 0 for not significant;
+        number of clusters.
     wavelet, level
         Wavelet and level of the transform from M to W.
     evidence
-        What the releases of a private run show, if the technique tests it.
+        Result of the test whether the releases of a private run show structure.
     """
 
     counts: NDArray[np.number]
@@ -306,7 +310,7 @@ class Stages:
     evidence: Evidence | Literal["untested"] = "untested"
 
     def turned(self) -> Stages:
-        """The same stages of two columns in the other order."""
+        """Return the same stages with the two columns exchanged."""
         return replace(self, counts=self.counts.T, average=self.average.T, labels=self.labels.T)
 
     @property
@@ -316,12 +320,12 @@ class Stages:
 
     @cached_property
     def cluster_sizes(self) -> NDArray[np.int64]:
-        """Cells per cluster, from the largest."""
+        """Number of cells of each cluster, from the largest cluster."""
         return np.bincount(self.labels.ravel(), minlength=self.n_clusters + 1)[1:]
 
     @property
     def notices(self) -> list[str]:
-        """Notes for users on what a private run found."""
+        """Notes for users on the result of a private run."""
         if not self.threshold.sampled:
             return []
         said = []
@@ -339,26 +343,26 @@ class Stages:
 
     @property
     def about_counts(self) -> str:
-        """Note for users on private counts and coefficients; empty where they are noisy ones."""
+        """Note for users if private counts and coefficients are means given the releases."""
         if not self.threshold.sampled:
             return ""
         equal = " All cells of a block are equal, so the subbands of details are 0."
         return (
-            "Private counts and coefficients are means, given what was released: not noisy counts "
-            "themselves." + equal * sums_blocks(self.wavelet)
+            "Private counts and coefficients are means, estimated from the released counts; they "
+            "are not noisy counts." + equal * sums_blocks(self.wavelet)
         )
 
     @cached_property
     def details(self) -> tuple[dict[str, Floats], ...]:
-        """Detail subbands of every level, the finest first, keyed "ad", "da", "dd" in 2-D.
+        """Detail subbands of every level, the finest first, with keys "ad", "da", "dd" in 2-D.
 
-        Clusters don't need them: they are computed when they are asked for.
+        Clusters do not need these subbands, so they are computed at first use.
         """
         return detail_subbands(self.counts, self.wavelet, self.level)
 
 
 def transform(counts: NDArray[np.number], config: Config) -> Floats:
-    """Average subband of counts for a configuration; checks the level."""
+    """Average subband of counts, with the wavelet and level of a configuration."""
     return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
 
 
@@ -369,9 +373,9 @@ def cluster(
     average: Floats | None = None,
     threshold: Threshold | None = None,
 ) -> Stages:
-    """Steps after quantizing M or M': transform, threshold, components.
+    """Run the steps after quantizing to M or M': transform, threshold, components.
 
-    Subband and threshold are given if a technique computes them itself.
+    A technique that computes subband or threshold itself passes them as arguments.
     """
     if average is None:
         average = transform(counts, config)
@@ -391,19 +395,20 @@ def cluster(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-    """One run of a method: its stages, its spends, and its secret numbers.
+    """One run of a method: its stages, its spent budget, and its secret numbers.
 
     Parameters
     ----------
     config, decision
-        Public parameters; g and p as the technique chose them, where it did, and how.
+        Public parameters, with g and p that the technique may have chosen; text about this choice.
     stages, ledger
-        Of a sound private run all stages are private results. Of the true run there are no spends.
+        Stages, which are all private results if the run is private and sound; spent budget, which
+        is empty for the true run.
     trace
         Numbers from the true data (Z, the rank of PrivTHREM's threshold): for the owner's
         screen, never for a release.
     worth
-        What each p was worth by noisy counts, where the technique chose it.
+        Worth of each candidate for p, computed from noisy counts, if the technique chose p.
     """
 
     config: Config

@@ -1,10 +1,10 @@
-"""Releases of pooled counts, made of those of single ones: where noise hides these.
+"""Releases of pooled counts, computed from releases of single counts that noise hides.
 
-A pool is two counts along each axis: in 2-D, the sum over it has twice the noise of one count, and
-four times its records. It can't tell which of the counts hold these, so there is a grid of pools
-for each place where the first can begin, and what they tell is averaged.
+A pool has two counts along each axis. In 2-D the sum over a pool has twice the noise of one count,
+and four times its records. The sum does not show which of the four counts have the records. So
+there is one grid of pools for each place where the first pool can begin, and results are averaged.
 
-Post-processing alone: nothing here reads data.
+This is post-processing: nothing here reads data.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from dpviz.base.arrays import Floats
 from dpviz.grid.counts import block_sums
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
-#: Axes up to which pools begin at each of the 2^d places; on more, at two opposite ones.
+#: Largest number of axes for which pools begin at all 2^d places; with more axes, at two opposite
+#: places.
 MOST_AXES = 4
 
-#: Counts along the shortest axis, at least: else there are hardly any pools.
+#: Smallest number of counts along the shortest axis; with fewer there are too few pools.
 SHORTEST = 16
 
 
 def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Where pools begin: so many counts before the first one, 0 or 1 on each axis.
+    """Places where pools begin, as the number of missing counts (0 or 1) on each axis.
 
-    Empty where the grid is too small for pools.
+    Empty if the grid is too small for pools.
     """
     if min(shape) < SHORTEST:
         return ()
@@ -37,11 +38,11 @@ def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def pooled(released: Released, start: tuple[int, ...]) -> Released:
-    """Releases of the sums over pools, of two counts along each axis from one of :func:`starts`.
+    """Releases of the sums over pools that begin at one of :func:`starts`.
 
-    Their noise, a sum of independent parts, is taken as two-sided geometric noise of the same
-    variance. No count may be low: the finer noise of the others would be chosen by its sign, and
-    sums over both kinds are too small.
+    The noise of a sum has independent parts; it is approximated by two-sided geometric noise of the
+    same variance. No count may be low, because low counts are selected by their noise, so that sums
+    over low and other counts would be too small.
     """
     sizes = _sums(np.ones(released.noisy.shape), start)
     variance = noise_variance(released.rough_rate)
@@ -60,7 +61,7 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
 
 
 def spread(sums: Floats, start: tuple[int, ...], shape: tuple[int, ...]) -> Floats:
-    """Grids of counts whose pools have these sums (m, h, ...), all of a pool alike."""
+    """Grids of counts whose pools have these sums (m, h, ...); counts of a pool are equal."""
     found: Floats = sums / _sums(np.ones(shape), start)
     for axis, (before, side) in enumerate(zip(start, shape, strict=True), start=1):
         found = np.repeat(found, 2, axis=axis).take(range(before, before + side), axis=axis)
@@ -68,11 +69,10 @@ def spread(sums: Floats, start: tuple[int, ...], shape: tuple[int, ...]) -> Floa
 
 
 def rate_of(variance: float) -> float:
-    """Rate of two-sided geometric noise of this variance; see :func:`noise_variance`."""
+    """Rate of two-sided geometric noise with this variance; see :func:`noise_variance`."""
     return 2 * math.asinh(1 / math.sqrt(2 * variance)) if variance else math.inf
 
 
 def _sums(values: Floats, start: tuple[int, ...]) -> Floats:
-    """Sums over pools; there is nothing beyond the grid."""
     found: Floats = block_sums(np.pad(values, [(before, 0) for before in start])).astype(float)
     return found

@@ -1,10 +1,10 @@
-"""Samples of the true counts, given the noisy ones that were released.
+"""Samples of the true counts, given the released noisy counts.
 
-An empirical Bayes random field. A cell's count has a prior that depends on the mean of its
-neighbours, learned on the way, times the likelihood of what was released of it; Gibbs sampling
-gives samples of all counts at once.
+This is an empirical Bayes random field. The probability of a cell's count is a prior, which depends
+on the mean of its neighbours, times the likelihood of the cell's releases. Gibbs sampling gives
+joint samples of all counts, and learns the prior at the same time.
 
-Post-processing alone: nothing here reads data, and any other estimate is as private.
+This is post-processing: nothing here reads data, so any other estimate would be just as private.
 """
 
 from __future__ import annotations
@@ -20,49 +20,50 @@ from dpviz.base.compiled import compiled
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.likely_cells import with_surroundings
 
-#: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in
-#: which it differs; power of a count in the mean.
+#: Number of tables of the prior, one for each level of the neighbours' mean; weight of a neighbour
+#: for each further axis in which its position differs; power of a count in the mean.
 TABLES, DIAGONAL, POWER = 9, 0.6, 2.0
 
-#: Axes up to which cells that touch at corners are neighbours.
+#: Largest number of axes for which cells that touch at corners are neighbours.
 MOST_AXES = 4
 
-#: Sweeps over all cells, and cells times sweeps that take about half a second; a third of the
-#: sweeps is thrown away.
+#: Largest and smallest number of sweeps over all cells; cells * sweeps that take about half a
+#: second. The first third of the sweeps is not used.
 SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 
-#: Samples that are kept.
+#: Number of samples that are kept.
 SAMPLES = 50
 
-#: From this rate on a number is exact; the exponential of a larger one overflows.
+#: Numbers with this rate or a higher one are exact; the exponential of a higher rate overflows.
 EXACT = 500.0
 
-#: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
+#: Share of the tables that stays after a sweep; weight of the common prior in the tables, in cells.
 MEMORY, PRIOR = 0.9, 2.0
 
-#: Bins that are added at once.
+#: Number of bins whose weights are added together.
 PARCEL = 8
 
-#: How unlikely small counts are that the noise hides: power of 1 + their number. The second, where
-#: all shares of zeros have their say: that of the likeliest leaves out too many filled cells, none
-#: at all leaves out too few.
+#: Penalty for small counts that the noise hides: power of 1 / (1 + their number). SPARSE is used to
+#: choose the most likely share of zeros, MILD to average over all shares. In the average, SPARSE
+#: would give too few filled cells, and a power of 0 too many.
 SPARSE, MILD = 0.75, 0.5
 
-#: Shares of zeros that are tried: so many evenly spaced ones, until this share of cells is filled,
-#: then one for each such factor, until a single one is.
+#: Shares of zeros to try: ZEROS evenly spaced shares until the share SCARCE of cells is filled,
+#: then smaller numbers of filled cells by this factor, down to one cell.
 ZEROS, SCARCE, FACTOR = 25, 0.02, 1.5
 
-#: Weight of the mean of the 3 x 3 (x 3 ...) cells around a cell in how likely it is filled.
+#: Weight of the 3 x 3 (x 3 ...) window around a cell in the cell's chance to be filled.
 SURROUNDINGS = 0.3
 
 
 def likely_counts(samples: Floats) -> Floats:
-    """Samples (m, g, ...) without the records of the cells that are likeliest to be empty.
+    """Samples (m, g, ...) without the records of the cells that are most likely empty.
 
-    As many cells keep theirs as are filled in a sample on average: those that are filled in the
-    most samples, with their surroundings. Where small counts are is uncertain, so each sample has
-    them in other places, more scattered than the true ones. Every coefficient of a filter whose
-    reach holds one of them would be positive, and the rank too large.
+    The number of cells that keep their records is the mean number of filled cells in a sample. They
+    are the cells that are filled in the most samples, including their surroundings. The reason: the
+    places of small counts are uncertain, so each sample has them in other places, more scattered
+    than in the true counts. With a long filter, every coefficient near a small count would be
+    positive, and the rank would be too large.
     """
     filled = (samples > 0).mean(axis=0)
     rank = with_surroundings(filled, SURROUNDINGS)
@@ -75,17 +76,17 @@ def likely_counts(samples: Floats) -> Floats:
 def field_samples(
     released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
 ) -> tuple[Floats, float]:
-    """Samples (m, g, ...) of the counts given what was released, and how many cells are filled.
+    """Samples (m, g, ...) of the counts given the releases, and number of filled cells by the law.
 
-    Arguments as in :func:`dpviz.wavecluster.significant.estimate`; without a number of sweeps over
-    all cells, as many as the number of cells allows. The number of filled cells is by their law.
+    The arguments are those of :func:`dpviz.wavecluster.significant.estimate`, and the number of
+    sweeps over all cells; default: :func:`sweeps_of`.
     """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
     if sweeps is None:
         sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
-    # Cells with the same releases share a row: whole numbers repeat.
+    # Cells with the same releases share a row; many do, because releases are whole numbers.
     kinds, row, repeated = np.unique(
         np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -114,14 +115,14 @@ def field_samples(
 
 
 def sweeps_of(cells: int) -> int:
-    """Sweeps over so many cells."""
+    """Number of sweeps over this number of cells."""
     return int(np.clip(WORK // cells, FEWEST, SWEEPS))
 
 
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
 ) -> tuple[Floats, float]:
-    """Prior of the likeliest share of zeros, and the filled cells as a mean over all shares."""
+    """Prior with the most likely share of zeros; number of filled cells, averaged over shares."""
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
@@ -140,7 +141,7 @@ def _first_prior(
 
 
 def zero_shares(cells: int) -> Floats:
-    """Shares of zeros to try on so many cells: in a box far wider than its data, few are filled."""
+    """Shares of zeros to try for this number of cells; in a very wide domain, few are filled."""
     number = max(math.floor(math.log(SCARCE * cells, FACTOR)), 0)
     filled = SCARCE * FACTOR ** -np.arange(1.0, number + 1)
     found: Floats = np.append(np.linspace(0, 1 - SCARCE, ZEROS), 1 - filled)
@@ -148,7 +149,7 @@ def zero_shares(cells: int) -> Floats:
 
 
 def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Floats:
-    """Height of each bin, from 0 to 1, as it enters the neighbours' mean: 1/2 at the threshold."""
+    """Height of each bin, from 0 to 1, for the neighbours' mean; 1/2 at the threshold."""
     law = times @ posterior
     above = law[::-1].cumsum()[::-1]
     dense = np.flatnonzero(above >= (1 - density) * (above[0] - law[0]))
@@ -159,10 +160,11 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
 
 
 def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
-    """Flat numbers of the cells that touch each cell, corners included, and their weights.
+    """Flat numbers of the cells that touch each cell at faces or corners, and their weights.
 
-    Shapes (cells, m), -1 beyond the grid, and (m,) with m = 3^d - 1. On more than ``MOST_AXES``
-    axes only those that share a face, m = 2 d: corners would be too many.
+    The shapes are (cells, m), with -1 outside the grid, and (m,), with m = 3^d - 1. For more than
+    ``MOST_AXES`` axes, only cells that share a face are neighbours, m = 2 d, because there would be
+    too many corners.
     """
     index = np.full([side + 2 for side in shape], -1)
     index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
@@ -183,16 +185,16 @@ def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
 
 @compiled()
 def within(low: float, high: float, noisy: float, rate: float, pick: float) -> float:
-    """A count from low to below high, given the noisy one, if all of these were as likely before.
+    """Sample a count from low to below high, given the noisy count, with a uniform prior.
 
-    Its probability is that of the noise, two-sided geometric of this rate. ``pick`` in [0, 1) is
-    the place in the distribution, whose order is from the noisy count downwards, then upwards from
-    it.
+    The probability of a count is that of the noise, which is two-sided geometric with this rate.
+    ``pick`` in [0, 1) is the place in the distribution, which is ordered from the noisy count
+    downwards, and then from the noisy count upwards.
     """
     below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
     above = high - low - below
     last, next_ = low + below - 1, low + below
-    # Distances beyond the nearer one: far from the noisy count all probabilities are tiny.
+    # Distances minus the smallest distance, since all probabilities are tiny far from ``noisy``.
     nearest = min(noisy - last if below > 0 else np.inf, next_ - noisy if above > 0 else np.inf)
     down = up = 0.0
     if below > 0:
@@ -231,24 +233,25 @@ def gibbs(
 ) -> None:
     """Sample all counts given the releases, cell by cell.
 
-    A cell's bin j has the probability of chance * prior of j given the neighbours' mean height,
-    linear between tables; times exp(-rate * abs(zeros among the low cells - the released number));
-    and bins of small counts times ((1 + n) / (2 + n)) ** SPARSE, n being their number among the
+    The probability of bin j for a cell is proportional to the product of these factors: the
+    likelihood of j; the prior of j given the neighbours' mean height, interpolated linearly between
+    tables; exp(-rate * abs(number of zeros among the low cells - released number)); for bins of
+    small counts, ((1 + n) / (2 + n)) ** SPARSE, where n is the number of small counts among the
     other cells. Tables are running means of these probabilities over the sweeps.
 
     Parameters
     ----------
     noisy, rates, chances, parts
-        Of each kind of release: noisy count and rate, shape (m,); likelihood of each bin, and
-        cumulated likelihood of the parts, shapes (m, J) and (m, I).
+        Values for each kind of release: noisy count and rate, shape (m,); likelihood of each bin,
+        shape (m, J); cumulative likelihood of the parts, shape (m, I).
     row, bin_of
-        Kind of each cell, and the bins to start from, which change: shape (cells,).
+        Kind of release of each cell; initial bin of each cell, which is changed: shape (cells,).
     first, edges
         Parts of the bins and their edges, as in :class:`Bins`.
     prior, height, near, weights
-        Shape (J,); as from :func:`neighbours`.
+        Prior and height of each bin, shape (J,); results of :func:`neighbours`.
     small, found
-        Bins from 1 to below this are small; samples to fill, shape (samples, cells).
+        Bins from 1 to below ``small`` are small counts; samples to fill, shape (samples, cells).
     """
     cells, bins = row.size, chances.shape[1]
     tables = np.empty((TABLES, bins))
@@ -256,7 +259,6 @@ def gibbs(
     sums = np.zeros((TABLES, bins))
     weight, parcels = np.empty(bins), np.empty((bins + PARCEL - 1) // PARCEL)
     every = (sweeps - sweeps // 3) // found.shape[0]
-    # Powers and exponentials of whole numbers, computed once.
     number = np.arange(cells + 1)
     rare_of = ((1.0 + number) / (2.0 + number)) ** SPARSE
     none_of = np.exp(-zeros_rate * (np.abs(number + 1 - zeros) - np.abs(number - zeros)))
@@ -288,8 +290,8 @@ def gibbs(
             few -= 0 < bin_of[cell] < small
             for j in range(1, small):
                 weight[j] *= rare_of[few]
-            # A chain of additions waits for each: parcels of a few bins are added side by side,
-            # and the search goes over parcels first.
+            # Adding all weights in one chain is slow, since each addition waits for the last one.
+            # So parcels of a few bins are added in parallel; the search first goes over parcels.
             whole = 0.0
             for parcel in range(parcels.size):
                 added = 0.0
@@ -319,7 +321,7 @@ def gibbs(
         for table in range(TABLES):
             for j in range(bins):
                 value = sums[table, j]
-                if j > 0:  # smoothed over adjacent bins, but for zeros
+                if j > 0:  # smoothed over adjacent bins, except the bin of zeros
                     beside = sums[table, max(j - 1, 1)] + sums[table, min(j + 1, bins - 1)]
                     value = 0.7 * value + 0.15 * beside
                 tables[table, j] = value + PRIOR * prior[j]

@@ -1,4 +1,4 @@
-"""Scores of a WaveCluster draw beside the true run: one object each."""
+"""Scores that compare a WaveCluster draw with the true run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _ALL = (
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
         plain="Cells wrong",
-        help="Cells by which matched clusters differ, over the truly significant cells.",
+        help="Number of cells in which matched clusters differ, divided by the number of truly "
+        "significant cells.",
         source=f"{_PAPER}, section 6.1",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
@@ -64,8 +65,8 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Points wrong",
-        help="Share of held-out points put into another class, classes matched one to one; not "
-        "significant is a class, too.",
+        help="Share of held-out points in another class, if classes are matched one to one; noise "
+        "is a class, too.",
         source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
     lower_is_better(
@@ -75,32 +76,32 @@ _ALL = (
         target=0.05,
         redraws=True,
         plain="Pairs wrong",
-        help="Share of pairs of held-out points joined by one result and separated by the other; "
-        "not significant is a class, too.",
+        help="Share of pairs of held-out points that one result joins and the other separates; "
+        "noise is a class, too.",
         source=f"2-combination enumeration, {_PAPER}, section 6.2",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
     table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
-    # PrivTHREM's rank comes from the true data: for exploration only.
+    # PrivTHREM's rank depends on the true data, so this score is for exploration only.
     Score(
         name="k",
         title="k′",
         compute=lambda one: one.drawn.k,
         plain="Cut at rank",
-        help="Place of the threshold among the positive coefficients, from the largest: at least "
-        "this many cells are significant, more where coefficients are equal.",
+        help="Rank of the threshold among the positive coefficients, from the largest: at least "
+        "this many cells are significant, and more if coefficients are equal.",
         source=f"{_PAPER}, section 4",
     ),
     *CLASS_SCORES,
 )
 
-#: k', the rank of the threshold.
+#: Name of the score k', the rank of the threshold.
 RANK = "k"
 
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
-#: Scores that cost at most as much as a draw.
+#: Scores that take at most the time of a draw.
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "f_cells", "noise_points")
 
 #: Scores in the order of the menus, most informative first.
@@ -111,5 +112,5 @@ TELLING = (
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
-#: Scores with held-out records: they need one more draw for each of ten parts.
+#: Scores with held-out records, which need one more draw for each of ten parts.
 HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)

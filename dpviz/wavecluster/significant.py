@@ -1,9 +1,9 @@
-"""Significant cells from released counts: the chance of each, by single counts and pooled ones.
+"""Significant cells from released counts: each cell's chance from single and from pooled counts.
 
-Samples of the true counts, given the noisy ones, tell how likely each cell is to be significant.
-Where noise hides single counts, pooled ones tell more; both together tell most.
+Samples of the true counts, given the noisy counts, show how likely each cell is to be significant.
+If noise hides single counts, pooled counts show more; both together show most.
 
-Post-processing alone: nothing here reads data, and any other estimate is as private.
+This is post-processing: nothing here reads data, so any other estimate would be just as private.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from dpviz.wavecluster.random_field import field_samples, sweeps_of
 from dpviz.wavecluster.smoothing import smoothed
 from dpviz.wavecluster.wavelet import ZERO, rank_of
 
-#: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
+#: Number of standard deviations that are subtracted from the rank, so that an uncertain rank does
+#: not add cells.
 BACK = 0.5
 
-#: Doubt from which on pooled counts have a say, and that from which on they have their whole one.
+#: Doubt above which pooled counts have weight, and doubt from which they have full weight.
 CLEAR, DOUBTFUL = 0.2, 0.5
 
-#: Logarithm of the number of cells that pooled counts expect, over that of single ones: below the
-#: first pooled counts see next to nothing, and have no say; up to the second the clusters are
-#: broad, and pooled counts tell all; up to the third they have their whole say, beyond the fourth
-#: none, since the clusters are narrower than pools.
+#: Limits for :func:`narrowness`. Below HOLLOW, pooled counts see nearly nothing and have no weight.
+#: Between HOLLOW and BROAD, clusters are broad and only pooled counts are used. Up to ALIKE, pooled
+#: counts have full weight; above NARROW, clusters are narrower than pools and the weight is 0.
 HOLLOW, BROAD, ALIKE, NARROW = -0.7, -0.15, 0.05, 0.25
 
-#: Whole say of pooled counts: their share in the log odds of a cell.
+#: Full weight of pooled counts: their share in the log odds of a cell.
 SHARE = 0.6
 
-#: Chances as near to 0 or 1 as that are not told apart: less than what one of the samples tells.
-#: A cell that no sample holds for significant is none where pooled counts give it less than the
-#: second.
+#: Chances are limited to [LEAST, 1 - LEAST], because the samples can't show smaller differences.
+#: A cell that is not significant in any sample stays insignificant if pooled counts give it a
+#: chance below UNLIKELY.
 LEAST, UNLIKELY = 0.005, 0.05
 
 Transform = Callable[[Floats], Floats]
@@ -50,11 +50,11 @@ Transform = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chances:
-    """What samples tell of the cells.
+    """Results from samples of the counts.
 
-    ``chance`` is that of each cell of the subband of being significant; ``expected`` the number of
-    significant cells to expect, from the law of all counts. Number of positive coefficients and
-    threshold are medians over the samples.
+    ``chance`` is the probability of each cell of the subband to be significant. ``expected`` is the
+    expected number of significant cells, from the law of all counts. ``positive`` and ``threshold``
+    are medians over the samples: number of positive coefficients, and threshold.
     """
 
     chance: Floats
@@ -64,7 +64,7 @@ class Chances:
 
     @property
     def doubt(self) -> float:
-        """Doubt about the cells; also that all are likely, and far fewer expected."""
+        """Doubt about the cells; at least the log ratio of likely to expected cells, up to 1."""
         if not self.chance.any():
             return 0.0
         likely = max(int((self.chance >= LIKELY).sum()), 1)
@@ -73,18 +73,18 @@ class Chances:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Estimate:
-    """Significant cells, and what goes with them.
+    """Significant cells, and related results.
 
     Parameters
     ----------
     mask, evidence
-        Significant cells of the subband; none of them where the releases show no structure
-        although they would. What the releases show.
+        Mask of the significant cells of the subband, which is empty if ``evidence`` is "even" or
+        "noise"; result of the tests for structure.
     mean
-        Mean of the counts given the releases, shape of the releases.
+        Mean of the counts given the releases, with the shape of the releases.
     positive, threshold
-        Number of positive coefficients and threshold in the subband, medians over the samples of
-        single counts; infinity where nothing was found.
+        Number of positive coefficients and threshold of the subband, as medians over the samples of
+        single counts; the threshold is infinity if no cell is significant.
     """
 
     mask: NDArray[np.bool_]
@@ -102,11 +102,11 @@ def estimate(
     *,
     pools: bool = True,
 ) -> Estimate:
-    """Significant cells given what was released of counts (g, ...).
+    """Estimate the significant cells from the releases of counts (g, ...).
 
-    ``transform`` leads from samples of the counts, shape (m, g, ...), to those of the subband whose
-    cells are wanted. ``pools``: whether pooled counts may have a say, not where the wavelet blurs
-    the counts anyway.
+    ``transform`` computes samples of the subband from samples of the counts, shape (m, g, ...).
+    ``pools`` is whether pooled counts may be used; this makes no sense for a wavelet that blurs the
+    counts itself.
     """
     samples, filled = field_samples(released, density, generator)
     single = chances(samples, samples, filled, density, transform)
@@ -121,7 +121,7 @@ def estimate(
         if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
             mask = likely_cells(wide.chance, wide.expected)
         else:
-            # Only where structure shows: smoothed enough, evenly spread records are one cluster.
+            # Only if there is structure, because smoothing would make one cluster of even records.
             coarse = smoothed(released)
             trust = coarse.trust(risk) if shown == "structure" else 0.0
             chance, expected = both(single, wide)
@@ -139,10 +139,10 @@ def estimate(
 def chances(
     cells: Floats, counts: Floats, filled: float, density: float, transform: Transform
 ) -> Chances:
-    """Chances of the subband's cells by samples of the counts, shape (m, g, ...).
+    """Chances of the subband's cells from samples ``cells`` of the counts, shape (m, g, ...).
 
-    ``counts`` are those that were drawn, the same or pooled ones, of which ``filled`` are filled by
-    their law.
+    ``counts`` are the sampled counts: the same array, or sums over pools. ``filled`` is the number
+    of these counts that are not 0 by their law.
     """
     bands = transform(cells)
     flat = bands.reshape(len(bands), -1)
@@ -154,8 +154,8 @@ def chances(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     expected = float(chance.sum())
     if bands.shape == cells.shape:
-        # Samples hide small counts, of which the law of all counts knows. With other wavelets than
-        # Haar, coefficients are also positive where cells are empty: there it tells too many.
+        # Samples miss small counts, which are part of the law of all counts. This correction is
+        # only for Haar: with other wavelets, coefficients of empty cells are also positive.
         expected *= filled * len(counts) / max(float((counts > 0).sum()), 1.0)
     return Chances(
         chance=chance,
@@ -168,14 +168,14 @@ def chances(
 def pooled_chances(
     released: Released, density: float, generator: np.random.Generator, transform: Transform
 ) -> Chances | None:
-    """Chances by samples of pooled counts, mean over all places where pools can begin.
+    """Chances from samples of pooled counts, averaged over all places where pools can begin.
 
-    None where the grid is too small for pools.
+    None if the grid is too small for pools.
     """
     shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size)
     found: list[Chances] = []
     for start in starts(shape):
-        # All pools together take as long as single counts.
+        # All grids of pools together take the time of the single counts.
         sums, filled = field_samples(pooled(released, start), density, generator, sweeps)
         found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
     if not found:
@@ -189,20 +189,21 @@ def pooled_chances(
 
 
 def narrowness(single: Chances, wide: Chances) -> float:
-    """How many more cells pooled counts expect than single ones do, as a logarithm.
+    """Log of the cells expected from pooled counts divided by those expected from single counts.
 
-    The pools that a narrow cluster touches are mostly empty, and count as a whole. Of records that
-    noise hides from single counts, these can't tell how few cells hold them.
+    It is large for narrow clusters: most cells of the pools that a narrow cluster touches are
+    empty, but pools count as a whole. Single counts can't show in how few cells records are if
+    noise hides these records.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
 
 def both(single: Chances, wide: Chances | None) -> tuple[Floats, float]:
-    """Chances by single and by pooled counts, and the smaller one of their expected numbers.
+    """Combine the chances from single and pooled counts; return the smaller expected number.
 
-    Log odds are averaged: both look at the same releases, so they must not be added. Pooled counts
-    weigh the more, the more doubt there is, and the less, the narrower the clusters. They have no
-    say where they see next to nothing, or where there are none.
+    Log odds are averaged, not added, because both use the same releases. The weight of pooled
+    counts is larger with more doubt, and smaller for narrower clusters. It is 0 if pooled counts
+    see nearly nothing, or if there are no pools.
     """
     if wide is None or narrowness(single, wide) <= HOLLOW:
         return single.chance, single.expected

@@ -1,6 +1,6 @@
-"""Why a result is not what a person expects: one sentence for each surprise on the screen.
+"""Explains surprising results on the screen, in one sentence for each surprise.
 
-What a method's own releases show, such as nothing at all, is in :attr:`Stages.notices`.
+:attr:`Stages.notices` has the notices that follow from the releases alone: "Nothing found".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dpviz.wavecluster.truth import Truth
 
 
 def surprises(truth: Truth, private: Run) -> list[str]:
-    """Explain what a person may not expect; reads the true run, so it is for the owner's screen."""
+    """Explain unexpected results; reads the true run, so it is only for the owner's screen."""
     own = METHODS[private.config.method].surprise
     explained = [own(truth.stages, private) if own else "", _ranks(truth.stages, private)]
     return [one for one in explained if one]
@@ -24,8 +24,8 @@ def _ranks(true: Stages, private: Run) -> str:
     said = []
     if cells != k:
         said.append(
-            f"True k is {k:,}, yet {counted(cells, 'cell')} are significant: cells that "
-            "tie with the threshold all count."
+            f"True k is {k:,}, but {counted(cells, 'cell')} are significant, because all cells "
+            "that equal the threshold are significant."
         )
     if private.stages.threshold.k is None and noisy != private.k:
         said.append(

@@ -1,15 +1,15 @@
-"""What Chen, Yu and Chirkova's Theorems 4, 5 and 6 say about k', as numbers for one true run.
+"""Bounds on k' from Theorems 4, 5 and 6 of Chen, Yu and Chirkova, as numbers for one true run.
 
-The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM
-(section 5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are as printed,
-with the noise that the run really has. They read the true data: for the owner's screen only.
+The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM (section
+5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are used as printed, with
+the noise of the actual run. They read the true data, so they are for the owner's screen only.
 
 The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
-independent, and negative coefficients turn positive less often than half of the time: the bounds
-are a guide then, no promise. ``gamma`` is known for Haar, level 1, on two columns alone.
+independent, and negative coefficients turn positive less often than half of the time. Then the
+bounds are only a guide, not a promise. ``gamma`` is only known for Haar, level 1, two columns.
 
-The theorems set |L'_n| to its expected value theta, though it varies too. Where else the printed
-text is off, the cards of the three techniques say.
+The theorems set |L'_n| to its expected value theta, although it varies. The cards of the three
+techniques list other errors in the printed text.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.truth import Truth
 from dpviz.wavecluster.wavelet import coefficient_weights, rank_of, sensitivity
 
-#: Failure probability of each part of a theorem where none is given.
+#: Default failure probability of each part of a theorem.
 OMEGA = 0.05
 
-#: Number of the theorem about each technique that has one, as the paper's text counts them.
+#: Number of the theorem for each technique that has a theorem, as numbered in the paper's text.
 THEOREMS = {
     name: method.card.theorem for name, method in METHODS.items() if method.card.theorem is not None
 }
@@ -41,7 +41,7 @@ THEOREMS = {
 #: Names of Haar's wavelet, for which the theorems are stated.
 _HAAR = ("haar", "db1")
 
-#: Error of a tail probability, at most: half from the cut of the sum, half from its step.
+#: Largest error of a tail probability: half from the end of the sum, half from its step.
 TAIL_ERROR = 1e-8
 
 
@@ -54,23 +54,23 @@ class KBounds:
     theorem, omega
         4, 5 or 6; failure probability of each part.
     promise
-        Share of the draws that the proof puts between both ends, at least; NaN with other
+        Proved lower bound on the share of draws with k' between ``low`` and ``high``; NaN for other
         wavelets than Haar, for which nothing is proved.
     low, high, most
-        k'_min and k'_max; largest k' that is possible at all, the smallest is 0.
+        k'_min and k'_max; largest possible k' (the smallest possible k' is 0).
     eta1, eta2
-        As printed; of Theorem 6 at least 0, below which its proof does not reach.
+        As printed. In Theorem 6 at least 0, because the proof does not hold for negative values.
     theta
-        E|L'_n|, expected number of positive coefficients that noise turns non-positive; NaN in
-        Theorem 6, which does without.
+        E|L'_n|, expected number of positive coefficients that noise makes non-positive; NaN in
+        Theorem 6, which does not use it.
     beta, gamma
-        Bound of the noise on |Z|/2, NaN but in Theorem 5; width of the margin in W around the
-        bounds, NaN where the paper gives none.
+        Bound on the noise of |Z|/2, only in Theorem 5, otherwise NaN; width of the margin in W
+        around the bounds, NaN if the paper does not give it.
     surplus
-        (1 - p) |Z| / 2, the k' that PrivQT has too much on average where theta is 0.
+        (1 - p) |Z| / 2, the mean surplus of k' in PrivQT if theta is 0.
     sure_above, never_below, largest
-        Coefficients of L above the first are all found significant, and none below the second:
-        each with the probability ``printed``. Largest coefficient.
+        All coefficients of L above the first value are found significant, and no coefficient below
+        the second value; each claim has the probability ``printed``. Largest coefficient.
     """
 
     theorem: int
@@ -91,25 +91,25 @@ class KBounds:
 
     @property
     def printed(self) -> float:
-        """Probability that the paper states for each of the two claims on cells, at least."""
-        # One factor for the end of k', one for the noise on W, in Theorem 5 one for that on Z.
+        """Lower bound in the paper on the probability of each of the two claims on cells."""
+        # One factor for the end of k', one for the noise on W, and in Theorem 5 one for that on Z.
         return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Smallest and largest whole k' between the bounds, within what is possible."""
+        """Smallest and largest whole k' between the bounds, limited to possible values."""
         low = math.ceil(min(max(self.low, 0.0), self.most) - 1e-9)
         high = math.floor(min(max(self.high, 0.0), self.most) + 1e-9)
         return low, high
 
     @property
     def says(self) -> tuple[bool, bool]:
-        """Whether the lower and the upper end exclude any k' at all."""
+        """Whether the lower end, and the upper end, exclude some possible k'."""
         return self.low > 0, self.high < self.most
 
     @property
     def text(self) -> str:
-        """Both ends in words, and which of them says nothing."""
+        """Both ends in words, with a note on ends that exclude nothing."""
         low, high = self.ends
         below, above = self.says
         nothing = {
@@ -122,19 +122,19 @@ class KBounds:
 
     @property
     def promised(self) -> str:
-        """What the proof promises for both ends together, in a sentence; empty for nothing."""
+        """Promise of the proof for both ends together, as a sentence; empty without a promise."""
         if math.isnan(self.promise):
             return "It is stated for Haar: with this wavelet it promises nothing."
         return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
 
     def inside(self, ranks: Floats) -> float:
-        """Share of the draws with k' between both ends; NaN without draws."""
+        """Share of the draws with k' between both ends; NaN if there are no draws."""
         low, high = self.ends
         return float(np.mean((ranks >= low) & (ranks <= high))) if len(ranks) else math.nan
 
 
 def check_omega(omega: float) -> float:
-    """Return omega as a float, or raise InputError where it is no failure probability."""
+    """Return omega as a float; raise InputError if it is not a failure probability."""
     check_number("omega", omega)
     if not 0 < omega < 1:
         raise InputError(
@@ -145,11 +145,11 @@ def check_omega(omega: float) -> float:
 
 
 def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
-    """Bounds that the theorem on a technique gives for k'; None of a technique without a theorem.
+    """Bounds on k' from the theorem on a technique; None for a technique without a theorem.
 
-    Neighbours of several records, and wavelets with a larger sensitivity, have more noise: the
-    theorem then holds with the smaller epsilon that gives this noise to one record. InputError if
-    omega, the failure probability of each part, is none.
+    If neighbours differ by several records, or the wavelet has a larger sensitivity, there is more
+    noise. Then the theorem holds with the smaller epsilon that gives this noise for one record.
+    Raises InputError if omega, the failure probability of each part, is invalid.
 
     Notes
     -----
@@ -197,7 +197,7 @@ def _rank(true: Stages) -> int:
 
 
 def _second(truth: Truth, config: Config) -> float:
-    """Budget eps2 of the threshold that would give the same noise to one record and Haar."""
+    """Budget eps2 of the threshold that would give the same noise for one record and Haar."""
     bound = sensitivity(config.wavelet, config.level, truth.source.shape, config.density)
     sound = THEOREMS[config.method] == 6 and config.variant == "sound"
     changed = bound.rank if sound else bound.nonpositive
@@ -206,7 +206,7 @@ def _second(truth: Truth, config: Config) -> float:
 
 
 def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, float]:
-    """eta1 and eta2 of Theorem 6; without a positive coefficient it says nothing."""
+    """eta1 and eta2 of Theorem 6; infinite if there is no positive coefficient."""
     true = truth.stages
     k, positive = _rank(true), true.threshold.positive
     if not positive:
@@ -215,7 +215,7 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
     below = true.threshold.value
     above = float(true.average.max()) - below
     with np.errstate(divide="ignore"):
-        ratio = float(np.log(above / below))  # minus infinity where W_k is the largest
+        ratio = float(np.log(above / below))  # minus infinity if W_k is the largest coefficient
     left = math.log(1 / omega)
     eta1 = positive - k - 1 + per_log * (ratio + left)
     eta2 = k - 2 + per_log * (-ratio + left)
@@ -223,7 +223,7 @@ def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, flo
 
 
 def _at_rank(values: Floats, rank: float) -> float:
-    """W of a rank in L, largest first: 0 beyond the last, infinity before the first."""
+    """Coefficient of L with this rank, largest first; 0 after the last, infinity before rank 1."""
     place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
     if place < 1:
         return math.inf
@@ -234,16 +234,16 @@ def _at_rank(values: Floats, rank: float) -> float:
 
 
 def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
-    """Theta = E|L'_n|: expected number of positive coefficients that noise turns non-positive.
+    """Theta = E|L'_n|, the expected number of positive coefficients that noise makes non-positive.
 
-    Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell, with noise
-    Lap(scale) on every count of a grid of this shape.
+    It is the sum over L of P(noise of the cell <= -W_i), with an error of at most ``TAIL_ERROR``
+    per cell, for noise Lap(scale) on every count of a grid of this shape.
 
     Notes
     -----
     Chen, Yu, Chirkova, section 5.2.1. The noise of a coefficient is the sum of its weights times
-    independent Lap(b): for Haar, level 1, in two dimensions four times one half. Cells at a padded
-    end have fewer counts, hence a law of their own.
+    independent Lap(b). For Haar, level 1, two dimensions, there are four weights of one half. Cells
+    at a padded end have fewer counts, and therefore another law.
     """
     kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
     total = 0.0
@@ -261,8 +261,8 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
 def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
     """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
-    The weights are all products of one positive weight of each axis. With one weight the law is
-    Laplace's. Otherwise the characteristic function is integrated numerically (Davies 1973); step
+    The weights are all products of one positive weight of each axis. With one weight this is the
+    Laplace law. Otherwise the characteristic function is integrated numerically (Davies 1973); step
     and end are chosen so that the error stays below ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
@@ -277,18 +277,17 @@ def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
 
 @lru_cache(maxsize=4096)
 def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Floats]:
-    """Reach of the noise, and nodes and factors of the integral for its tail."""
     weights = np.sort([math.prod(one) for one in product(*axes)])
-    # Chernoff: P(N > x) <= E[exp(s N)] exp(-s x), for the best s of some.
+    # Chernoff bound: P(N > x) <= E[exp(s N)] exp(-s x), with the best of several s.
     rates = np.linspace(0, 1, 102)[1:-1] / weights[-1]
     moments = np.array([-np.log1p(-((rate * weights) ** 2)).sum() for rate in rates])
     reach = float(np.min((moments + math.log(4 / TAIL_ERROR)) / rates))
     end = 1 / weights[-2]
-    # Beyond the inverse of the two largest weights, the integrand falls at least like t^-5, so
-    # what is left of the integral is less than the characteristic function at the end.
+    # Above the inverses of the two largest weights, the integrand falls at least like t^-5, so the
+    # rest of the integral is smaller than the characteristic function at the end.
     while _characteristic(weights, end) > TAIL_ERROR:
         end *= 1.25
-    # Values up to the reach must not meet the tail that a step folds back onto them.
+    # The step repeats the law periodically: values up to the reach must not meet a repeated tail.
     step = math.pi / reach
     nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
     heights = np.array([_characteristic(weights, node) for node in nodes])
@@ -297,5 +296,5 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
 
 
 def _characteristic(weights: Floats, node: float) -> float:
-    """E[exp(i t N)] of the noise at t, which is real."""
+    """Characteristic function E[exp(i t N)] of the noise N at t; it is real."""
     return math.exp(-float(np.log1p((node * weights) ** 2).sum()))

@@ -1,4 +1,4 @@
-"""Average subband -> density threshold -> significant cells (PrivTHR, PrivTHREM: their own)."""
+"""Density threshold and significant cells of an average subband; some techniques use others."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ class Threshold:
 
     Parameters
     ----------
-    k, value
-        Rank of the threshold among the positive coefficients, None if it is secret (PrivTHREM).
-        d: a cell is significant when W >= d; infinity if no cell can be significant.
+    k
+        Rank of the threshold among the positive coefficients; None if it is secret (PrivTHREM).
+    value
+        Threshold d: a cell is significant if W >= d; infinity if no cell can be significant.
     positive, nonpositive
-        len(L) and Z of the subband that the threshold is applied to.
+        len(L) and Z of the subband to which the threshold is applied.
     pruned, estimate
-        Of PrivTHR: number of the smallest positive coefficients that are left out before the rank
-        is taken; Z', the noisy number of non-positive coefficients of the true subband.
+        Only for PrivTHR: number of the smallest positive coefficients that are removed before the
+        rank is applied; Z', the noisy number of non-positive coefficients of the true subband.
     sampled
-        Whether rank and threshold are medians over samples of the subband (Two-stage). Then
-        significant cells are those of a mask, and the subband shows means over the samples: no
-        cut of it gives the mask.
+        Whether rank and threshold are medians over samples of the subband (Two-stage). Then the
+        significant cells are a mask, and the subband has means over the samples, so no threshold
+        on the subband gives the mask.
     """
 
     k: int | None
@@ -43,12 +44,12 @@ class Threshold:
 
     @property
     def kept(self) -> int:
-        """Number of positive coefficients among which the rank is taken."""
+        """Number of positive coefficients to which the rank is applied."""
         return self.positive - self.pruned
 
 
 def check_density(density: float) -> float:
-    """Return p as a float, or raise InputError where it is not inside (0, 1)."""
+    """Return p as a float; raise InputError if it is not inside (0, 1)."""
     check_number("density p", density)
     if not (np.isfinite(density) and 0 < density < 1):
         raise InputError(
@@ -59,12 +60,12 @@ def check_density(density: float) -> float:
 
 
 def positive_values(average: Floats) -> Floats:
-    """L: the positive coefficients in ascending order."""
+    """Positive coefficients L in ascending order."""
     return np.sort(average[average >= ZERO], axis=None)
 
 
 def density_threshold(average: Floats, density: float) -> Threshold:
-    """Threshold of the plain pipeline: d is the k-th largest positive coefficient.
+    """Threshold d of the plain pipeline, the k-th largest positive coefficient.
 
     Notes
     -----

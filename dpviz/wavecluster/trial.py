@@ -1,4 +1,4 @@
-"""A WaveCluster technique at one setting, ready to be drawn and scored many times."""
+"""A WaveCluster technique with fixed settings, prepared for many draws and scores."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from dpviz.wavecluster.truth import Evaluation, Truth, run, true_config
 
 @dataclass(frozen=True, eq=False)
 class WaveClusterTrial:
-    """A WaveCluster technique on a grid, with the true run there."""
+    """A WaveCluster technique on a grid, with the true run on this grid."""
 
     truth: Truth
     config: Config
 
     @classmethod
     def of(cls, source: Source, config: Config) -> WaveClusterTrial:
-        """Trial on a source, with the true run that goes with the configuration."""
+        """Trial on a source, with the true run for the configuration."""
         return cls(Truth(source, true_config(config)), config)
 
     @property
     def material(self) -> Source:
-        """Data as the methods read them."""
+        """Data in the form that the methods read."""
         return self.truth.source
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores that fit the data: a single record can't be held out, nor stored ones."""
+        """Scores that are possible: a single record, or stored records, can't be held out."""
         names = tuple(SCORES) if self.truth.source.holds_out else (*QUICK, RANK, *OF_CLASSES)
         return scores_for(names, SCORES, classed=self.truth.source.classes is not None)
 
     def at(self, **changes: Any) -> WaveClusterTrial:
-        """Return the trial at other settings, on the same true run."""
+        """Return a trial with other settings and the same true run."""
         return replace(self, config=replace(self.config, **changes))
 
     def beside(self, one: Run) -> WaveClusterTrial:
-        """Return the trial whose true run has g and p of a draw, which may have chosen its own."""
+        """Return a trial whose true run has the g and p of a draw, if draws choose g and p."""
         if self.config.choose != PRIVATE:
             return self
         return replace(self, truth=self.truth.at(one.config))
@@ -57,12 +57,12 @@ class WaveClusterTrial:
         return run(self.truth.source, self.config, SeededNoise(seed))
 
     def scores(self, one: Run, seed: int, names: Sequence[str]) -> dict[str, float]:
-        """Score the draw of a seed; OCM and 2CE need more draws on parts of the data."""
+        """Compute scores of the draw of a seed; OCM and 2CE need more draws on parts of data."""
         drawn = Evaluation(self.beside(one).truth, one.stages, one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: Run) -> NDArray[np.bool_]:
-        """Mask of the significant cells of the average subband, laid on that of the true run."""
+        """Mask of the significant cells of a draw, resampled to the true run's average subband."""
         mask, shape = one.stages.significant, self.truth.stages.labels.shape
         places = (
             np.arange(side) * own // side for side, own in zip(shape, mask.shape, strict=True)
@@ -70,27 +70,27 @@ class WaveClusterTrial:
         return mask if mask.shape == shape else mask[np.ix_(*places)]
 
     def centers(self, one: Run) -> None:
-        """None: clusters of any shape have no centres."""
+        """Return None, because clusters of any shape have no centres."""
 
     def true(self) -> dict[str, float]:
-        """Numbers of the true run, and its scores against known classes."""
+        """Main numbers of the true run, and its scores that compare with known classes."""
         names = ["clusters", "significant", "noise_points"]
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.stages, tuple(names))
 
     def label(self, one: Run | None) -> NDArray[np.int32]:
-        """Cluster of every record in a draw, or in the true run, shape (n,); -1 = noise."""
+        """Cluster of every record in a draw, shape (n,); None = the true run. -1 = noise."""
         truth = self.truth if one is None else self.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(truth.source.points, stages)
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[Run], NDArray[np.int64]]:
-        """Return the function from a draw to its contingency table with labels of the records.
+        """Return a function that makes the contingency table of a draw with these record labels.
 
-        The labels (n,) are of any grid; -1 = noise.
+        The labels (n,) may belong to any grid; -1 = noise.
         """
 
-        # Draws that choose p alone share the pass over the records.
+        # Draws that only choose p share the pass over the records.
         @cache
         def crossed(source: Source) -> Crossed:
             return source.crossed(reference + 1)

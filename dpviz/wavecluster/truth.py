@@ -1,7 +1,7 @@
-"""True and private runs: one source, its true run, private runs and their scores.
+"""The true run on a source, private runs on it, and their scores.
 
-Everything that does not depend on the budget (counts, the true run, the folds) is computed once
-and cached. Each private run then needs only a transform and some table look-ups.
+Everything that does not depend on the budget (counts, the true run, the folds) is computed once and
+cached. Each private run then needs only a transform and some table look-ups.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES
 
-#: Number of true runs at other g and p that are kept.
+#: Number of true runs with other g and p that stay in memory.
 _MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
-    """Run the configured method once; InputError if it is unknown, or the level does not fit."""
+    """Run the configured method once; InputError if it is unknown or the level is invalid."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)
@@ -41,9 +41,9 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true run on a source, and the values that scores need from it.
+    """The true run on a source, and its values that scores need.
 
-    Of the configuration only density, wavelet and level matter.
+    Only density, wavelet and level of the configuration matter.
     """
 
     source: Source
@@ -51,9 +51,9 @@ class Truth:
     _others: LRUCache = field(default_factory=lambda: LRUCache(_MOST_TRUTHS), init=False)
 
     def at(self, config: Config) -> Truth:
-        """The true run at g and p of a run, which may have chosen its own."""
+        """The true run at g and p of a run, which may have chosen g and p itself."""
         source, true = self.source.on_grid(config.grid), true_config(config)
-        # g of the true run is that of its source.
+        # A true run has the g of its source.
         if source is self.source and true == self.config:
             return self
         return self._others.get((source.shape, true), lambda: Truth(source, true))
@@ -65,7 +65,7 @@ class Truth:
 
     @cached_property
     def records(self) -> NDArray[np.int64]:
-        """Records per subband cell."""
+        """Number of records in each subband cell."""
         return block_sums(self.source.counts, self.config.level)
 
     @cached_property
@@ -79,7 +79,7 @@ class Truth:
         return tuple(cluster(part.counts, self.config) for part in self.folds.training)
 
     def tables(self, crossed: Crossed) -> Callable[[Stages], NDArray[np.int64]]:
-        """Return the function from stages on this grid to the table of labels and clusters."""
+        """Return a function from stages on this grid to the contingency table with the labels."""
         level, shape = self.config.level, self.stages.labels.shape
         fine = np.unravel_index(crossed.cell, self.source.shape)
         cell = np.ravel_multi_index([axis >> level for axis in fine], shape)
@@ -89,7 +89,7 @@ class Truth:
 
     @cached_property
     def class_table(self) -> Callable[[Stages], NDArray[np.int64]]:
-        """Function from stages to records by known class and cluster; noise is column 0."""
+        """Function from stages to the table of known classes and clusters; noise is column 0."""
         return self.tables(self.source.crossed_classes)
 
     def noise_points(self, stages: Stages) -> int:
@@ -97,20 +97,20 @@ class Truth:
         return int(self.records[~stages.significant].sum())
 
     def scores(self, private: Stages, names: tuple[str, ...] = OF_LABELS) -> dict[str, float]:
-        """Scores of a private result from the two label grids (see ``OF_LABELS``)."""
+        """Scores that need only the two label grids: see ``OF_LABELS``."""
         one = Evaluation(self, private)
         return {name: float(SCORES[name].compute(one)) for name in names}
 
     def agreement(
         self, config: Config, seed: int, cancelled: IsCancelled | None = None
     ) -> dict[str, float]:
-        """OCM and 2CE of one seed: a fresh private run on each of the ten training parts.
+        """OCM and 2CE of one seed, from a new private run on each of the ten training parts.
 
-        Raises Cancelled before a run, if the computation should stop.
+        Raises Cancelled before a run if the computation should stop.
         """
         parts = self.folds.training
         work = Work(len(parts), "runs", cancelled=cancelled)
-        # A choice of g and p is made once, on all records.
+        # A private choice of g and p is made only once, on all records.
         config = replace(config, choose=GIVEN)
         private = tuple(
             run(part, config, SeededNoise(seed, fold)).stages
@@ -124,7 +124,7 @@ class Truth:
 class Evaluation:
     """A result and the true run; values that several scores need are computed once.
 
-    Scores of the two label grids need neither run nor seed.
+    Scores that need only the two label grids do not need run and seed.
     """
 
     truth: Truth
@@ -134,28 +134,28 @@ class Evaluation:
 
     @property
     def drawn(self) -> Run:
-        """The run that the result comes from."""
-        assert self.run is not None  # noqa: S101 - scores of label grids alone need none
+        """The run that gave the result."""
+        assert self.run is not None  # noqa: S101 - only called for scores that need a run
         return self.run
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Records by true and by private cluster."""
+        """Number of records for each pair of true and private cluster."""
         return contingency(self.truth.stages.labels, self.stages.labels, self.truth.records)
 
     @cached_property
     def class_table(self) -> NDArray[np.int64]:
-        """Records by known class and by private cluster; noise is a cluster of its own."""
+        """Number of records for each pair of class and private cluster; noise is a cluster."""
         return self.truth.class_table(self.stages)
 
     @cached_property
     def agreement(self) -> dict[str, float]:
-        """OCM and 2CE: private runs on ten training parts."""
+        """OCM and 2CE, from private runs on ten training parts."""
         return self.truth.agreement(self.drawn.config, self.seed)
 
 
 def true_config(config: Config) -> Config:
-    """Return the settings of the true run, with defaults for all others: a key for caches."""
+    """Settings of the true run, with defaults for all other settings, as a key for caches."""
     return replace(
         Config(method=NOISE_FREE),
         density=config.density,

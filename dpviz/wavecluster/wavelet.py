@@ -1,12 +1,12 @@
-"""Counts -> wavelet subbands, and how much one record can change them.
+"""Wavelet subbands of counts, and how much one record can change them.
 
-All transforms are periodized (the paper's circular convolution), so a shift of the
-counts by 2**level cells shifts a subband by one: the response to one record is known
-from the 2**level phases of a unit impulse per axis.
+All transforms are periodized (circular convolution in the paper), so a shift of the counts by
+2**level cells shifts a subband by one cell. Therefore the 2**level phases of a unit impulse per
+axis give the response to any record.
 
 The average subband and its sensitivities come from the same matrices, one per axis. So the
-sensitivities hold for the computed numbers with their rounding, not only for the exact values:
-see :func:`sensitivity`.
+sensitivities hold for the computed, rounded numbers, not only for the exact values: see
+:func:`sensitivity`.
 """
 
 from __future__ import annotations
@@ -26,34 +26,35 @@ from dpviz.base.arrays import Floats
 from dpviz.base.errors import InputError, is_whole, shown
 from dpviz.grid.counts import pad
 
-#: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
-#: value is zero.
+#: Coefficients with a smaller absolute value are set to zero, because they are rounding errors of
+#: sums whose exact value is zero.
 ZERO = 1e-9
 
 _MODE = "periodization"
 
-#: Parts of a whole that a density has.
+#: Densities are rounded to multiples of 1 / _PARTS.
 _PARTS = 10**12
 
 
 def rank_of(density: float, positive: int) -> int:
-    """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant.
+    """Return k = ceil((1 - p) * len(L)), the number of significant positive coefficients.
 
-    Computed in whole numbers, where ceil(a + b) <= ceil(a) + ceil(b) holds. In floating point it
-    does not: 0.55 * 100 is slightly above 55. The privacy of PrivTHREM rests on it: see
-    :func:`sensitivity`. p is rounded to 12 digits: 0.45 has no exact double.
+    k is computed with whole numbers, so that ceil(a + b) <= ceil(a) + ceil(b) holds. The privacy of
+    PrivTHREM needs this inequality, see :func:`sensitivity`. It does not hold in floating point,
+    where 0.55 * 100 is slightly above 55. p is rounded to 12 digits, since 0.45 has no exact
+    double.
     """
     kept = _PARTS - round(float(density) * _PARTS)
     return -(-kept * int(positive) // _PARTS)
 
 
 def wavelet_names() -> tuple[str, ...]:
-    """All discrete wavelets of PyWavelets: Haar, Daubechies, symlets, coiflets, ..."""
+    """Names of all discrete wavelets of PyWavelets: Haar, Daubechies, symlets, coiflets, ..."""
     return tuple(pywt.wavelist(kind="discrete"))
 
 
 def check_wavelet(wavelet: str) -> str:
-    """Return the name of a discrete wavelet, or raise InputError with the families."""
+    """Return the name of a discrete wavelet; raise InputError, with the families, for others."""
     if wavelet not in wavelet_names():
         known = set(wavelet_names())
         discrete = [name for name in pywt.families() if known & set(pywt.wavelist(name))]
@@ -65,7 +66,7 @@ def check_wavelet(wavelet: str) -> str:
 
 
 def check_level(level: int, shape: tuple[int, ...]) -> int:
-    """Return the level, or raise InputError where the grid does not allow it."""
+    """Return the level; raise InputError if the grid does not allow it."""
     highest = int(math.log2(min(shape)))
     if not (is_whole(level) and 1 <= level <= highest):
         raise InputError(
@@ -76,9 +77,9 @@ def check_level(level: int, shape: tuple[int, ...]) -> int:
 
 
 def sums_blocks(wavelet: str) -> bool:
-    """Whether coefficients are sums over blocks of 2**level cells a side, times a constant (Haar).
+    """Whether coefficients are a constant times the sums over blocks of 2**level cells a side.
 
-    True of haar, db1, bior1.1 and rbio1.1; the constant is 2^(-level * axes / 2).
+    True for haar, db1, bior1.1 and rbio1.1; the constant is 2^(-level * axes / 2).
     """
     taps = pywt.Wavelet(wavelet).dec_lo
     return len(taps) == 2 and taps[0] == taps[1]
@@ -88,41 +89,41 @@ def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> Flo
     """Average subband W of the counts M (g, ...): the low-pass part along every axis.
 
     Sides are padded to multiples of 2**level; W has shape (ceil(g / 2**level), ...). The values are
-    those of ``pywt.wavedecn(..., mode="periodization")[0]``, re-indexed cyclically so that a
-    coefficient has the position of the cells with its largest weights: PyWavelets delays asymmetric
-    filters (coif17 by 8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is
-    set to 0 and the last bits are rounded, so that coefficients with equal exact values are equal.
+    those of ``pywt.wavedecn(..., mode="periodization")[0]``. PyWavelets delays asymmetric filters
+    (coif17 by 8 cells, db38 by 15; Haar and biorthogonal filters by 0). So coefficients are shifted
+    cyclically to the position of the cells with the largest weights. |W| < 1e-9 is set to 0 and the
+    last bits are rounded, so that coefficients with equal exact values are equal.
 
     Notes
     -----
-    Chen, Yu, Chirkova, section 3.2, "Wavelet Transform". Taps that are multiples of a power of
-    2 (Haar, bior1.x to bior3.x, rbio1.x to rbio3.x) are exact, so counts that should cancel give
-    exactly 0. With other wavelets a residue above 1e-9 is possible if cells hold more than about
+    Chen, Yu, Chirkova, section 3.2, "Wavelet Transform". Filter taps that are multiples of a power
+    of 2 (Haar, bior1.x to bior3.x, rbio1.x to rbio3.x) are exact, so counts that cancel give
+    exactly 0. With other wavelets an error above 1e-9 is possible if cells have more than about
     10^6 records.
     """
     band = np.asarray(counts, dtype=float)
     for side in counts.shape:
         weighted = _axis_matrix(wavelet, level, side) @ band.reshape(side, -1)
-        # Each axis moves to the end, so after the last one all axes are in their original order.
+        # Each axis moves to the end, so after the loop all axes are in their original order.
         band = np.moveaxis(weighted.reshape(-1, *band.shape[1:]), 0, -1)
     return _snapped(np.ascontiguousarray(band) * _gain(level * counts.ndim))
 
 
 def _gain(steps: int) -> float:
-    """Factor sqrt(2)^steps from weights that sum to 1 to those of PyWavelets."""
+    """Factor sqrt(2)^steps between weights of sum 1 and the weights of PyWavelets."""
     # Powers of 2 are exact; powers of a rounded square root are not.
     return float(2 ** (steps // 2)) * (math.sqrt(2) if steps % 2 else 1.0)
 
 
 @lru_cache(maxsize=512)
 def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
-    """Weights of the average coefficients of one axis, which sum to 1; of exact value 0 are 0.
+    """Weights of the average coefficients of one axis, with sum 1; zeros are exact.
 
-    Coefficient i gives the cell (2**level * i + start - v) mod ``padded`` the weight v, where
-    ``start`` is half the filter's length times 2**level - 1: long filters wrap around.
+    Coefficient i gives cell (2**level * i + start - v) mod ``padded`` the weight number v. Here
+    ``start`` is half the filter's length times 2**level - 1. Long filters wrap around.
     """
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
-    # Rational taps as fractions: their sums are exact.
+    # Taps that are binary fractions become exact, and so do their sums.
     fractions = np.round(taps * 2.0**20) / 2.0**20
     taps = fractions if np.allclose(taps, fractions, rtol=0, atol=1e-14) else taps
     weights = np.ones(1)
@@ -133,21 +134,21 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> Floats:
     place = np.arange(len(weights)) % padded
     folded = np.bincount(place, weights=weights)
     reach = np.bincount(place, weights=np.abs(weights))
-    # A sum whose exact value is 0 is tiny compared with the sum of its absolute terms: it is set
-    # to 0. A weight that is tiny for another reason is no residue and stays.
+    # A sum whose exact value is 0 is tiny compared with the sum of its absolute terms, and is set
+    # to 0. A weight that is tiny for another reason is not a rounding error, and stays.
     return np.where(np.abs(folded) > 1e-13 * reach, folded, 0.0)
 
 
 @lru_cache(maxsize=64)
 def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
-    """Matrix (ceil(side / 2**level), side) that takes one axis of the counts to coefficients."""
+    """Matrix (ceil(side / 2**level), side) from counts to coefficients along one axis."""
     step = 2**level
     size = -(-side // step)
     weights = _axis_weights(wavelet, level, size * step)
     used = np.flatnonzero(weights)
     start = pywt.Wavelet(wavelet).dec_len // 2 * (step - 1) + step * delay(wavelet, level)
     cells = (step * np.arange(size)[:, None] + start - used) % (size * step)
-    there = cells < side  # the others are empty padding
+    there = cells < side  # other cells are empty padding
     ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
     values = np.broadcast_to(weights[used], cells.shape)[there]
     return csr_array((values, cells[there], ends), shape=(size, side))
@@ -159,12 +160,11 @@ def coefficient_weights(
 ) -> tuple[tuple[tuple[float, ...], ...], NDArray[np.intp]]:
     """Absolute weights of the counts in the average coefficients of one axis.
 
-    Coefficients with the same weights, in any order, are of one kind: all of them, unless the
-    side is padded. Returns the weights of each kind, without those that are 0, and the kind of each
-    coefficient, shape (ceil(side / 2**level),).
+    Coefficients with the same weights, in any order, are of the same kind. Without padding there
+    is only one kind. Returns the nonzero weights of each kind, and the kind of each coefficient,
+    shape (ceil(side / 2**level),).
     """
     matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
-    # Short filters that wrap around have entries that add up.
     rows = [tuple(np.sort(row[row > 0]).round(12).tolist()) for row in matrix]
     kinds = tuple(dict.fromkeys(rows))
     return kinds, np.array([kinds.index(row) for row in rows])
@@ -175,16 +175,17 @@ def detail_subbands(
 ) -> tuple[dict[str, Floats], ...]:
     """Detail subbands of counts (g, ...) at every level, the finest (level 1) first.
 
-    One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first axis and
-    takes differences along the second, and so on. The bands of level j have the padded sides
-    divided by 2**j, and each coefficient has the position of the cells with its largest weights.
+    Each level has one dictionary with the keys of ``pywt.dwtn``: ``"ad"`` averages along the first
+    axis and takes differences along the second axis, and so on. The sides of the bands of level j
+    are the padded sides divided by 2**j. Each coefficient has the position of the cells with its
+    largest weights.
 
     Notes
     -----
-    Written with L (low-pass) for "a" and H (high-pass) for "d", first axis first, "ad" is LH,
-    "da" HL and "dd" HH. A difference along the second axis answers to edges that run along the
-    first. So with the first axis to the right and the second upwards, LH shows horizontal edges
-    (H), HL vertical ones (V) and HH diagonal ones (D).
+    With L (low-pass) for "a" and H (high-pass) for "d", first axis first, "ad" is LH, "da" is HL
+    and "dd" is HH. A difference along the second axis shows edges that are parallel to the first
+    axis. So if the first axis points right and the second axis up, LH shows horizontal edges (H),
+    HL vertical edges (V) and HH diagonal edges (D).
     """
     band: Floats = np.asarray(pad(counts, level), dtype=float)
     found = []
@@ -204,7 +205,7 @@ def detail_subbands(
 
 
 def _snapped(band: Floats) -> Floats:
-    """Round the last bits and set residue to 0; both keep the order of values."""
+    """Round the last bits and set rounding errors to 0; both keep the order of values."""
     band = np.round(band, 9)
     band[np.abs(band) < ZERO] = 0.0
     return band
@@ -214,7 +215,7 @@ def _snapped(band: Floats) -> Floats:
 def delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' average subband, relative to the counts.
 
-    Measured as the centre of mass of the response to one full block of cells, rounded.
+    It is the rounded centre of mass of the response to one full block of cells.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros(blocks * step)
@@ -228,8 +229,8 @@ def delay(wavelet: str, level: int) -> int:
 def detail_delay(wavelet: str, level: int) -> int:
     """Delay in cells of PyWavelets' detail subband of a level, relative to the counts.
 
-    Measured as the centre of the energy of the responses to the cells of one block, rounded:
-    the coefficients of a difference add up to zero and have no centre of mass.
+    It is the rounded centre of the energy of the responses to the cells of one block. A centre of
+    mass does not exist, because the coefficients of a difference add up to zero.
     """
     step, blocks = 2**level, 8 * pywt.Wavelet(wavelet).dec_len
     band = np.zeros((step, blocks * step))
@@ -241,23 +242,23 @@ def detail_delay(wavelet: str, level: int) -> int:
 
 
 def _beyond_middle(weights: Floats) -> int:
-    """How far the centre of mass lies beyond the middle, in whole cells."""
+    """Distance of the centre of mass from the middle, in whole cells."""
     centre = float(np.arange(weights.size) @ weights) / float(weights.sum())
     return round(centre) - weights.size // 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """Largest changes of results from W when one record is added or removed.
+    """Largest changes of W, and of numbers computed from W, if one record is added or removed.
 
     Parameters
     ----------
     average, nonpositive
-        W itself, largest L1 change; Z, the number of non-positive coefficients.
+        Largest L1 change of W; largest change of Z, the number of non-positive coefficients.
     rank
-        rank(x) - k, the score of PrivTHREM's exponential mechanism.
+        Largest change of rank(x) - k, the score of PrivTHREM's exponential mechanism.
     positive_cells, negative_cells
-        Largest numbers of coefficients that one record can raise and lower.
+        Largest number of coefficients that one record can raise; largest number that it can lower.
     """
 
     average: float
@@ -269,19 +270,20 @@ class Sensitivity:
 
 @lru_cache(maxsize=512)
 def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float) -> Sensitivity:
-    """Sensitivities of W, Z and the rank on one grid shape for p, always computed.
+    """Sensitivities of W, Z and the rank, computed for this wavelet, level, grid shape and p.
 
-    Short sides wrap long filters around. The transform is separable: the response to a record is
-    the outer product of one response per axis, one for each of the 2**level phases. With n+ and n-
-    the positive and negative coefficients of a response, Z changes by at most max(n+, n-). The rank
-    of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other way, so the
-    score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
+    On short sides, long filters wrap around. The transform is separable: the response to a record
+    is the outer product of one response per axis, and an axis has 2**level phases. Let n+ and n- be
+    the numbers of positive and negative coefficients of a response. Z changes by at most
+    max(n+, n-). The rank of a fixed value can change by n+, while k changes by up to ceil((1-p) n-)
+    in the opposite direction. So the score changes by at most
+    max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
-    This also holds in floating point. On every axis, a coefficient is a sum of weight * value in a
-    fixed order. Rounded sums and products by a positive constant never fall when a value rises. So
-    a record moves a coefficient only in the direction of its weight's sign, and does not move one
-    of weight 0, for counts of any size. Rounding the last bits keeps the order. k is computed in
-    whole numbers.
+    This also holds in floating point, for counts of any size. On every axis, a coefficient is a sum
+    of weight * value in a fixed order. When a value rises, rounded sums, and rounded products with
+    a positive constant, never fall. So a record moves a coefficient only in the direction of the
+    sign of its weight, and does not move a coefficient of weight 0. Rounding the last bits keeps
+    the order. k is computed with whole numbers.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0
@@ -305,7 +307,7 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
 
 @lru_cache(maxsize=4096)
 def _axis_responses(wavelet: str, level: int, side: int) -> tuple[tuple[float, int, int], ...]:
-    """L1 norm, positive and negative coefficients of a unit impulse, for every phase."""
+    """L1 norm and numbers of positive and negative coefficients of a unit impulse, per phase."""
     step = 2**level
     weights = _axis_weights(wavelet, level, side + -side % step)
     phases = [weights[phase::step] for phase in range(step)]

@@ -1,4 +1,4 @@
-"""The audit's bound errs as rarely as it says, sees what it should, and tells it in words."""
+"""The audit's bound is wrong as rarely as stated, detects what it should, and is explained."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def test_scenarios_have_the_numbers_of_their_data() -> None:
 
 
 def test_share_bounds_by_hand() -> None:
-    # Never in 10 runs: (1 - high)^10 = error. Always: low^10 = error.
+    # Never in 10 runs: (1 - high)^10 = error. Always in 10 runs: low^10 = error.
     assert share_bounds(0, 10, 0.025) == pytest.approx((0.0, 1 - 0.025**0.1))
     assert share_bounds(10, 10, 0.025) == pytest.approx((0.025**0.1, 1.0))
-    # The tables' 95% interval for 5 of 10.
+    # 95% interval for 5 of 10, from published tables.
     assert share_bounds(5, 10, 0.025) == pytest.approx((0.187086, 0.812914), abs=1e-6)
 
 
@@ -87,7 +87,8 @@ def test_share_bounds_are_where_the_count_becomes_unlikely(
     count = data.draw(st.integers(0, n))
     low, high = share_bounds(count, n, error)
     assert low <= count / n <= high
-    # At the lower bound, so many or more have exactly the chance of the error; likewise above.
+    # At the lower bound, at least `count` events have exactly the error probability; likewise at
+    # the upper bound.
     if count:
         assert stats.binom.sf(count - 1, n, low) == pytest.approx(error, rel=1e-6)
     if count < n:
@@ -107,7 +108,7 @@ def test_runs_limit_what_can_be_shown() -> None:
 
 
 def best_by_loops(without: NDArray, joined: NDArray, error: float) -> float:
-    """The best event's bound, one event after the other."""
+    """Bound of the best event, computed in a loop over all events."""
     n, best = len(without), -math.inf
     for value, sign in product(np.union1d(without, joined), SIGNS):
         event = Event(score=0, sign=sign, value=float(value), joined_more=True)
@@ -161,21 +162,21 @@ def test_every_kind_of_event_is_found(sign: Any, value: float, joined_more: bool
 def test_half_that_decides_never_saw_the_choice() -> None:
     n = 1000
     quiet, loud = np.zeros((n, 2)), np.zeros((n, 2))
-    # Only the choosing half tells the data sets apart: nothing is left of it.
+    # Only the choosing half distinguishes the data sets, so no loss is shown.
     loud[: n // 2, 0] = 1
     bound = lower_bound(quiet, loud)
     assert (bound.epsilon, bound.without, bound.joined) == (0.0, 0.0, 0.0)
-    # Another score tells the deciding half apart, but was not chosen.
+    # Another score distinguishes the data sets in the deciding half, but was not chosen.
     loud[n // 2 :, 1] = 1
     assert lower_bound(quiet, loud).event.score == 0
     assert lower_bound(quiet, loud).epsilon == 0
-    # The same score in both halves.
+    # The same score distinguishes the data sets in both halves.
     loud[:, 0] = 1
     assert lower_bound(quiet, loud).epsilon == highest(n)
 
 
 def test_a_rare_event_is_not_chosen_for_its_luck() -> None:
-    """20 of 1000 runs against none seem to show more than 250 against 100, but may be luck."""
+    """20 against 0 of 1000 runs seem to show more than 250 against 100, but may be chance."""
     without, joined = np.zeros((2, 2000, 2))
     joined[:20, 0] = 1
     for half in (slice(0, 1000), slice(1000, 2000)):
@@ -212,8 +213,8 @@ def test_float_grid_is_not_seen_but_missing_numbers_are() -> None:
 @pytest.mark.parametrize(
     ("without", "joined", "says"),
     [
-        (np.zeros((30, 2)), np.zeros((30, 3)), "can't be held against each other"),
-        (np.zeros(30), np.zeros(30), "can't be held against each other"),
+        (np.zeros((30, 2)), np.zeros((30, 3)), "can't be compared: give"),
+        (np.zeros(30), np.zeros(30), "can't be compared: give"),
         (np.zeros((19, 1)), np.zeros((19, 1)), "runs = 19: an audit needs at least 20"),
     ],
 )
@@ -226,13 +227,13 @@ def test_wrong_scores_are_refused(without: NDArray, joined: NDArray, says: str) 
 
 
 def randomized_response(rng: np.random.Generator, epsilon: float, shape: Any) -> Any:
-    """Runs of a mechanism whose loss is exactly epsilon, on 0 and on 1."""
+    """Runs of a mechanism whose loss is exactly epsilon, on the bits 0 and 1."""
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
     return (rng.random(shape) >= truth) * 1.0, (rng.random(shape) < truth) * 1.0
 
 
 def laplace_of_count(rng: np.random.Generator, epsilon: float, shape: Any) -> Any:
-    """Noisy counts of 0 and 1 records; half of the answers have a loss of exactly epsilon."""
+    """Noisy counts of 0 and of 1 records; half of the answers have a loss of exactly epsilon."""
     return rng.laplace(0, 1 / epsilon, shape), rng.laplace(1, 1 / epsilon, shape)
 
 
@@ -241,7 +242,7 @@ def laplace_of_count(rng: np.random.Generator, epsilon: float, shape: Any) -> An
 def test_bound_errs_at_most_one_time_in_a_hundred(mechanism: Any, epsilon: float) -> None:
     rng = np.random.default_rng(7)
     bounds = [lower_bound(*mechanism(rng, epsilon, (400, 3))).epsilon for _ in range(500)]
-    # At an error of 1%, more than 12 of 500 come up once in 500 times.
+    # With an error of 1%, more than 12 of 500 occur in one of 500 tests.
     assert sum(bound > epsilon for bound in bounds) <= 12
     assert np.mean(bounds) > 0.1 * epsilon
 
@@ -249,13 +250,13 @@ def test_bound_errs_at_most_one_time_in_a_hundred(mechanism: Any, epsilon: float
 def test_choosing_and_deciding_on_the_same_runs_would_err() -> None:
     rng, alarms = np.random.default_rng(8), {"split": 0, "same": 0}
     for _ in range(100):
-        # Sixty scores, each with a loss of exactly 1.
+        # Sixty scores; each score has a loss of exactly 1.
         pair = laplace_of_count(rng, 1.0, (300, 60))
         columns = zip(*(part.T for part in pair), strict=True)
         alarms["same"] += max(_best_event(0, *both, 0.005)[0] for both in columns) > 1
         alarms["split"] += lower_bound(*pair).epsilon > 1
     assert alarms["same"] >= 15
-    # At an error of 1%, more than 4 of 100 come up 3 times in 1000.
+    # With an error of 1%, more than 4 of 100 occur in 3 of 1000 tests.
     assert alarms["split"] <= 4
 
 
@@ -263,20 +264,20 @@ def test_choosing_and_deciding_on_the_same_runs_would_err() -> None:
 
 
 def joined_loss(rng: np.random.Generator, runs: int) -> tuple[NDArray, NDArray]:
-    """Three noisy counts, each with a loss of 1/3: only together they show a loss of 1."""
+    """Three noisy counts, each with a loss of 1/3; only together they show a loss of 1."""
     noise = rng.laplace(size=(2, runs, 3))
     return noise[0], noise[1] + 1 / 3
 
 
 def of_classifier(without: NDArray, joined: NDArray) -> float:
-    """Bound from the classifier's score alone."""
+    """Bound from only the classifier's score."""
     pair = classifier_scores(without, joined)
     return lower_bound(*(scores[:, None] for scores in pair)).epsilon
 
 
 def test_a_classifier_joins_what_no_single_score_shows() -> None:
     rng = np.random.default_rng(3)
-    # The sum of two numbers tells nearly all; each by itself next to nothing.
+    # The sum of two numbers reveals nearly everything; each number alone reveals almost nothing.
     first, error = rng.normal(0, 5, (2, 3000)), rng.normal(0, 0.3, (2, 3000))
     without, joined = np.stack([first, error - first + [[0], [4]]], axis=2)
     assert lower_bound(without, joined).epsilon < 1
@@ -288,7 +289,7 @@ def test_a_classifier_errs_no_more_often_than_the_bound_says() -> None:
     for _ in range(60):
         alarms += of_classifier(*randomized_response(rng, 1.0, (400, 1))) > 1
         alarms += of_classifier(*joined_loss(rng, 400)) > 1
-    # At an error of 1%, more than 5 of 120 come up 2 times in 1000.
+    # With an error of 1%, more than 5 of 120 occur in 2 of 1000 tests.
     assert alarms <= 5
 
 
@@ -301,19 +302,19 @@ def test_a_classifier_learns_from_the_choosing_half_alone() -> None:
     other = classifier_scores(without, joined)
     for first, second in zip(one, other, strict=True):
         np.testing.assert_array_equal(first[:100], second[:100])
-    # What it learned is of no use in the other half.
+    # What the classifier learned is useless in the other half.
     assert lower_bound(one[0][:, None], one[1][:, None]).epsilon == 0
 
 
 def test_a_classifier_does_not_boast_of_the_runs_that_it_learned_from() -> None:
-    """Noise alone: were the choosing runs scored by their own model, they would look apart."""
+    """Pure noise: if the choosing runs were scored by their own model, they would seem apart."""
     without, joined = np.random.default_rng(5).normal(size=(2, 400, 30))
     scores = classifier_scores(without, joined)
     apart = [
         np.mean(joined > without)
         for without, joined in zip(*(s.reshape(2, 200) for s in scores), strict=True)
     ]
-    # A share of one half, but for an error of 1/40: four of them.
+    # The share is one half, with a standard error of 1/40; four standard errors are allowed.
     assert apart == pytest.approx([0.5, 0.5], abs=0.15)
 
 
@@ -326,7 +327,7 @@ def test_a_classifier_takes_numbers_that_are_missing_or_the_same() -> None:
     lacking[::2] = np.inf
     assert of_classifier(lacking, lacking[::-1]) == 0
     assert of_classifier(nothing, same) > 1
-    # One number or none, and which of them in only some of the runs.
+    # One number or none; in some runs one of the numbers is missing.
     some = np.where(np.random.default_rng(1).random((60, 2)) < 0.5, 1.0, np.nan)
     some[:15] = some[16] = 1.0
     assert of_classifier(some, some[::-1]) < 1
@@ -339,7 +340,7 @@ def test_the_classifier_is_one_score_more() -> None:
     )
     assert labels == ["number", LIKELIHOOD_NAME, CLASSIFIER_NAME]
     assert without.shape == joined.shape == (60, 3)
-    # It joins what is released, and the likelihood is not.
+    # The classifier uses the released numbers, but not the likelihood.
     ratio = rng.normal(size=(60, 1))
     for side in (without, joined):
         side[:, 1:2] = ratio
@@ -389,7 +390,6 @@ def test_noise_has_its_law_and_its_choices_are_apart_from_it() -> None:
 
 
 def recorded(run: Any, epsilon: float = 1.0, seed: int = 0) -> Recorder:
-    """Accountant of one run."""
     recorder = Recorder(RunNoise(seed, 0, 0), epsilon)
     run(recorder)
     return recorder
@@ -417,7 +417,7 @@ def test_recorder_changes_nothing() -> None:
     expected, found = run(plain), run(recorder)
     assert str(found) == str(expected)
     assert recorder.ledger == plain.ledger
-    # Of a point on a line the interval is no answer.
+    # For a point on a line, the interval is not part of the answer.
     assert str(recorder.answers) == str([*expected[:4], expected[4][1]])
 
 
@@ -467,7 +467,7 @@ def test_chances_of_the_exponential_mechanism_sum_to_one() -> None:
     assert sum(densities) * step == pytest.approx(1)
     assert densities[0] / densities[-1] == pytest.approx(math.exp(0.5))
     assert told(point, [4.1]) == -math.inf
-    # And they are the chances with which the mechanism chooses.
+    # The mechanism chooses with the same probabilities.
     picks = [recorded(choice, seed=seed).answers[0] for seed in range(3000)]
     expected = np.array(chances[:3]) * len(picks)
     assert stats.chisquare(np.bincount(picks, minlength=3), expected).pvalue > 0.01
@@ -479,7 +479,8 @@ def test_an_interval_without_width_weighs_nothing() -> None:
     def point(accountant: Accountant) -> Any:
         return accountant.interval("i", edges, ranks, sensitivity=1, epsilon=1e9)
 
-    # With next to no noise the best of the others takes all, evenly over its width of 1.
+    # Almost without noise, the best of the other intervals has all the probability, uniform over
+    # its width 1.
     assert told(point, [0.5], 1e9) == 0
     assert told(point, [2.0], 1e9) < -1e6
 
@@ -539,7 +540,7 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 # -- scores ------------------------------------------------------------------------------
 
 
-# Scores are made by few functions: a third of all scenarios meets each.
+# Few functions compute the scores, so a third of all scenarios covers every function.
 @pytest.mark.some(30)
 @pytest.mark.daily(
     besides=(
@@ -604,7 +605,7 @@ def test_every_promise_has_an_audit() -> None:
     for method, variant in product(SPENDING, ("sound", "published")):
         offered = scenarios(method, variant)
         assert offered, f"nothing audits {method} {variant}"
-        # What is taken by default is no planted mistake.
+        # The default scenario is not a planted mistake.
         assert not find(method, variant).planted
         assert find(method, variant) == offered[0]
     for one in scenarios(variant="published"):
@@ -817,7 +818,7 @@ def test_threshold_is_a_border() -> None:
     border = int(np.argmin(np.abs(np.array(found.edges) - 0.7)))
     assert found.edges[border] == pytest.approx(0.7)
     assert sum(found.joined[border:]) == (other >= 0.7).sum()
-    # Whole numbers: borders lie between them, as many in every bin.
+    # Integers: the borders are between them, with the same number of integers in each bin.
     one, other = rng.integers(0, 100, 500), rng.integers(40, 190, 500)
     found = Histogram.of("score", one * 1.0, other * 1.0, 100.0)
     assert {edge % 1 for edge in found.edges} == {0.5}

@@ -1,7 +1,7 @@
-"""What an audit must find, and what it must not flag.
+"""Violations that an audit must find, and cases that it must not report.
 
-One scenario may err once in a hundred audits; seeds are fixed, and at a loss of exactly the
-claim three in 7,500 were measured.
+The bound of one scenario may be wrong in one of a hundred audits. Seeds are fixed. With a loss of
+exactly the claim, 3 wrong bounds in 7,500 audits were measured.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME
 from tests.support.tiers import daily
 
-#: Method, variant, scenario, the bound that was measured before with up to 20,000
-#: runs on each data set, and fewer runs that still show four fifths of it.
+#: Method, variant, scenario, the bound measured before with up to 20,000 runs on each data set, and
+#: a smaller number of runs that still shows four fifths of this bound.
 ROWS = (
     ("privthrem", "published", "largest-cell", 6.78, 6000),
     ("privthrem", "sound", "rank-shown", 5.60, 9000),
@@ -43,11 +43,11 @@ ROWS = (
     ("gupt", "sound", "noise-by-8", 4.57, 3000),
     ("contour", "sound", "two-thirds-noise", 1.25, 6000),
     ("mcmc", "sound", "half-noise", 1.63, 8000),
-    # Just above the claim: fewer runs show less.
+    # The loss is just above the claim, so fewer runs would show less.
     ("gupt", "sound", "noise-by-2", 1.19, 20_000),
 )
 
-#: Not measured by others: broken promises beside those of the rows, and enough runs to see them.
+#: Not measured before: further broken promises, and a number of runs that shows them.
 OTHERS = {
     ("privthr", "published", "far-point"): 200,
     ("privthrem", "published", "far-point"): 200,
@@ -70,7 +70,8 @@ OTHERS = {
     ("dprefine", "sound", "moved-unknown"): 500,
 }
 
-#: For every day, where the runs above take seconds: so few that a promise is still seen broken.
+#: For daily tests, where the runs above take seconds: fewer runs that still show the broken
+#: promise.
 FEWER = {
     ("privthrem", "published", "largest-cell"): 500,
     ("privthrem", "sound", "rank-shown"): 800,
@@ -86,8 +87,9 @@ FEWER = {
     ("dprefine", "sound", "far-range"): 60,
 }
 
-#: Too near the claim for few runs. Half of the noise is seen in PrivQT every day, more people
-#: than are known in PrivQT and DP-Refine, and every one of these methods by another promise.
+#: The loss is too near the claim to be shown by few runs. Other daily tests cover halved noise in
+#: PrivQT, more moved persons than allowed in PrivQT and DP-Refine, and another broken promise of
+#: each of these methods.
 NEAR = {
     ("privthrem", "sound", "half-threshold-noise"),
     ("contour", "sound", "two-thirds-noise"),
@@ -97,18 +99,18 @@ NEAR = {
     ("twostage", "sound", "moved-unknown"),
 }
 
-#: Share of a scenario's runs that the tests take where there is nothing to be found; of those for
-#: every day, and the fewest runs.
+#: If there is nothing to find: share of a scenario's runs that the tests make, the share for daily
+#: tests, and the minimum number of runs.
 SHARE, DAILY_SHARE, FEWEST = 0.1, 0.02, 60
 
-#: Takes 7 to 18 seconds with the fewest runs. Grids chosen privately, many columns and centres that
-#: look at no data go through tests/test_replay.py every day.
+#: These take 7 to 18 seconds with the minimum number of runs. Daily, tests/test_replay.py covers
+#: grids chosen privately, many columns, and centres that do not depend on data.
 LONG = ("dprefine-sound-eight-columns", "dprefine-sound-blind")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep scikit-learn from waiting for other processes' cores."""
+    """Prevent scikit-learn from waiting for cores used by other processes."""
     with threadpool_limits(1):
         yield
 
@@ -181,7 +183,8 @@ def test_what_is_called_private_is_never_flagged(scenario: Scenario, share: floa
     runs = max(int(share * scenario.runs), FEWEST)
     labels, without, joined = collect(scenario, 1.0, runs, seed=1)
     assert lower_bound(*with_classifier(labels, without, joined)[1:]).epsilon <= 1
-    # Beyond statistics: no single run's answers may be more than e times as likely on one side.
+    # Without statistics: in each single run, the answers may be at most e times as likely on one
+    # side.
     assert LIKELIHOOD in scenario.groups
     assert labels[-1] == LIKELIHOOD_NAME
     losses = np.abs(np.concatenate([without[:, -1], joined[:, -1]]))

@@ -1,6 +1,6 @@
-"""Which planted bugs an audit finds: every step of every method, and the committed figures.
+"""Planted bugs that an audit finds: every step of every method, and the committed results.
 
-A bound errs once in a hundred audits at most; seeds are fixed.
+A bound is wrong in at most one of a hundred audits; seeds are fixed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep scikit-learn from waiting for other processes' cores."""
+    """Prevent scikit-learn from waiting for cores used by other processes."""
     with threadpool_limits(1):
         yield
 
@@ -56,7 +56,6 @@ def key_of(scenario: Scenario) -> str:
 
 
 def result(**given: Any) -> StepResult:
-    """Made up figures."""
     return StepResult(
         **{
             "method": "privthr", "variant": "sound", "options": {"alpha": 0.9},
@@ -71,7 +70,7 @@ def result(**given: Any) -> StepResult:
 
 @pytest.mark.parametrize("method", SPENDING)
 def test_every_step_of_every_method_has_its_figures(method: str) -> None:
-    """Whatever a method with its defaults writes on the ledger; numbers of a kind are one."""
+    """All steps that a method with default options writes on the ledger, without their numbers."""
     if method in WAVECLUSTER:
         synopses = SYNOPSES if method == "baseline" else (None,)
         options: list[dict[str, Any]] = [{"synopsis": one} if one else {} for one in synopses]
@@ -86,7 +85,7 @@ def test_every_step_of_every_method_has_its_figures(method: str) -> None:
 
 
 def kind(step: str) -> str:
-    """Name of a step without its number: "iteration 3" is as "iteration 1"."""
+    """Name of a step without its number, so that "iteration 3" equals "iteration 1"."""
     return re.sub(r"\d+", "#", step)
 
 
@@ -105,10 +104,10 @@ def is_of(row: StepResult, case: Scenario, factor: float) -> bool:
     return (row.method, row.options, row.factor) == (case.method, case.options, factor)
 
 
-#: Steps of a case that takes long; other cases of DP-Refine have the rest of them.
+#: Steps tested in a slow case; other cases of DP-Refine test its other steps.
 OWN = {"dprefine-clusters=100": ("rough cells", "fine cells")}
 
-#: Cases whose runs take long, and the steps that they alone have among those for every day.
+#: Slow cases, and the steps that only these cases test daily.
 LONG = {
     "dprefine-clusters=100": (),
     "dprefine-clusters=30": (),
@@ -153,13 +152,13 @@ def test_every_kind_of_step_is_left_out_every_day() -> None:
     "case", daily(SCENARIOS, lambda case: LONG.get(key_of(case), True)), ids=key_of
 )
 def test_the_method_as_it_is_stays_within_its_claim(case: Scenario) -> None:
-    """No single run's answers are more than e times as likely on one side."""
+    """In each single run, the answers are at most e times as likely on one side."""
     _, without, joined = collect(case, CLAIM, min(case.runs, FEW), 1)
     losses = np.abs(np.concatenate([without, joined]))
     assert 0 < losses.max() <= CLAIM + 1e-9
 
 
-#: Starts that scikit-learn takes most of the time for; what follows them is contour's case.
+#: Starts for which scikit-learn needs most of the time; contour's case tests the later steps.
 SLOW = ("dpkmeanspp", "dpkmeansup")
 
 LARGE = [
@@ -168,7 +167,7 @@ LARGE = [
 ]  # fmt: skip
 
 
-#: Left out every day: counts, ranks, grids and cells have a quicker case.
+#: Not tested daily: a faster case tests counts, ranks, grids and cells.
 TWICE = (
     "privthr-counts", "privthr-alpha=0.5-counts", "baseline-synopsis=privelet-coefficients",
     "contour-clusters=1-iterations=1-start=random-iteration 1", "hybrid-clusters=1-cells",
@@ -182,7 +181,7 @@ TWICE = (
     ids=ids(LARGE),
 )
 def test_half_the_noise_is_found(case: Scenario, step: str) -> None:
-    """With fewer runs; those that take 20,000 stand in the committed figures."""
+    """With fewer runs; the committed results are from 20,000 runs."""
     found = measure(case, step, HALF, runs=4000)
     assert found.found
     assert found.bound <= found.largest_loss
@@ -197,7 +196,7 @@ def test_committed_figures_come_out_again(method: str) -> None:
 
 
 def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> None:
-    """But for sizes, which have next to nothing of the budget, and a start that another has too."""
+    """Except sizes, which have almost no budget, and a start that another case also has."""
     found, missed = set(), set()
     for row in table():
         if row.factor == HALF:
@@ -241,23 +240,24 @@ def test_a_bug_sits_in_the_steps_that_it_names() -> None:
 
 @pytest.mark.parametrize("method", SPENDING)
 def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
-    case = next(case for case in SCENARIOS if case.method == method)
+    case = next((case for case in SCENARIOS if case.method == method), None)
+    assert case, "SCENARIOS of tests/benchmarks/audit_steps.py has no line of this method"
     step = next(iter(shares(case)))
     ledgers, answers = [], []
     for factor in (1.0, HALF, NONE):
         accountant = ScenarioRuns(replace(case, bug=Bug(step, factor)), CLAIM).record(0, 0, 0)[1]
         ledgers.append(accountant.ledger)
         answers.append(np.ravel(accountant.answers[0]))
-    # The first step is the same query in all; later ones may be asked elsewhere.
+    # The first step is the same query in all runs; later steps may ask elsewhere.
     assert ledgers[0].spends[0] == ledgers[1].spends[0] == ledgers[2].spends[0]
-    # Whole numbers of nested counts are no multiples of others: tests/privacy/test_gradual.py.
+    # Noise of nested counts is whole, so it is not exactly halved: tests/privacy/test_gradual.py.
     if method not in ("privgene", "twostage", "dprefine"):
         whole, half = answers[0] - answers[2], answers[1] - answers[2]
         np.testing.assert_allclose(half, whole / 2, atol=1e-6)
 
 
 def test_the_likelihood_knows_the_mechanism_as_built() -> None:
-    """One count of ten or eleven, its noise halved: the ratio is at most twice what is claimed."""
+    """A count of 10 or 11 with halved noise: the log ratio is at most twice the claim."""
     case = next(case for case in SCENARIOS if case.method == "privqt")
     for bug, most in ((None, 1.0), (Bug(), 2.0), (Bug(factor=0.25), 4.0), (Bug("other"), 1.0)):
         scenario = replace(case, bug=bug)
@@ -266,7 +266,7 @@ def test_the_likelihood_knows_the_mechanism_as_built() -> None:
 
 
 def test_a_run_ends_with_its_last_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes after it is computed from the answers, and may take long."""
+    """Later computations use only the answers, and may be slow."""
 
     def chain(*given: Any) -> None:
         raise AssertionError("the chain was run")
@@ -308,7 +308,7 @@ def test_a_step_alone_loses_no_more_than_its_share(step: str) -> None:
 
 
 def test_a_step_alone_follows_the_answers_of_one_run() -> None:
-    """Both data sets are asked the same, but for what one record changes."""
+    """Both data sets get the same queries, which differ only by the effect of one record."""
     first, second = (
         given[1] for given in (one.given for one in alone(TREE, "residuals 1").pair(1))
     )

@@ -140,7 +140,7 @@ def test_a_link_brings_its_choices(auditor, app_url, open_page):
     assert page.get_by_role("combobox", name="Scenario").input_value() == "Stopping"
     assert page.get_by_role("spinbutton", name="Runs on each").input_value() == "700"
     assert page.get_by_role("slider", name="Claimed").get_attribute("aria-valuetext") == "1.5"
-    page.get_by_text("There is nobody; one person joins. With nobody").wait_for()
+    page.get_by_text("There is nobody; one person joins. Without a person").wait_for()
     assert opened.hosts == {"127.0.0.1"}
     assert page.url.endswith(link)
 

@@ -81,7 +81,7 @@ def test_columns_without_names_of_places_are_the_two_most_continuous(
     watched.wait_idle()
     assert page.get_by_role("combobox", name="Across").input_value() == "income"
     assert page.get_by_role("combobox", name="Upwards").input_value() == "rent"
-    assert page.get_by_text('signs between thousands in "income"').is_visible()
+    assert page.get_by_text('thousands separators in "income"').is_visible()
     assert page.locator(".xtitle").first.text_content() == "income"
 
 

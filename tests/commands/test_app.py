@@ -94,5 +94,5 @@ def test_without_streamlit_it_says_so(capsys, monkeypatch):
     assert main(["app"]) == 1
     err = capsys.readouterr().err
     assert "a library can't be loaded" in err
-    assert "install dpviz anew" in err
+    assert "install dpviz again" in err
     assert err.count("\n") == 1

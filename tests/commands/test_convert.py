@@ -167,7 +167,7 @@ def test_rows_that_fit_nowhere_are_left_out_by_an_option(cli, tmp_path):
     rows[5] = "5,1.5"
     path.write_text("\n".join(["a,b", *rows]) + "\n")
     status, printed, _ = cli("convert", path, out)
-    assert '1 cell of "a" is no number' in printed
+    assert '1 cell of "a" is not a number' in printed
     assert pd.read_csv(out)["a"][9] == "n.v."
 
 

@@ -217,7 +217,7 @@ def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
         named = options or "*" not in name
         assert status == (0 if plain and named else 2), said
         if not plain:
-            assert "is no plain address of a file" in said, number
+            assert "is not a plain address of a file" in said, number
         elif not named:
             assert "--source is missing" in said
 
@@ -278,7 +278,7 @@ def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) 
     status, said = desk.release(trips / "newest.parquet", "--total", 1, "--source", "newest")
     assert status == 3
     assert 'is in a folder that was released as source "trips" before' in said
-    assert "or give other data a folder of their own" in said
+    assert "or put other data into a new folder" in said
     (desk.place / "b.db").unlink()
     assert desk.release(trips / "part-0.parquet", "--total", 1)[0] == 0
     assert desk.release(trips)[0] == 0
@@ -295,7 +295,7 @@ def test_another_name_for_known_files_is_refused(desk: Desk) -> None:
         status, said = desk.release(data, "--total", 1, "--source", "more rides")
         assert status == 3
         assert 'was released as source "rides" before' in said
-        assert "name that source, or give other data a file of their own" in said
+        assert "name that source, or put other data into a new file" in said
     # Another spelling is the same name.
     assert desk.release(trips, "--source", "RIDES")[0] == 0
     assert desk.spent() == {"rides": 0.8}
@@ -308,7 +308,7 @@ def test_parts_of_two_sources_are_not_released_together(desk: Desk) -> None:
     for options in ((), ("--source", "part-0"), ("--source", "trips")):
         status, said = desk.release(trips, "--total", 1, *options)
         assert status == 3
-        assert 'belongs to the sources "part-0", "part-1"' in said
+        assert 'belong to the sources "part-0", "part-1"' in said
 
 
 def test_patterns_of_two_folders_share_no_budget_by_accident(desk: Desk) -> None:
@@ -484,7 +484,7 @@ def test_two_columns_of_one_name_tell_no_persons_apart(desk: Desk) -> None:
     for unit in ("id", "id (2)", "3", "4"):
         status, said = desk.release(path, "--unit", unit, "--cap", 1, "--total", 1)
         assert status == 2
-        assert 'has several columns "id", and one of them tells persons apart' in said
+        assert 'has several columns "id", and one of them is the column of persons' in said
     header = ("--header", "x,y,person,device", "--unit")
     path.write_text("0.1,0.2,1,2\n")
     assert desk.release(path, *header, "3", "--cap", 1, "--total", 1)[0] == 0

@@ -1,4 +1,4 @@
-"""Lines beneath a map, cities, and the scale of axes: against plain definitions."""
+"""Background lines of a map, cities, and the scale of axes, compared with plain definitions."""
 
 import json
 import math
@@ -24,7 +24,6 @@ WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
 
 
 def parts(lines: np.ndarray) -> list[np.ndarray]:
-    """Lines between the breaks."""
     if not len(lines):
         return []
     breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
@@ -44,7 +43,7 @@ def test_clipped_lines_are_the_lines_inside_the_domain(lines, west, south, wide,
         assert domain.contains(one).all()
         near = shapely.distance(shapely.MultiLineString(list(given_lines)), shapely.points(one))
         assert near.max() <= 1e-9
-    # Nothing inside is lost, but for what lies along the border itself.
+    # All lines inside are kept, except parts along the border.
     inside = shapely.intersection(given_lines, box.buffer(-1e-6))
     drawn = shapely.MultiLineString(found).buffer(tolerance)
     assert all(drawn.covers(one) for one in inside if not one.is_empty)
@@ -68,7 +67,7 @@ def test_longitudes_from_0_to_360_have_the_same_coast():
 
 
 def test_a_coast_is_where_it_is():
-    # Land's End, the south-western tip of Great Britain.
+    # Land's End, the south-western end of Great Britain.
     lines = coastlines(Domain(((-7, -4), (49.5, 51.5))))
     assert np.nanmin(np.hypot(*(lines - (-5.72, 50.07)).T)) < 0.1
 
@@ -97,21 +96,21 @@ def test_features_without_a_geometry_are_left_out():
     assert len(parts(own.within(Domain(((0, 10), (0, 10)))))) == 1
     features[1]["geometry"] = line | {"coordinates": [[0, 0]]}
     text = json.dumps({"type": "FeatureCollection", "features": features})
-    with pytest.raises(InputError, match=r"feature 2 of own\.geojson has a geometry that can't"):
+    with pytest.raises(InputError, match=r"feature 2 of own\.geojson has an unreadable geometry"):
         read_background(text.encode(), "own.geojson")
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"x,y\n1,2\n", "is no GeoJSON"),
-        (b"\xff\xfe", "is no GeoJSON"),
-        (b"[" * 100_000, "is no GeoJSON"),
-        (b"[1]", "is no GeoJSON"),
-        (b'{"type": "Topology", "objects": {}}', "is no GeoJSON"),
-        (b'{"type": "FeatureCollection", "features": 7}', "is no GeoJSON"),
+        (b"x,y\n1,2\n", "is not GeoJSON"),
+        (b"\xff\xfe", "is not GeoJSON"),
+        (b"[" * 100_000, "is not GeoJSON"),
+        (b"[1]", "is not GeoJSON"),
+        (b'{"type": "Topology", "objects": {}}', "is not GeoJSON"),
+        (b'{"type": "FeatureCollection", "features": 7}', "is not GeoJSON"),
         (b'{"type": "FeatureCollection", "features": [7]}', "feature 1 of"),
-        (b'{"type": ["Point"]}', "is no GeoJSON"),
+        (b'{"type": ["Point"]}', "is not GeoJSON"),
         (b'{"type": "Feature", "geometry": null}', "no lines and no polygons"),
         (b'{"type": "Point", "coordinates": [1, 2]}', "no lines and no polygons"),
         (b'{"type": "FeatureCollection", "features": []}', "no lines and no polygons"),
@@ -183,7 +182,7 @@ def test_degrees_are_true_to_scale_in_the_middle(south, side):
         (("eruption", "waiting"), "1,5;40,100", "equal", 1),
         (("x", "y"), "0,1;0,1", "free", None),
         (("a", "b"), "10,11;59.5,60.5", "lonlat", 2),
-        # Planned coordinates under the names of degrees.
+        # Plane coordinates although the names mean degrees.
         (("lon", "lat"), "0,5000;0,5000", "auto", 1),
     ],
 )
@@ -197,7 +196,7 @@ def test_lengths_read_as_people_write_them():
 
 
 def test_a_long_zigzag_does_not_end_the_program():
-    """GEOS simplifies by recursion: 60,000 such points overflowed the stack."""
+    """GEOS simplifies by recursion: 60,000 of these points overflowed the stack."""
     program = """
 import json, threading
 from dpviz.data.background import read_background
@@ -231,5 +230,5 @@ def test_pieces_of_a_line_are_one_line(seed, piece):
     drawn = [part[~np.isnan(part[:, 0])] for part in whole]
     assert len(drawn) == 4
     for one, line in zip(drawn, lines, strict=True):
-        # Points on a straight line may go; the ends and all others stay.
+        # Points on a straight line may be removed; all other points stay.
         np.testing.assert_allclose(one, shapely.get_coordinates(shapely.simplify(line, 0)))

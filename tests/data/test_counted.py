@@ -1,4 +1,4 @@
-"""Counts of stored records are those of the same records in memory, to the last unit."""
+"""Counts of stored records are exactly the counts of the same records in memory."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ DOMAIN = Domain(((-1.0, 1.0), (0.0, 3.0)))
 
 
 def tables() -> list[np.ndarray]:
-    """Points on edges of cells, and some outside."""
+    """Points on edges of cells, and some points outside."""
     rng = np.random.default_rng(3)
     return [np.round(rng.normal((0, 1), 0.6, (size, 2)), 1) for size in (900, 0, 700, 1)]
 
@@ -79,12 +79,12 @@ def test_families_take_stored_records_with_the_domain_that_they_would_take(
         family.stored(opened, config, Domain(((0.0, 1.0),)), "clip", Local())
     for outside in ("clip", "drop"):
         with pytest.raises(InputError, match=r"holds none of the 1,601 points of p"):
-            # k-means counts when it is asked.
+            # k-means counts the records on request.
             _ = family.stored(opened, config, Domain(((50.0, 51.0),) * 2), outside, Local()).n
 
 
 def test_counting_loads_no_more_than_it_takes(tmp_path):
-    """Program and passes share 250 MB: scikit-learn, pandas and Arrow's functions take 110."""
+    """Program and passes use 250 MB; scikit-learn, pandas and pyarrow.compute add 110 MB."""
     pq.write_table(pa.table({"x": np.zeros(10**5), "y": np.ones(10**5)}), tmp_path / "p.parquet")
     code = (
         "import sys\n"

@@ -1,4 +1,4 @@
-"""Longitude and latitude by names and bounds: which columns, which order, which mistakes."""
+"""Longitude and latitude by names and bounds: their columns, their order, and user mistakes."""
 
 import numpy as np
 import pandas as pd
@@ -107,22 +107,22 @@ def test_the_axes_of_a_plane_have_an_order_but_no_degrees(pair):
     assert lon_first(pair) == lon_first(pair[::-1]) == list(pair)
     bounds = ((51.2, 51.5), (12.2, 12.6))
     for one in (pair, pair[::-1]):
-        assert f"Maps have {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
+        assert f"Maps show {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
             one, bounds
         )
-        # Names come before bounds: a hall may be 50 wide and 100 long.
+        # Names decide before bounds: a hall may be 50 wide and 100 long.
         assert [one[axis] for axis in map_axes(one, ((0, 50), (0, 100)))] == list(pair)
 
 
 @given(BOX, BOX)
 def test_bounds_of_degrees_place_columns_that_names_do_not(one, other):
-    """A latitude ends at 90; else nothing is known, and columns stay as they were named."""
+    """A latitude is at most 90. If bounds do not decide, columns keep their order."""
     turned = map_axes("ab", (one, other)) == (1, 0)
     low, high = min(one[0], other[0]), max(one[1], other[1])
     is_up = [bounds[0] >= -90 and bounds[1] <= 90 for bounds in (one, other)]
     assert turned == (low >= -360 and high <= 360 and is_up == [True, False])
     words = axes_words("ab", (one, other))
-    assert words.startswith("Maps have b to the right" if turned else "Maps have a to the right")
+    assert words.startswith("Maps show b to the right" if turned else "Maps show a to the right")
     assert map_axes(("lon", "lat"), (one, other)) == (0, 1)
     assert map_axes(("lat", "lon"), (one, other)) == (1, 0)
 
@@ -164,11 +164,11 @@ def test_a_latitude_beyond_90_degrees_is_a_mistake_in_either_order(lon, lat):
     assert bool(said) == (of_degrees and not is_latitude)
     assert in_degrees(("lon", "lat"), (lon, lat)) == (of_degrees and is_latitude)
     assert in_degrees(("lat", "lon"), (lat, lon)) == (of_degrees and is_latitude)
-    # What the sentence proposes is no mistake.
+    # The domain that the message proposes is valid.
     for columns, sentence in ((("lon", "lat"), said), (("lat", "lon"), turned)):
         if sentence:
             assert not mixed_up(columns, Domain.parse(sentence.split('"')[1]))
-    # No domain that was read off the data is refused, nor one of other columns.
+    # A domain taken from the data is never refused, nor is a domain of other columns.
     assert not mixed_up(("lon", "lat"), Domain((lon, lat), declared=False))
     assert not mixed_up(("Länge", "Breite"), Domain((lon, lat)))
 
@@ -192,14 +192,14 @@ def test_python_keeps_the_order_of_the_columns_and_refuses_mixed_bounds(tmp_path
     assert set(model.predict(frame)) == {0}
     path = tmp_path / "points.parquet"
     frame.to_parquet(path)
-    said = "domain of lat is -180,180, and a latitude ends at -90 and 90"
+    said = "domain of lat is -180,180, but latitudes are between -90 and 90"
     wrong = EUGkM(n_clusters=1, domain=WRONG)
     for data in (frame, path):
         with pytest.raises(InputError, match=said):
             wrong.fit(data)
     with pytest.raises(InputError, match=said):
         stored(path, domain=Domain.parse(WRONG))
-    # An array has no names that could say so.
+    # An array has no column names that could show this.
     EUGkM(n_clusters=1, domain=WRONG).fit(points)
 
 
@@ -211,7 +211,7 @@ def test_exchanged_values_are_said_aloud():
         ((12.37, 51.34), "Leipzig, Sachsen, Germany is where most records would then be"),
     ):
         points = rng.normal(place, 0.1, (500, 2))
-        points[0] = place[0], 513412  # a cell that is no degree is another mistake
+        points[0] = place[0], 513412  # an impossible value is another mistake
         right = (("lon", "lat"), points), (("lat", "lon"), points[:, ::-1])
         assert not any(exchanged(*one) for one in right)
         assert exchanged(("lat", "lon"), points).startswith(said + why)
@@ -232,11 +232,11 @@ def test_a_city_shows_what_is_where():
         check_not_exchanged(columns, Domain(bounds))
         with pytest.raises(InputError) as caught:
             check_not_exchanged(columns[::-1], Domain(bounds))
-        # What the sentence proposes has the city inside.
+        # The domain that the message proposes contains the city.
         other = Domain.parse(str(caught.value).split('"')[3])
         check_not_exchanged(columns[::-1], other)
         assert "Leipzig" in city_words(columns[::-1], other.bounds)
-        assert "maps have lon to the right and lat upwards" in axes_words(columns, bounds)
+        assert "maps show lon to the right and lat upwards" in axes_words(columns, bounds)
         assert "GeoJSON has [lon, lat]" in axes_words(columns, bounds)
     assert city_words(("lon", "lat"), ((0, 1), (0, 1))) == "No city is inside."
     assert "Nuku" in city_words(("lon", "lat"), ((184, 185), (-22, -20)))

@@ -1,4 +1,4 @@
-"""Which cells of a column of persons name one person: none becomes another, none becomes two."""
+"""Identifiers in a column of persons: two persons never become one, and one never becomes two."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records, identified, is_rounded
 from tests.support.files import sheet, workbook
 
-#: Exact whole numbers of a type are below this one.
+#: Upper limit of the exact whole numbers of a type.
 LIMITS = {"float16": 2**11, "float32": 2**24, "float64": 2**53}
 
 
 def names_of(source: Any, name: str | None = None) -> list[str | None]:
-    """Who is named in each row (x is its number), None for nobody."""
+    """The person of each row (x is the row number), None if the cell identifies nobody."""
     explored = name is not None and name.endswith((".geojsonl", ".xlsx"))
     for unreadable in ("refuse",) if explored else ("refuse", "missing"):
         table = read_table(source, name=name, unreadable=unreadable)
@@ -82,7 +82,7 @@ def book(cells: Sequence[Any]) -> bytes:
 
 
 def geojson(cells: Sequence[str]) -> bytes:
-    """Each cell is a value as JSON writes it."""
+    """Each cell is a value in JSON syntax."""
     return b"\n".join(
         b'{"type":"Feature","geometry":{"type":"Point","coordinates":[%d,0]},'
         b'"properties":{"who":%s}}' % (i, one.encode())
@@ -170,7 +170,7 @@ def test_beyond_its_exact_range_a_float_names_nobody(make: Callable[..., Any], k
     ),
 )
 def test_no_two_numbers_become_one_person(make: Any, kind: str, near: list[Any]) -> None:
-    """Whatever numbers a program put into a type: those that it holds for sure stay apart."""
+    """Numbers that a type certainly contains exactly stay different."""
     limit = LIMITS[kind]
     many = [7 * limit // 8, *(limit + one if isinstance(one, int) else one for one in near)]
     source, name = make([float(one) for one in many], kind)
@@ -221,7 +221,7 @@ def test_excel_keeps_fifteen_digits_of_a_number() -> None:
 
 # -- spellings -----------------------------------------------------------------------------
 
-#: Cells of text that name the same person, nobody, or each a person.
+#: Groups of text cells that identify the same person, nobody, or a different person each.
 SAME = [
     ("7", "007", "7.0", "7.", "+7", " 7 ", "\u00a07", "7\u200b", "\ufeff7", "７"),
     ("0", "-0", "-0.0", "00", "0.000"),
@@ -260,7 +260,7 @@ def test_which_spellings_are_one_person() -> None:
         (frame(cells, object), "a"),
     ]
     for number, (source, name) in enumerate(sources):
-        if number == 1:  # these need quotation marks
+        if number == 1:  # these cells need quotation marks
             used = [one for one in cells if "," not in one]
             source = csv(used).replace(b'"', b"")
         else:
@@ -290,20 +290,20 @@ def test_cells_of_several_types_are_read_each_by_its_own() -> None:
         data = Dataset(name="", points=np.arange(len(units))[:, None] * 1.0, units=units)
         kept = cap_records(data, 1)
         assert kept.points[:, 0].tolist() == rows
-        assert "nobody is named" in kept.notes[0]
+        assert "no person is named" in kept.notes[0]
 
 
-# -- what is said, and stored records ------------------------------------------------------
+# -- messages, and stored records -----------------------------------------------------------
 
 
 def test_rounded_identifiers_are_said_where_records_are_looked_at() -> None:
     table = read_table(csv(["a", "1.5E+15", "2.5E+15", ""]), name="a.csv")
     notes = table.select(["x", "y"], unit="who").notes
     assert notes[0].startswith("3 rows were left out")
-    assert notes[1].startswith('2 rows have nobody in "who": an identifier is rounded or has an')
+    assert notes[1].startswith('2 rows have no person in "who": an identifier is rounded or has an')
 
 
-#: Parts of a folder whose column of persons has other types.
+#: Files of a folder in which the column of persons has different types.
 PARTS = [
     arrow(np.array([1.5, 0.1, 2**24, 7, np.nan], np.float32)),
     arrow(np.array([1.5, 0.1, 2**24, 7, 2**53], np.float64)),

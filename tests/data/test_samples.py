@@ -1,4 +1,4 @@
-"""The sample sets are what their index says, and come out of the generators again."""
+"""The sample sets match their index, and the generators reproduce them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,12 @@ GENERATORS: dict[str, Callable[..., Any]] = {
 
 
 def points_of(name: str) -> NDArray[np.float64]:
-    """Points of a sample set."""
     points = load_sample(name).points
     assert points is not None
     return points
 
 
 def points_in(drawn: Any) -> NDArray[np.float64]:
-    """Points that a generator draws, with classes or without."""
     points: NDArray[np.float64] = drawn[0] if isinstance(drawn, tuple) else drawn
     return points
 
@@ -52,14 +50,14 @@ def points_in(drawn: Any) -> NDArray[np.float64]:
 def wavecluster(
     points: NDArray[np.float64], described: Sample, density: float | None = None
 ) -> tuple[int, int, float, int]:
-    """Return len(L), k, d and number of clusters, apart from the implementation in dpviz."""
+    """Return len(L), k, d and number of clusters, independent of the implementation in dpviz."""
     p = described.density if density is None else density
     counts, _ = np.histogramdd(points, bins=described.grid, range=described.domain.bounds)
     average = pywt.dwt2(counts, "haar", mode="periodization")[0]
     positive = np.sort(average[average > 1e-9])
     k = int(np.ceil((1 - p) * len(positive)))
     threshold = positive[-k]
-    # The transform leaves rounding errors: equal sums may differ by some ulp.
+    # The transform has rounding errors, so equal sums may differ by some ulp.
     _, clusters = ndimage.label(average >= threshold - 1e-9, structure=np.ones((3, 3)))
     return len(positive), k, round(float(threshold), 6), clusters
 
@@ -140,7 +138,7 @@ def test_generator_gives_the_shipped_file_again(name: str) -> None:
         assert names.tolist() == drawn[1].tolist()
 
 
-#: Records of each known class.
+#: Number of records in each known class.
 SIZES = {
     "gaussians": dict.fromkeys("ABCDE", 2004) | dict.fromkeys("FGHIJKLMNO", 1998),
     "spirals": dict.fromkeys("ABC", 10_400),
@@ -166,7 +164,7 @@ def test_sets_of_several_parts_have_known_classes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gaussians", "spirals", "shapes"])
 def test_true_wavecluster_finds_the_known_classes(name: str) -> None:
-    """Each class but its thin border is one cluster, and each cluster one class."""
+    """Each class without its thin border is one cluster, and each cluster is one class."""
     described, data = sample(name), load_sample(name)
     config = Config(method="wavecluster", grid=described.grid, density=described.density)
     true = trial_of(data, config)
@@ -208,20 +206,20 @@ def test_a_person_can_count_on_the_tiny_grids(
     described, points = sample(name), points_of(name)
     cells = {"tiny4": generators.TINY_4, "tiny8": generators.TINY_8}[name]
     counts, _, _ = np.histogram2d(*points.T, bins=described.grid, range=described.domain.bounds)
-    # The figure's first axis runs to the right, the second upwards.
+    # In the paper's figure, the first axis is horizontal and the second is vertical.
     np.testing.assert_array_equal(counts.T[::-1], cells)
-    # Half of the sum of a block of 2 x 2 cells: whole numbers, each positive one only once.
+    # Half of the sum of each block of 2 x 2 cells: whole numbers; positive ones occur only once.
     blocks = counts.reshape(described.grid // 2, 2, described.grid // 2, 2).sum(axis=(1, 3)) / 2
     assert sorted(blocks[blocks > 0].tolist(), reverse=True) == values
     assert (blocks == 0).sum() == empty
     assert wavecluster(points, described)[:3] == (len(values), k, d)
-    # No point lies near an edge of its cell.
+    # No point is near an edge of its cell.
     assert (np.abs(points % 1 - 0.5) <= 0.4 + 1e-9).all()
 
 
 def test_the_border_cell_of_the_tiny_grid_joins_its_two_clusters() -> None:
     described, points = sample("tiny8"), points_of("tiny8")
-    # One more significant cell, the seventh: it touches both clusters.
+    # The next significant cell, the seventh, touches both clusters.
     positive, k, value, clusters = wavecluster(points, described, density=0.3)
     assert (positive, k, value, clusters) == (10, 7, 10, 1)
 
@@ -239,7 +237,7 @@ def test_shipped_checkins_are_sorted_hundredths_of_a_degree() -> None:
 
 
 def checkins(n: int = 5_000, seed: int = 0) -> NDArray[np.float64]:
-    """Check-ins of three made-up cities: one at the date line, one at a pole, one empty."""
+    """Check-ins of three invented cities: one at the date line, one at a pole, one empty."""
     return generators.world_checkins([179.99, 10.0, 50.0], [10.0, 89.9, 0.0], [9, 4, 0], n, seed)
 
 

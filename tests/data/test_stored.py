@@ -1,4 +1,4 @@
-"""Records that stay in files: the same records, in the same order, as in memory."""
+"""Records that stay in files are the same records, in the same order, as in memory."""
 
 import gzip
 import importlib
@@ -29,7 +29,6 @@ POINTS = np.random.default_rng(1).normal(size=(1_000, 2)).round(1)
 
 
 def all_of(source: Stored) -> tuple[np.ndarray, int]:
-    """Records of all parts, and the number of rows left out."""
     chunks = [chunk for part in source.parts for chunk in part.chunks()]
     for part in source.parts:
         part.check()
@@ -42,7 +41,7 @@ def write(path, points, names=("x", "y"), **options):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three Parquet files, one of them in row groups, and a file of something else."""
+    """Three Parquet files, some with several row groups, and another file."""
     for number, rows in enumerate(np.split(POINTS, [300, 301])):
         write(tmp_path / f"part-{number}.parquet", rows, row_group_size=100)
     (tmp_path / "_SUCCESS").write_text("")
@@ -94,7 +93,7 @@ def test_row_groups_of_a_large_file_are_parts(folder, monkeypatch):
     assert np.array_equal(all_of(found)[0], POINTS[301:])
 
 
-@settings(deadline=None, max_examples=30)  # files are written
+@settings(deadline=None, max_examples=30)  # writes files
 @given(
     sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5),
     chunk=st.integers(1, 50),
@@ -106,7 +105,7 @@ def test_counts_are_those_of_the_same_records_in_memory(
     tmp_path_factory, sizes, chunk, group, grid, outside
 ):
     place = tmp_path_factory.mktemp("parts")
-    # On edges, beside them and outside.
+    # Points on edges of cells, next to edges, and outside.
     points = np.random.default_rng(sum(sizes)).integers(-1, 2 * grid + 2, (sum(sizes), 2)) / 2
     points[::3] = np.nextafter(points[::3], -1)
     for number, rows in enumerate(np.split(points, np.cumsum(sizes)[:-1])):
@@ -167,7 +166,7 @@ def test_text_is_read_as_in_memory(tmp_path, text, names, points):
 
 
 def test_a_line_break_in_quotes_far_behind_is_no_new_record(tmp_path):
-    """The first quote stands behind what is looked at first, and over the border of two blocks."""
+    """The first quote is beyond the first bytes that are checked; the field spans two blocks."""
     lines = "".join(f"{number},2,c\n" for number in range(60_000))
     text = f'x,y,note\n{lines}5,6,"' + 5_000 * "\n7 and 8" + '"\n'
     (tmp_path / "late.csv").write_text(text)
@@ -221,7 +220,7 @@ def test_arrays_and_iterators_are_parts(folder):
             assert np.array_equal(all_of(found)[0], POINTS[:, :1])
     once = stored(iter([POINTS]))
     assert np.array_equal(all_of(once)[0], POINTS)
-    with pytest.raises(InputError, match="can be read once"):
+    with pytest.raises(InputError, match="can be read only once"):
         all_of(once)
 
 
@@ -259,7 +258,7 @@ def emptied(folder):
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (damaged, "part-2.parquet is no whole Parquet file"),
+        (damaged, "part-2.parquet is not a whole Parquet file"),
         (renamed, 'part-1.parquet has no column "y", which .*part-0.parquet has'),
         (texted, 'column "y" of .*part-1.parquet holds no numbers: choose from "x"'),
         (emptied, "has no file to read"),
@@ -276,7 +275,7 @@ def test_a_cell_of_text_is_named(tmp_path):
     rows = ["x,y", *("1,2" for _ in range(100_000)), "1,many"]
     (tmp_path / "late.csv").write_text("\n".join(rows))
     with pytest.raises(
-        InputError, match=r'row 100002 of .*late.csv has a cell .* no number, "many", in column "y"'
+        InputError, match=r'row 100002 of .*csv has a cell .* not a number, "many", in column "y"'
     ):
         all_of(stored(tmp_path / "late.csv"))
 
@@ -299,10 +298,10 @@ def twice(path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", b"x,y\n1,\0\n", "is no text, line 2"),
+        ("a.csv", b"x,y\n1,\0\n", "is not text, line 2"),
         ("a.xlsx", b"PK", "can't be read part by part: write it as Parquet or CSV"),
-        ("a.npy", b"", "is no whole array of numbers"),
-        ("a.npy", b"x,y", "is no whole array of numbers"),
+        ("a.npy", b"", "is not a whole array of numbers"),
+        ("a.npy", b"x,y", "is not a whole array of numbers"),
         ("a.parquet", twice, 'has several columns "x"'),
     ],
     ids=["nul", "xlsx", "empty", "no array", "twice"],
@@ -362,7 +361,7 @@ def test_a_file_with_two_names_is_read_once(folder, link, named):
     )
 
 
-@settings(deadline=None, max_examples=20)  # files are written
+@settings(deadline=None, max_examples=20)  # writes files
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=8), st.booleans())
 def test_records_count_once_however_many_names_their_files_have(tmp_path_factory, names, hard):
     place = tmp_path_factory.mktemp("names")
@@ -449,7 +448,7 @@ def test_no_store_leads_to_files_of_this_computer(folder, monkeypatch):
     st.data(),
 )
 def test_one_place_in_a_store_has_one_origin(scheme, names, data):
-    """Whoever asks, with whatever options: else each spelling has a budget of its own."""
+    """The origin is the same for all users and options; otherwise each spelling had a budget."""
     plain = store_origin(f"{scheme}://bucket", "bucket/" + "/".join(names))
     spelled = ["bucket", *names]
     for at in range(len(spelled)):
@@ -562,7 +561,7 @@ def points_of(found: Stored) -> np.ndarray:
 @pytest.mark.parametrize(
     ("text", "points"),
     [
-        ("x,y\n7,3,4\n8,5,6\n", [[3, 4], [5, 6]]),  # a number of the row in front
+        ("x,y\n7,3,4\n8,5,6\n", [[3, 4], [5, 6]]),  # rows start with a row number
         ("y,x\n3,4\n", [[4, 3]]),
     ],
 )
@@ -570,7 +569,7 @@ def test_a_text_that_goes_on_otherwise_is_read_by_itself(tmp_path, text, points)
     (tmp_path / "0.csv").write_text("x,y\n1,2\n", encoding="utf-8")
     (tmp_path / "1.csv").write_text(text, encoding="utf-8")
     assert points_of(stored(tmp_path, ["x", "y"])).tolist() == [[1, 2], *points]
-    # Most rows are wider than the names, which are no names then.
+    # Most rows have more fields than the first row, which then contains no names.
     (tmp_path / "2.csv").write_text("x,y\n3,4\n" + "5,6,7\n" * 3, encoding="utf-8")
     with pytest.raises(InputError, match=r'2\.csv has no column "x"'):
         stored(tmp_path, ["x", "y"], leave_out=True)
@@ -578,13 +577,13 @@ def test_a_text_that_goes_on_otherwise_is_read_by_itself(tmp_path, text, points)
 
 CELLS = ("1", "2.5", "1,5", "1.234", "1,234", "n.v.", "-", "", '"6"', "7 %")
 
-#: Rows of one or two different cells.
+#: Rows with at most two different cells.
 ALIKE = st.lists(st.sampled_from(CELLS), min_size=1, max_size=2).flatmap(
     lambda some: st.lists(st.tuples(st.sampled_from(some), st.sampled_from(some)), max_size=3)
 )
 
 
-@settings(deadline=None, max_examples=60)  # files are written
+@settings(deadline=None, max_examples=60)  # writes files
 @example(files=[[], [("1,234", "2")]], mark=";", first="3,5", header=True, leave_out=False)
 @example(files=[[], [("", "2")]], mark=",", first="3.5", header=True, leave_out=False)
 @given(

@@ -1,4 +1,4 @@
-"""Caps of persons out of core keep the records that caps in memory keep."""
+"""Capping persons in stored records keeps the same records as in memory."""
 
 import decimal
 
@@ -47,7 +47,7 @@ PERSONS = {
 }
 
 
-@settings(deadline=None, max_examples=20)  # files are written
+@settings(deadline=None, max_examples=20)  # writes files
 @given(
     kind=st.sampled_from([*PERSONS]),
     cap=st.integers(1, 4),
@@ -74,7 +74,7 @@ def test_the_same_records_are_kept_as_in_memory(
 
 
 def test_a_person_changes_at_most_cap_records(tmp_path, monkeypatch):
-    """Also one with most of the rows, who changes how many files and batches there are."""
+    """Even a person with most of the rows, who changes the number of files and batches."""
     monkeypatch.setattr(module, "ROWS", 100)
     monkeypatch.setattr(stored_module, "CHUNK", 64)
     rng = np.random.default_rng(2)
@@ -90,7 +90,7 @@ def test_a_person_changes_at_most_cap_records(tmp_path, monkeypatch):
 
 
 def test_persons_are_one_across_files_of_other_types(tmp_path):
-    """7, 7.0 and "007" are one person, whatever the type of the column."""
+    """7, 7.0 and "007" are one person, for any type of the column."""
     frames = [
         pd.DataFrame({"x": [1.0], "y": [float(at)], "who": [one]})
         for at, one in enumerate((7, 7.0, "007", 8))
@@ -103,7 +103,7 @@ def test_persons_are_one_across_files_of_other_types(tmp_path):
 
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_two_persons_do_not_become_one(tmp_path, on_disk):
-    """Codes that look like powers of ten, and decimals with more digits than a float has."""
+    """Codes that look like powers of ten, and decimals with more digits than a float."""
     codes = ["12e3", "12000", "1e10", "10e9", "0e12", "0e34"]
     long = ["9007199254740.9921", "9007199254740.9922", "7.5000"]
     decimals = pa.array(map(decimal.Decimal, long), pa.decimal128(20, 4))

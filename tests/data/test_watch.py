@@ -1,4 +1,4 @@
-"""Reading says how far it has come, and can be stopped between two blocks."""
+"""Reading reports its progress, and can be stopped between two blocks."""
 
 import io
 
@@ -31,7 +31,7 @@ def test_each_pass_over_a_text_is_reported_to_its_end() -> None:
     assert len(points) == 300_000
     body = len(data)
     passes = [done for done, total in seen if total == body]
-    # Blocks of a text and of its decoded rows; the last of each is the end.
+    # Blocks of a text and of its decoded rows; each pass ends at the total.
     assert body in passes
     assert len(passes) > 4
     assert seen[-1] == (300_000, 300_000)

@@ -1,4 +1,4 @@
-"""Figures of the audit page: what is drawn is what was found."""
+"""Figures of the audit page show exactly the results."""
 
 import math
 from dataclasses import replace
@@ -29,7 +29,8 @@ def story() -> MembershipExperiment:
     return membership_experiment("privthr", 1.0, draws=300)
 
 
-#: An event of few values, of many, of whole numbers, and on the other side of its threshold.
+#: Events of a score with few values, with many values, with integers, and on the other side of the
+#: threshold.
 AUDITS = (
     ("privqt", "published", "far-point", 400),
     ("privthrem", "published", "largest-cell", 400),
@@ -47,7 +48,6 @@ def result(request) -> AuditResult:
 
 
 def of(values_without, values_joined, sign: str, threshold: float) -> AuditResult:
-    """Result with a histogram of given values."""
     parts = [np.array(values, dtype=float) for values in (values_without, values_joined)]
     return AuditResult(
         method="privqt",
@@ -71,7 +71,7 @@ def of(values_without, values_joined, sign: str, threshold: float) -> AuditResul
 
 
 def drawn_share(panels, side: int) -> float:
-    """Share of a data set's runs whose bars stand on shaded ground."""
+    """Share of a data set's runs whose bars are on a shaded background."""
     shaded = [one for one in panels.layout["shapes"] if one["type"] == "rect"]
     trace = panels.data[side]
     return sum(
@@ -114,7 +114,7 @@ def test_table_of_the_maps_holds_every_cell(joining):
         np.testing.assert_array_equal(table[f"cluster {side}"], labels.ravel())
     changed = table[(table["cluster without"] > 0) != (table["cluster with the person"] > 0)]
     width = joining.width
-    # The one cell that becomes significant is the person's own.
+    # Only the person's own cell becomes significant.
     assert len(changed) == 1
     assert (np.abs(changed[list(joining.columns)].to_numpy() - joining.person) <= width / 2).all()
 
@@ -129,7 +129,7 @@ def test_bars_and_band_are_those_of_the_story(story, mode):
     low, high = np.array(story.limits).T
     np.testing.assert_allclose(band["base"], 100 * low)
     np.testing.assert_allclose(band["base"] + band["y"], 100 * high)
-    # Each bar with the person stands on its own number's band; bars stand side by side.
+    # Each bar with the person is inside the band of its own number; bars don't overlap.
     half = (band["width"] - joined["width"]) / 2
     assert (np.abs(joined["x"] - band["x"]) <= half + 1e-9).all()
     assert (without["x"] + without["width"] / 2 <= joined["x"] - joined["width"] / 2).all()

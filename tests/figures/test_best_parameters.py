@@ -1,4 +1,4 @@
-"""The map of the best parameters: what is drawn is what was found."""
+"""The map of the best parameters shows exactly the results."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_marks_tell_the_best_cell_from_the_setting_by_their_shape(found):
     best, now, others = parameter_map(found, "", "light").data[1:]
     assert [(round(x), y) for x, y in zip(best["x"], best["y"], strict=True)] == [(1, 1)]
     assert [(round(x), y) for x, y in zip(now["x"], now["y"], strict=True)] == [(1, 2)]
-    # The best share at each other budget: what is not defined is never the best.
+    # The best cell at each other budget; undefined scores are never the best.
     assert [(round(x), y) for x, y in zip(others["x"], others["y"], strict=True)] == [
         (0, 2),
         (2, 2),
@@ -81,7 +81,7 @@ def test_a_score_that_shall_be_high_keeps_its_whole_scale(found):
     panels = parameter_map(other, "", "light")
     assert (panels.data[0]["zmin"], panels.data[0]["zmax"]) == (0.5, 0.9)
     assert "higher is better" in panels.data[0]["colorbar"]["title"]["text"]
-    assert len(panels.data) == 3  # no budget, so no best at others
+    assert len(panels.data) == 3  # no budget, so no best cell at other budgets
     flat = parameter_map(replace(other, reached=np.full((2, 2), 0.5)), "", "light").data[0]
     assert flat["zmax"] > flat["zmin"]
     nothing = parameter_map(replace(other, reached=np.full((2, 2), math.nan)), "", "light").data[0]

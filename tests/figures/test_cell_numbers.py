@@ -1,4 +1,4 @@
-"""Numbers in cells: the right digits, readable on every colour, one size in both inks."""
+"""Numbers in cells have the correct digits, are readable on every colour, and have one size."""
 
 import numpy as np
 import pytest
@@ -48,13 +48,13 @@ def test_ink_contrasts_with_every_colour(colour):
     assert tuple(both.values()) == pytest.approx((0, 1))
     ground = luminance(np.array([colour]))[0]
     chosen = str(ink_on(np.array([colour]))[0])
-    # 4.5 to 1 is what WCAG 2 asks of small text.
+    # WCAG 2 requires a contrast of 4.5 to 1 for small text.
     assert contrast(both[chosen], ground) >= 4.5
     assert contrast(both[chosen], ground) == max(contrast(ink, ground) for ink in both.values())
 
 
 def test_luminance_is_that_of_wcag():
-    # Pure channels, and a middle grey.
+    # Pure red, green and blue, and a middle grey.
     found = luminance(np.array(["#ff0000", "#00ff00", "#0000ff", "#808080"]))
     assert found == pytest.approx([0.2126, 0.7152, 0.0722, 0.21586], abs=1e-5)
 
@@ -89,7 +89,7 @@ def test_both_inks_hold_every_number_once_and_have_one_size(shape, seed, dark):
         assert (labels[own] == texts[own]).all()
         assert not any(text.strip() for text in labels[~own])
         assert trace["hoverinfo"] == "skip"
-        # What Plotly takes the size from: the longest text, and labels beside each other.
+        # Plotly computes the size from the longest text and from labels in adjacent cells.
         assert max(map(len, labels.flat)) == widest
         if min(shape) > 1:
             assert labels[0, 0]

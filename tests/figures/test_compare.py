@@ -1,4 +1,4 @@
-"""Figures of the compare page: what is drawn is what was summed up."""
+"""Figures of the compare page show exactly the summary."""
 
 import json
 import math
@@ -21,7 +21,7 @@ TWO = ("privqt", "privthr")
 
 
 def table(methods=TWO, epsilons=EPSILONS, data="blobs", scale=1.0) -> pd.DataFrame:
-    """Summary with numbers that tell method and epsilon."""
+    """Summary whose numbers depend on method and epsilon."""
     rows = [
         {
             "data": data,
@@ -79,7 +79,7 @@ def test_bands_of_few_draws_are_called_what_they_are():
     assert "with a band of all 10 draws." in few.alt
     shown.table["draws"] = 19
     assert "with a band of 5% to 95% of draws." in draw(shown).alt
-    # While they come in, some points have fewer.
+    # During a run, some points have fewer draws.
     shown.table.loc[1, "draws"] = 18
     mixed = draw(shown)
     nineteen = "5% to 95% of draws"
@@ -102,7 +102,7 @@ def test_every_method_has_looks_of_its_own_whatever_else_is_shown(mode):
     assert set(looks) == {name for name, card in CARDS.items() if card.spends}
     for one, other in combinations(looks.values(), 2):
         assert one != other
-    # A second cue: where the colour comes back, neither symbol nor dash does.
+    # If two methods have the same colour, both symbol and dash differ.
     for one, other in combinations(looks.values(), 2):
         if one.colour == other.colour:
             assert one.symbol != other.symbol
@@ -143,7 +143,7 @@ def test_panels_stand_side_by_side_without_overlap(n):
             for name, other in panels.layout.items()
             if name.startswith("yaxis")
         )
-        # Budgets are written under the lowest panel of each column.
+        # Only the lowest panel of each column has labels for the budgets.
         assert across["showticklabels"] == ("title" in across) == (not below)
         assert across.get("matches") == (None if number == 0 else "x")
         assert up.get("matches") == (None if number == 0 else "y")
@@ -243,7 +243,7 @@ def test_bounds_of_theorems_lie_behind_the_curves():
     assert first["y"] == pytest.approx([40, 20, 10, 3, 2, 1, 40])
     assert len(rest) == 2
     assert panels.layout["yaxis"]["range"][1] > 40
-    # A single budget has a band across the whole panel.
+    # With a single budget, the band covers the whole panel.
     one = Chart(heading="", score="k", table=table(epsilons=(0.5,)), bounds=bounds[1:2])
     (shown,) = bands(draw(one, epsilons=(0.5,)))
     assert np.ptp(shown["x"]) > 0
@@ -306,7 +306,7 @@ def test_browser_and_plotly_can_read_the_figure(mode, score):
 def test_every_score_has_a_name():
     for family in FAMILIES.values():
         for name, score in family.scores.items():
-            # What two families call the same, people read the same way.
+            # If two families use one score name, its scores have the same meaning.
             shown = SCORES[name]
             assert (score.name, score.axis) == (name, shown.axis)
             assert (score.better, score.log) == (shown.better, shown.log)

@@ -1,4 +1,4 @@
-"""What broke this cluster, on the screen: the figure, its table, and the panel by AppTest."""
+"""The diagnosis of a broken cluster on the screen: figure, table, and the panel in AppTest."""
 
 import json
 
@@ -23,7 +23,7 @@ from tests.support.links import opened as explorer
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
-    """Picture, diagnostics and configuration of one run on a sample."""
+    """Picture, diagnosis and configuration of one run on a sample."""
     about, dataset = sample(name), load_sample(name)
     config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
     source, fine = (Source.build(dataset, side) for side in (about.grid, 2 * about.grid))
@@ -40,7 +40,7 @@ def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
     return scene, diagnostics_of(truth, private, config, seed, finer), config
 
 
-#: A run on a sample, a cluster, and the stage that breaks it.
+#: A run on a sample, a cluster, and the stage that breaks this cluster.
 CASES = [
     (("incomes", "privthr", 1.0), 1, "grid"),
     (("spirals", "privqt", 0.1), 1, "counts"),
@@ -49,7 +49,7 @@ CASES = [
 ]
 
 
-#: Panel that a stage is marked at.
+#: Title of the panel that is marked for a stage.
 HEADINGS = {"grid": "Count grid", "counts": "Count grid", "threshold": "Significant cells"}
 
 
@@ -73,7 +73,7 @@ def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, 
     column = COLUMNS[stage] + 1
     left, right = layout["xaxis" + ("" if column == 1 else str(column))]["domain"]
     assert shape["x0"] < left < right < shape["x1"]
-    # It holds this column of both rows, and no other.
+    # The frame contains this column of both rows, and no other column.
     assert right - left < shape["x1"] - shape["x0"] < right - left + 0.05
     assert shape["y0"] < layout[f"yaxis{column + 4}"]["domain"][0]
     assert shape["line"]["color"] == INK[mode]
@@ -127,7 +127,8 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
         assert bounds[0] <= first < last <= bounds[1]
     lines = [one for one in shown.data if one.get("mode") == "lines"]
     assert {one["xaxis"] for one in lines} == {"x", *(f"x{n}" for n in range(2, 9))}
-    # The line is the border: as many pieces as cells have sides to others, each a cell long.
+    # The line is the border: one piece of a cell's length for each side between a cell of the
+    # cluster and another cell.
     border = sum(
         np.count_nonzero(np.diff(np.pad(inside, 1).astype(int), axis=axis)) for axis in (0, 1)
     )
@@ -138,7 +139,7 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
     assert np.allclose(np.sort(steps, axis=1), [0, 1])
     corners = (np.stack([x[:, 0], y[:, 0]], axis=1) - scene.domain.lows) / width
     for (column, row), (right, _) in zip(np.rint(corners).astype(int), steps, strict=True):
-        # Of the two cells along a piece one is inside: below and above, or left and right.
+        # Of the two cells beside each piece, exactly one is inside the cluster.
         other = (column, row - 1) if right > 0.5 else (column - 1, row)
         cells = np.pad(inside, 1)
         assert cells[column + 1, row + 1] != cells[other[0] + 1, other[1] + 1]
@@ -164,7 +165,7 @@ def test_the_table_behind_is_the_cells_around_the_cluster():
     assert inside.sum() == found.cells
     assert (table["true cluster"][inside] == 3).all()
     assert table["true records"][inside].sum() == scene.truth.records[scene.true.labels == 3].sum()
-    # Haar halves the sum of four.
+    # The Haar average is half the sum of four counts.
     assert np.allclose(table["true average"], table["true records"] / 2)
     assert np.allclose(table["private average"], table["private records"] / 2)
     assert len(table) < scene.true.labels.size
@@ -189,7 +190,7 @@ def test_the_table_of_what_would_have_kept_it():
 
 
 def page() -> None:
-    """The explorer's controls, and the panel alone."""
+    """The explorer's controls, and only this panel."""
     import streamlit as st
 
     from dpviz.figures.wavecluster import WaveClusterPicture
@@ -216,7 +217,7 @@ def page() -> None:
 
 @pytest.fixture
 def opened():
-    """Open the panel under a link."""
+    """Open the panel from a link."""
 
     def start(panel=True, **link) -> AppTest:
         test = AppTest.from_function(page, default_timeout=60)
@@ -282,7 +283,7 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
     assert said(test).startswith("Cluster 12 ")
     before = select(test).options[11]
     control(test.selectbox, "wavecluster:method").set_value("privthr").run()
-    for _ in range(2):  # a lost choice shows a run later
+    for _ in range(2):  # a lost choice would be visible one run later
         assert select(test).value == 12
         assert said(test).startswith("Cluster 12 is kept")
         test.run()

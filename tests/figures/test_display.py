@@ -1,4 +1,4 @@
-"""Results and estimators show themselves, with the table behind the picture."""
+"""Results and estimators display themselves, with the table behind the figure."""
 
 import json
 import subprocess
@@ -139,7 +139,7 @@ def around_leipzig(columns: list[str]) -> pd.DataFrame:
 
 
 def shown(estimator, columns: list[str]) -> Display:
-    """Fit and show; longitude is to the right, latitude upwards."""
+    """Fit and show; longitude is the horizontal axis, latitude the vertical."""
     domain = {"lat": (51, 52), "lon": (12, 13)}
     table = around_leipzig(columns)
     estimator.set_params(domain=[domain[name] for name in columns], random_state=0).fit(table)

@@ -1,4 +1,4 @@
-"""Maps in figures: true scale, and lines beneath longitude and latitude alone."""
+"""Maps in figures: correct scale, and background lines only for longitude and latitude."""
 
 import numpy as np
 import pytest

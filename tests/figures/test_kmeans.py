@@ -1,4 +1,4 @@
-"""The panels of the k-means explorer: what is drawn is what was run."""
+"""The panels of the k-means explorer show exactly the run."""
 
 import json
 import re
@@ -37,7 +37,7 @@ PAIRS = [(2, (0, 1)), (2, (1, 0)), (3, (0, 2)), (3, (1, 0)), (5, (4, 2))]
 
 @cache
 def truth_of(ndim=2, clusters=4):
-    """Blobs on a domain whose axes all differ, and their true clustering."""
+    """Blobs on a domain with different bounds on each axis, and their true clustering."""
     rng = np.random.default_rng(ndim)
     lows = np.array([-100.0, 0.0, 5.0, -1.0, 1000.0])[:ndim]
     widths = np.array([200.0, 10.0, 1.0, 4.0, 3000.0])[:ndim]
@@ -58,7 +58,7 @@ def run_of(method, ndim=2, clusters=4, seed=0, silent=False, **choices):
 
 
 def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **more):
-    """Picture of a run; what is no part of the scene goes into the run's configuration."""
+    """Picture of a run; further options go into the run's configuration."""
     looks = ("step", "mode", "title", "with_points")
     shown = {name: more.pop(name) for name in looks if name in more}
     truth, run = truth_of(ndim, clusters), run_of(method, ndim, clusters, **more)
@@ -75,7 +75,7 @@ def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **mor
 
 
 def panel(shown, number):
-    """Traces of one panel by what they are."""
+    """Traces of one panel, by their kind."""
     axis = "x" if number == 1 else f"x{number}"
     kinds = {
         "heatmap": "ground", "lines+markers": "paths", "markers+text": "centres",
@@ -91,7 +91,7 @@ def panel(shown, number):
 
 
 def overlays(shown):
-    """Traces of the private panel that come from true data, by what they are."""
+    """Traces of the private panel that come from true data, by their kind."""
     traces = {}
     for trace in shown.data:
         if trace["xaxis"] == "x2":
@@ -111,20 +111,20 @@ def headings(shown):
 
 
 def unit(one, points):
-    """Points (n, d) on the domain scaled to the unit cube, by hand."""
+    """Scale points (n, d) from the domain to the unit cube."""
     domain = one.truth.records.domain
     return (points - domain.lows) / (domain.highs - domain.lows)
 
 
 def by_hand(one, points, centers):
-    """Nearest centre of every point, and by how much it is nearer than the next one."""
+    """Nearest centre of each point, and by how much it is nearer than the second nearest centre."""
     apart = ((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2)
     two = np.sort(np.column_stack([apart, np.full(len(points), np.inf)]), axis=1)[:, :2]
     return apart.argmin(axis=1), two[:, 1] - two[:, 0]
 
 
 def in_browser(shown):
-    """What reaches the browser, which takes no NaN and no Infinity for JSON."""
+    """Data as the browser gets them; JSON has no NaN and no Infinity."""
 
     def refuse(name):
         raise AssertionError(f"{name} is no JSON")
@@ -141,7 +141,7 @@ def in_browser(shown):
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_view_is_valid_plotly_with_words(method, mode):
     one = scene(method, mode=mode)
-    # Only a Markov chain has a temperature.
+    # Only a Markov chain has the parameter temperature.
     chains = KMEANS[method].card.parameter("temperature") is not None
     assert ("chain" in views_of(one.private)) == chains
     assert ("grid" in views_of(one.private)) == (method in WITH_GRID)
@@ -247,7 +247,7 @@ def test_with_more_columns_a_cell_shows_the_cluster_of_one_of_its_records(ndim, 
     for i, j in zip(*np.nonzero(filled), strict=True):
         inside = (at[0] == i) & (at[1] == j)
         assert codes[i, j] - 1 in labels[inside]
-    # Private regions are no areas of this plane.
+    # Private regions are not areas of this plane.
     assert "ground" not in panel(shown, 2)
 
 
@@ -258,7 +258,7 @@ def test_numbers_and_colours_are_those_of_the_true_clusters(ndim, axes):
         shown = panels(one, "regions")
         left, right = panel(shown, 1)["centres"], panel(shown, 2)["centres"]
         assert left["text"] == right["text"] == [f"<b>{number}</b>" for number in (1, 2, 3, 4)]
-        # Without noise worth the name, private centre k is the one beside true centre k.
+        # With almost no noise, private centre k is the centre nearest to true centre k.
         domain = one.shown_domain
         width = domain.highs - domain.lows
         assert (np.abs(places(left) - places(right)) / width < 0.05).all()
@@ -290,7 +290,7 @@ def test_true_points_and_centres_lie_over_the_private_panel_only_when_asked_for(
 
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm", "dprefine"])
 def test_the_private_panel_reads_no_record(method):
-    """Other records with the same private run: the private panel is the same."""
+    """If the records change but the private run does not, the private panel stays the same."""
     for ndim in (2, 3):
         one = scene(method, ndim)
         records = one.truth.records
@@ -311,18 +311,18 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     counts = FAMILY.released(one.private, one.truth.records.domain)["counts"]
     said = panel(panels(one, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [f"{one:,.0f}" for one in counts]
-    # On the way, those of the iteration.
+    # Before the result, the numbers of the iteration are shown.
     way = scene("dplloyd", step=2)
     said = panel(panels(way, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [
-        # Two of its centres are so near to each other that their own numbers alone can be read.
+        # Two of these centres are so close to each other that only their own numbers are readable.
         f"{one:,.0f}" if at < 2 else ""
         for at, one in enumerate(way.private.iterations[1].counts)
     ]
     x, y = np.array(said["x"]), np.array(said["y"])
     assert abs(x[2] - x[3]) < 0.17 * np.ptp(way.truth.records.domain.bounds[0])
     assert abs(y[2] - y[3]) < 0.08 * np.ptp(way.truth.records.domain.bounds[1])
-    # A start has none, and neither has a method that releases none.
+    # A start has no such numbers; some methods never release them.
     for other in (scene("dplloyd", step=0), scene("gupt")):
         assert "noisy records" not in panel(panels(other, "regions"), 2)
     assert all("noisy records" not in panel(panels(each, "regions"), 1) for each in (one, way))
@@ -332,7 +332,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
 
 
 def walks(trace):
-    """Lines of a trace that NaN cuts into pieces, each (steps, 2)."""
+    """Lines of a trace, separated at NaN, each of shape (steps, 2)."""
     line = places(trace)
     cuts = np.flatnonzero(np.isnan(line).all(axis=1))
     assert np.array_equal(np.isnan(line).any(axis=1), np.isnan(line).all(axis=1))
@@ -344,7 +344,7 @@ def walks(trace):
 def test_paths_lead_from_each_start_to_where_its_centre_is(method):
     axes = (1, 0)
     path = scene(method).path
-    assert bool(path) == (method in WITH_PATH)
+    assert path or method not in WITH_PATH
     if not path:
         traces = panel(panels(scene(method, step=3), "regions"), 2)
         assert set(traces) - {"noisy records"} == {"ground", "centres"}
@@ -359,7 +359,7 @@ def test_paths_lead_from_each_start_to_where_its_centre_is(method):
         assert np.array_equal(places(traces["starts"]), expected[0])
         assert traces["starts"]["text"] == ["1", "2", "3", "4"]
         assert np.array_equal(places(traces["centres"]), expected[-1])
-        # The best k-means has no path; it stands still.
+        # The best k-means run has no path, so it does not move.
         assert set(panel(shown, 1)) == {"ground", "centres"}
         assert np.array_equal(places(panel(shown, 1)["centres"]), truth_of().centers[:, axes])
 
@@ -374,10 +374,10 @@ def test_the_path_is_the_runs_and_its_end_the_result(method):
         assert len(one.path) == len(run.path)
     else:
         assert len(one.path) == len(run.path) + 1
-        # The path before post-processing is the run's own, its clusters in another order.
+        # The path before post-processing is the run's own path, with its clusters in another order.
         for mine, theirs in zip(one.path, run.path, strict=False):
             assert np.array_equal(mine[np.lexsort(mine.T)], theirs[np.lexsort(theirs.T)])
-    # Without a step, and with one beyond the end, the result is shown.
+    # Without a step, or with a step after the last one, the result is shown.
     shown = [panels(scene(method, step=step), "regions") for step in (None, len(one.path) - 1, 99)]
     for other in shown:
         assert np.array_equal(places(panel(other, 2)["centres"]), run.centers)
@@ -441,12 +441,12 @@ def test_the_method_without_noise_steps_along():
 
 
 def test_the_result_stands_beside_the_result_of_the_method_without_noise():
-    # A run may stop sooner with noise than without: as if this one had, after its first step.
+    # A run may stop earlier with noise than without. Simulate this after the first step.
     for seed in range(40):
         one = scene("dplloyd", silent=True, clusters=14, seed=seed, start="random", iterations=5)
         one = replace(one, private=run_of("dplloyd", 2, 14, seed=seed, iterations=1))
         kept = [step.kept for step in one.left.iterations]
-        # Without records a centre keeps its place without noise too.
+        # Without records a centre does not move, even without noise.
         if (kept[0] != kept[-1]).any():
             break
     else:
@@ -464,7 +464,7 @@ def test_the_result_stands_beside_the_result_of_the_method_without_noise():
 
 
 def span(run):
-    """Extent of the domain in the coordinates that the noise is for."""
+    """Range of the domain in the coordinates to which the noise is added."""
     return 1 if run.config.geometry == "cube" else 2
 
 
@@ -496,14 +496,14 @@ def test_noise_bars_by_hand(method, epsilon):
 
 
 def test_noise_moves_a_centre_by_what_the_bar_says():
-    """A sum off by the noise's scale moves the centre by that share of the domain."""
+    """An error of one noise scale in a sum moves the centre by the shown share of the domain."""
     one = scene(epsilon=5.0)
     iteration = one.private.iterations[0]
     assert not iteration.kept.any()
     for k in range(4):
         scaled = iteration.sums[k] / iteration.counts[k]
         centre = unit(one, iteration.centers)[k]
-        # Two coordinates tell how scaled ones relate to the unit cube: a line through both.
+        # Two coordinates determine the linear map from scaled coordinates to the unit cube.
         slope = (centre[1] - centre[0]) / (scaled[1] - scaled[0])
         moved = slope * iteration.scales[k] / iteration.counts[k]
         assert one.private.centre_noise[0][k] == pytest.approx(100 * moved)
@@ -523,7 +523,7 @@ def test_without_iterations_the_noise_is_that_of_each_spend(method):
     shown = panels(one, "noise")
     spends = one.private.ledger.spends
     (bars,) = shown.data
-    # The choices of a generation of PrivGene are one bar.
+    # All choices of a generation of PrivGene share one bar.
     firsts = {spend.step.partition(",")[0]: spend for spend in reversed(spends)}
     assert list(bars["x"]) == list(dict.fromkeys(one.step.partition(",")[0] for one in spends))
     assert list(bars["y"]) == [firsts[name].scale for name in bars["x"]]
@@ -556,7 +556,6 @@ def test_noise_is_numbered_like_the_clusters_it_moves():
 
 
 def squares(points, centers):
-    """Squared distances to the nearest centre, added up."""
     return ((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum()
 
 
@@ -651,14 +650,15 @@ def test_the_noisy_grid_stands_beside_the_true_counts_of_its_cells(method, axes)
         np.linspace(low, high, side + 1)
         for (low, high), side in zip(domain.bounds, grid.shape, strict=True)
     ]
-    # Records on an edge belong to the cell above it; none lies on one here but at the border.
+    # Records on an edge belong to the cell above it. In this test records are on an edge only at
+    # the border.
     true = np.histogramdd(one.truth.records.points, bins=edges)[0].transpose(axes)
     noisy = grid.weights.reshape(grid.shape).transpose(axes)
     shown = panels(one, "grid")
     left, right = (panel(shown, number) for number in (1, 2))
     assert np.array_equal(left["ground"]["z"], true.T)
     assert np.array_equal(right["ground"]["z"], noisy.T)
-    # Both hover texts name both numbers, and one colour scale is of both.
+    # Both hover texts show both numbers, and both panels have the same colour scale.
     assert np.array_equal(left["ground"]["customdata"], noisy.T)
     assert np.array_equal(right["ground"]["customdata"], true.T)
     for side, names in ((left, ("z", "customdata")), (right, ("customdata", "z"))):
@@ -668,13 +668,13 @@ def test_the_noisy_grid_stands_beside_the_true_counts_of_its_cells(method, axes)
         assert side["ground"]["coloraxis"] == "coloraxis"
     assert shown.layout["coloraxis"]["cmin"] == 0
     assert 0 < shown.layout["coloraxis"]["cmax"] <= true.max()
-    # Centres of their own panel; the true ones beside private ones only when asked for.
+    # Each panel shows its own centres; the private panel shows true centres only on request.
     assert np.array_equal(places(left["centres"]), one.truth.centers[:, axes])
     assert np.array_equal(places(right["centres"]), one.private.centers[:, axes])
     assert "true" not in right
     over = panel(panels(replace(one, with_points=True), "grid"), 2)
     assert np.array_equal(places(over["true"]), one.truth.centers[:, axes])
-    # Cells cover the shown domain, and zooming one panel zooms the other.
+    # The cells cover the shown domain, and both panels zoom together.
     for trace in (left["ground"], right["ground"]):
         for axis, column, step in (("x", axes[0], "dx"), ("y", axes[1], "dy")):
             low, high = domain.bounds[column]

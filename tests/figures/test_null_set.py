@@ -1,4 +1,4 @@
-"""The bars of the null set: what is drawn is what was found."""
+"""The bars of the null set show exactly the results."""
 
 from dataclasses import replace
 

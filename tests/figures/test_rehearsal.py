@@ -1,4 +1,4 @@
-"""Small maps of what could come out: invented clusters are marked, and counted as drawn."""
+"""Small maps of possible results: invented clusters are marked, and counted as plotted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_cells_of_invented_clusters_have_a_colour_an_outline_and_a_cross() -> No
     labels[1:3, 1], labels[6, 2], labels[7, 0] = 1, 2, 3
     cells = {"kind": "cells", "labels": labels}
     panels = of([(cells, [True, False, False]), ({**cells, "labels": 0 * labels}, [])])
-    panels.figure()  # Plotly accepts all of it
+    panels.figure()  # Plotly accepts all properties
     heat, outline, crosses, rings = (one for one in panels.data if one["xaxis"] == "x")
     assert np.array_equal(heat["z"].T, np.where(labels > 1, 2, labels))
     assert outline["line"]["color"] == INVENTED["light"]
@@ -36,7 +36,7 @@ def test_cells_of_invented_clusters_have_a_colour_an_outline_and_a_cross() -> No
     assert headings[:2] == ["1 true, 2 invented", "0 true, 0 invented"]
     assert "invented by noise" in headings[-1]
     assert "2 draws over x<b> and y: 1 true, 2 invented; 0 true, 0 invented." in panels.alt
-    # Nine frames from the first look on: nothing moves when more are drawn.
+    # There are nine frames from the start, so no map moves when more maps are added.
     assert len({one["xaxis"] for one in panels.data}) == 9
 
 

@@ -1,4 +1,4 @@
-"""The curves of the smallest epsilon: what is drawn is what was found."""
+"""The curves of the smallest epsilon show exactly the results."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ MODES = ("light", "dark")
 
 @pytest.fixture(scope="module")
 def goal() -> SmallestEpsilon:
-    """Five budgets, one of them not tried, the first far off the scale."""
+    """Five budgets; one of them was not tried, and the first is far outside the scale."""
     values = [[9, 8, 7, 9], [1, 0.2, 0.4, 1], [math.nan] * 4, [0.1, 0.2, 0.1, 1], [0, 0, 0.1, 0]]
     return SmallestEpsilon(
         target=Target("dsg_c", "<=", 0.2),
@@ -51,7 +51,7 @@ def test_targets_and_the_budget_that_was_found_are_marked(goal):
     assert upright == [("x", 1), ("x2", 1)]
     notes = {one["text"]: one for one in panels.layout["annotations"]}
     assert notes["<b>smallest ε = 1</b>"]["x"] == 0  # the exponent
-    # Names of the dashed lines stand to the right of the panels, where no data can lie.
+    # The names of the dashed lines are to the right of the panels, where there are no data.
     for name, axis in (("75%<br>of draws", "xaxis"), ("target<br>0.2", "xaxis2")):
         note = notes[name]
         assert (note["x"], note["xanchor"]) == (panels.layout[axis]["domain"][1], "left")
@@ -76,7 +76,7 @@ def test_table_of_the_curves_has_a_row_for_every_budget_that_was_tried(goal):
     assert table["epsilon"].tolist() == [0.01, 0.1, 1, 10]
     assert table["share of draws that meet the target"].tolist() == [0, 0.25, 0.75, 1]
     assert table["epsilon"][table["smallest"]].tolist() == [1]
-    # Four draws have no 5% and no 95%, but a lowest and a highest.
+    # Four draws have no percentiles 5% and 95%, only a lowest and a highest value.
     assert table["lowest"].tolist() == [7, 0.2, 0.1, 0]
     assert table["highest"].tolist() == [9, 1, 1, 0.1]
     assert table["score"].unique().tolist() == ["DSG_C"]

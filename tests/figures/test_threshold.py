@@ -1,4 +1,4 @@
-"""The view of the threshold: sorted lists, cuts, and the law that PrivTHREM draws from."""
+"""View of the threshold: sorted lists, cuts, and the distribution that PrivTHREM samples from."""
 
 import math
 from itertools import pairwise
@@ -20,7 +20,7 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run
 
-#: The chance that a correct law is refused.
+#: Probability that a correct distribution fails the test.
 FALSE_ALARM = 1e-6
 
 
@@ -73,16 +73,16 @@ def test_bars_are_the_coefficients_in_order(method):
         bars = [trace for trace in shown.data if trace["type"] == "bar" and trace["xaxis"] == axis]
         ranks = np.concatenate([trace["x"] for trace in bars])
         values = np.concatenate([trace["y"] for trace in bars])
-        # Means over samples may be positive in more cells than the middle sample is.
+        # Means over samples may be positive in more cells than the median sample.
         most = stages.threshold.positive if stages.threshold.sampled else None
         positive = np.sort(stages.average[stages.average > 0])[::-1][:most]
         np.testing.assert_array_equal(ranks, 1 + np.arange(positive.size))
         np.testing.assert_array_equal(values, positive)
         by_name = {trace["name"]: trace["x"] for trace in bars}
-        # Every significant cell, and no other.
+        # Exactly the significant cells have this colour.
         assert by_name["significant"].size == stages.significant.sum()
         assert by_name.get("pruned", np.empty(0)).size == stages.threshold.pruned
-        # The values stand under their bars.
+        # The values are written under their bars.
         ticks = shown.layout[f"{axis[0]}axis{axis[1:]}"]
         assert [float(text) for text in ticks["ticktext"]] == pytest.approx(positive, abs=0.0501)
 
@@ -106,13 +106,13 @@ def test_many_values_are_an_area_with_few_steps(grid):
         for trace in areas:
             assert trace["x"].size <= 1001
             assert trace["hoverinfo"] == "skip"
-            # A step reaches from half a rank before its own to half a rank before the next.
+            # A step ranges from half a rank before its rank to half a rank after it.
             ranks = np.minimum(trace["x"] + 0.5, trace["x"][-1] - 0.5).astype(int)
             np.testing.assert_array_equal(trace["y"], values[ranks - 1])
         for trace in traces:
             if "fill" not in trace:
                 np.testing.assert_array_equal(trace["y"], values[trace["x"] - 1])
-        # The areas join without a gap, from the first rank to the last.
+        # The areas are adjacent without a gap, from the first to the last rank.
         ends = [(trace["x"][0], trace["x"][-1]) for trace in areas]
         assert ends[0][0] == 0.5
         assert ends[-1][1] == values.size + 0.5
@@ -124,7 +124,7 @@ def test_a_pruned_list_says_how_k_comes_about():
     for seed in range(20):
         one = scene("tiny8", "privthr", seed=seed, epsilon=1.0)
         threshold = one.private.threshold
-        # Algorithm 3: half of Z', within the list.
+        # Algorithm 3: half of Z', limited to the length of the list.
         half = round(threshold.estimate / 2)
         assert threshold.pruned == min(max(half, 0), threshold.positive - 1)
         left = threshold.positive - threshold.pruned
@@ -143,7 +143,7 @@ def test_probabilities_are_those_of_the_printed_law(name, variant):
     values = sorted(one.true.average[one.true.average > 0])
     top = one.private.average.max() if variant == "sound" else values[-1]
     k, share = one.true.threshold.k, 0.3 * 0.8
-    # One by one: length * exp(-eps2 * |rank - k| / (2 s)), s = 1 for Haar on level 1.
+    # In a loop: length * exp(-eps2 * |rank - k| / (2 s)), with s = 1 for Haar on level 1.
     edges = [0.0, *(min(value, top) for value in values), top]
     weights = [
         (edges[i + 1] - edges[i]) * math.exp(-share * abs(len(values) - i - k) / 2)
@@ -157,14 +157,14 @@ def test_probabilities_are_those_of_the_printed_law(name, variant):
 
 
 def test_probabilities_are_how_often_the_mechanism_draws():
-    # As printed, the intervals are the same in every run.
+    # As published, the intervals are the same in every run.
     source = Source.build(load_sample("tiny8"), 8)
     config = Config(method="privthrem", variant="published", density=0.4, epsilon=2.0)
     draws = [run(source, config, SeededNoise(seed)) for seed in range(3000)]
     law = Law.of(Truth(source, config).stages, draws[0])
     found = np.bincount([law.holding(one.stages.threshold.value) for one in draws])
     assert stats.chisquare(found, law.probability * len(draws)).pvalue > FALSE_ALARM
-    # The interval that holds d' has the rank that the run knows.
+    # The interval that contains d' has the rank that the run stores.
     for one in draws[:100]:
         assert law.last[law.holding(one.stages.threshold.value)] == one.k
 
@@ -201,7 +201,7 @@ def test_joined_intervals_keep_probability_and_ends():
     inside = (law.low >= low) & (law.high <= high)
     assert 0.995 <= law.probability[inside].sum() <= 1
     assert np.count_nonzero(inside) < law.low.size
-    # All intervals stand in the table.
+    # The table contains all intervals.
     table = threshold_frame(one)
     rows = table[table["part"] == "interval of d′"]
     np.testing.assert_array_equal(rows["probability"], law.probability)
@@ -242,7 +242,7 @@ def test_without_a_run_no_law_is_drawn():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_data_without_a_positive_coefficient_have_the_view(method):
-    # One record, and noise that drowns it: often no value is positive, and k may be 0.
+    # One record with much larger noise: often no value is positive, and k may be 0.
     counts = np.zeros((2, 2), dtype=np.int64)
     counts[0, 0] = 1
     source = Source.build(Dataset(name="one", counts=counts), 2)

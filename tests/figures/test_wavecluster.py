@@ -1,4 +1,4 @@
-"""The panels: valid Plotly, true and private on one scale, colours that don't jump."""
+"""The panels are valid Plotly, use one scale for true and private, and have stable colours."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -117,7 +117,7 @@ def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
 
 
 def bands_of(shown, panel=""):
-    """Heatmaps of a panel by the name of their band."""
+    """Heatmaps of a panel, by the name of their band."""
     return {
         trace["hovertemplate"].partition("<b>")[2].partition(" ")[0]: trace
         for trace in shown.data
@@ -137,7 +137,7 @@ def test_the_mosaic_nests_all_bands_without_gap_or_overlap(grid, level):
         covered = np.zeros(padded, dtype=int)
         for trace in bands.values():
             rows, columns = np.shape(trace["z"])
-            # Every coefficient has the same size: one cell of the padded grid.
+            # Every coefficient has the same size, one cell of the padded grid.
             assert (trace["dx"], trace["dy"]) == pytest.approx((1 / padded[0], 1 / padded[1]))
             x = round((trace["x0"] - trace["dx"] / 2) * padded[0])
             y = round((trace["y0"] - trace["dy"] / 2) * padded[1])
@@ -145,7 +145,7 @@ def test_the_mosaic_nests_all_bands_without_gap_or_overlap(grid, level):
         assert (covered == 1).all()
         assert bands[f"LL{level}"]["x0"] < 1 / padded[0]
         assert np.allclose(bands[f"LL{level}"]["z"], stages.average.T, atol=1e-3)
-        # Differences upwards stand above, those to the right at the right.
+        # Differences along the second axis are at the top, those along the first axis on the right.
         for at in range(1, level + 1):
             assert bands[f"LH{at}"]["x0"] < 0.5**at < bands[f"LH{at}"]["y0"]
             assert bands[f"HL{at}"]["y0"] < 0.5**at < bands[f"HL{at}"]["x0"]
@@ -230,7 +230,7 @@ def test_the_table_of_all_subbands_has_band_and_level():
     part = table[table["band"] == "HH2"]
     assert set(part["level"]) == {2}
     assert np.array_equal(part["private coefficient"], one.private.details[1]["dd"].ravel())
-    assert part["x"].isna().sum() == 6  # a column of cells beyond the domain
+    assert part["x"].isna().sum() == 6  # a column of cells outside the domain
 
 
 def test_details_are_computed_only_for_the_views_that_show_them():
@@ -262,7 +262,7 @@ def test_last_blocks_of_odd_grids_end_with_the_domain(view):
 
 
 def numbers_in(shown, domain):
-    """Texts in the cells of each panel, as {(column, row): text}, and their ink."""
+    """Texts in the cells of each panel as {(column, row): text}, and their colour."""
     found = {}
     for trace in shown.data:
         if "texttemplate" in trace:
@@ -288,16 +288,16 @@ def test_numbers_stand_in_the_cells_of_a_small_grid(view, name, mode):
             value = float(text.replace("−", "-"))
             assert value == (band[place] if panel == "x" else pytest.approx(band[place], abs=0.051))
             assert text != "−0.0"
-            # Whole true numbers, private ones with one or two decimals.
+            # True numbers are integers; private numbers have one or two decimals.
             assert len(text.partition(".")[2]) in ((0,) if panel == "x" else (1, 2))
 
 
 def test_a_stage_among_several_has_numbers_while_they_can_be_read():
     shown = numbers_in(panels(scene("tiny8", 8, 0.4), "overview"), None)
     assert {len(cells) for cells in shown.values()} == {64, 16}
-    assert len(shown) == 6  # all but the clusters, which have numbers of their own
+    assert len(shown) == 6  # all panels except the clusters, which show cluster numbers
     shown = numbers_in(panels(scene("tiny8", 16, 0.4), "overview"), None)
-    assert [len(cells) for cells in shown.values()] == [64] * 4  # the subbands alone
+    assert [len(cells) for cells in shown.values()] == [64] * 4  # only the subbands
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

@@ -1,4 +1,4 @@
-"""Scores equal their definitions: over pairs, matchings, expanded labels, a grown tree."""
+"""Scores equal their definitions by pairs, matchings, labels of all points, or decision trees."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TABLE_SCORES = (ocm, two_ce, f_measure, adjusted_rand, adjusted_mutual_informati
 
 @st.composite
 def labelings(draw: st.DrawFn, clusters: int = 4, cells: int = 12) -> tuple[NDArray, NDArray]:
-    """Two labels grids of one shape; the second often a disturbed copy of the first."""
+    """Two labels grids of the same shape; the second is often a disturbed copy of the first."""
     n = draw(st.integers(1, cells))
     labels = st.lists(st.integers(0, clusters), min_size=n, max_size=n)
     true = draw(labels)
@@ -56,13 +56,12 @@ def labelings(draw: st.DrawFn, clusters: int = 4, cells: int = 12) -> tuple[NDAr
 
 
 def _numbered(labels: list[int]) -> NDArray[np.int32]:
-    """Labels with clusters numbered without gaps, as components are; 0 stays 0."""
+    """Labels with clusters numbered without gaps; 0 stays 0."""
     names = {label: number for number, label in enumerate(sorted({0, *labels}))}
     return np.array([names[label] for label in labels], dtype=np.int32)
 
 
 def weights_of(true: NDArray, seed: int) -> NDArray[np.int64]:
-    """Records per cell, some cells empty."""
     return np.random.default_rng(seed).integers(0, 5, true.shape)
 
 
@@ -84,12 +83,11 @@ def test_table_counts_every_pair_of_labels(pair: tuple, seed: int) -> None:
 
 
 def cells_of(labels: NDArray) -> list[set[int]]:
-    """Clusters as sets of cells."""
     return [set(np.flatnonzero(labels == label)) for label in range(1, labels.max() + 1)]
 
 
 def least_cost(true: list[set[int]], private: list[set[int]]) -> int:
-    """Cheapest of all one-to-one matchings, each tried."""
+    """Smallest cost of all one-to-one matchings."""
     few, many = sorted((true, private), key=len)
     return min(
         sum(max(len(a - b), len(b - a)) for a, b in zip(few, order, strict=False))
@@ -102,7 +100,7 @@ def test_dsg_c_of_the_papers_example() -> None:
     true, private = np.zeros(10, dtype=np.int32), np.zeros(10, dtype=np.int32)
     true[[1, 3, 5]] = 1
     private[[1, 5, 7, 9]] = 1
-    assert dsg_c(true, private) == 2 / 3  # 2 cells, of 3 significant ones
+    assert dsg_c(true, private) == 2 / 3  # 2 wrong cells, 3 significant cells
 
 
 @quick
@@ -188,8 +186,8 @@ def test_two_ce_is_the_share_of_inconsistent_pairs(pair: tuple, seed: int) -> No
 
 @pytest.mark.parametrize("records", [100_000, 10**15])
 def test_two_ce_of_large_sets_is_exact(records: int) -> None:
-    # A pair is inconsistent where one label agrees and the other does not: over pairs of
-    # cells of the table, in Python's integers.
+    # A pair is inconsistent if exactly one of its two labels agrees. Pairs of table cells are
+    # counted with Python's integers.
     rng = np.random.default_rng(0)
     table = rng.multinomial(records, rng.dirichlet(np.ones(6 * 7) / 2)).reshape(6, 7)
     cells = [(i, j, int(table[i, j])) for i, j in np.ndindex(table.shape)]
@@ -209,12 +207,12 @@ def test_two_ce_of_one_cluster_against_single_points_is_one() -> None:
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        # Classes of 4 (noise), 6 and 10 points, clusters of 5 (noise), 9 and 6: the best
-        # 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16, weighted 4, 6 and 10.
+        # Classes have 4 (noise), 6 and 10 points, clusters 5 (noise), 9 and 6 points. The largest
+        # 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16, with weights 4, 6 and 10.
         ([[3, 1, 0], [2, 4, 0], [0, 4, 6]], (4 * 6 / 9 + 6 * 8 / 15 + 10 * 12 / 16) / 20),
-        # All found as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
+        # All points are found as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
         ([[3], [5]], (3 * 6 / 11 + 5 * 10 / 13) / 8),
-        # Two classes may take one cluster: 2 * 2 / 6 each.
+        # Two classes may have the same cluster: 2 * 2 / 6 each.
         ([[0, 2], [0, 2]], 2 / 3),
     ],
 )
@@ -238,7 +236,6 @@ def test_f_measure_is_made_of_precision_and_recall(pair: tuple, seed: int) -> No
 
 
 def expanded(table: NDArray) -> tuple[NDArray, NDArray]:
-    """Labels of every point again, from how often each pair occurs."""
     rows, columns = np.indices(table.shape)
     return np.repeat(rows.ravel(), table.ravel()), np.repeat(columns.ravel(), table.ravel())
 
@@ -296,8 +293,8 @@ def test_single_points_that_all_agree_have_perfect_adjusted_scores(score: Callab
 
 @pytest.mark.parametrize("records", [10**9, 2**53])
 def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
-    # So many labels fill no memory. By the definition, in fractions: pairs joined by both
-    # labelings, less those expected, over those possible, less those expected.
+    # Labels of this many points would not fit into memory. So the definition is computed with
+    # fractions: (joined pairs - expected pairs) / (largest possible - expected pairs).
     rng = np.random.default_rng(0)
     table = rng.multinomial(records, rng.dirichlet(np.ones(12))).reshape(4, 3)
 
@@ -308,7 +305,7 @@ def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
     expected = Fraction(true * private, comb(int(table.sum()), 2))
     index = (both - expected) / (Fraction(true + private, 2) - expected)
     assert adjusted_rand(table) == pytest.approx(float(index), rel=1e-15)
-    # So many points have next to no information in common by chance: 6 / (2 n).
+    # For this many points, the expected shared information by chance is tiny: 6 / (2 n).
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     entropies = [-(part * np.log(part)).sum() for part in (rows, columns)]
@@ -318,7 +315,7 @@ def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
 
 
 def test_chance_information_is_summed_to_the_last_digits() -> None:
-    # Hypergeometric overlaps from means of 10^-3 to 10^5, each over all its values.
+    # Hypergeometric overlaps with means from 10^-3 to 10^5, summed over all values.
     n = 400_000
     sizes = np.array([[3.0, 400, 7_000, 392_597], [20.0, 900, 99_080, 300_000]])
     expected = 0.0
@@ -337,7 +334,7 @@ SHAPE = (17, 12)
 
 
 def clear_of_borders(points: NDArray) -> NDArray:
-    """Points not so near a cell's border that single precision, the tree's, may err."""
+    """Points that are not too near a cell's border for the tree's single precision."""
     keep = np.ones(len(points), dtype=bool)
     for axis, (side, (lo, hi)) in enumerate(zip(SHAPE, DOMAIN.bounds, strict=True)):
         gaps = np.abs(points[:, axis, None] - axis_edges(lo, hi, side))
@@ -347,7 +344,7 @@ def clear_of_borders(points: NDArray) -> NDArray:
 
 @pytest.fixture(scope="module")
 def source() -> Source:
-    """Three blobs and a background, none of the points on a border."""
+    """Three blobs and a background, without points on a border."""
     rng = np.random.default_rng(0)
     blobs = [rng.normal(centre, 0.05, (250, 2)) for centre in ((0.2, 0.2), (0.8, 0.3), (0.4, 0.8))]
     unit = np.clip(np.concatenate([*blobs, rng.random((150, 2))]), 0.001, 0.999)
@@ -382,7 +379,6 @@ def test_folds_are_the_same_for_every_run(source: Source) -> None:
 
 
 def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.ndarray:
-    """Labels of points by a decision tree learned from the cells: the measure's definition."""
     step = 2**stages.level
     width = (source.domain.highs - source.domain.lows) / source.shape
     index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
@@ -392,7 +388,6 @@ def tree_predictions(source: Source, stages: Stages, points: np.ndarray) -> np.n
 
 
 def by_tree(folds: Folds, true: list[Stages], private: list[Stages]) -> tuple[float, float]:
-    """OCM and 2CE as the paper measures them: two trees a fold, points listed."""
     scores = []
     for fold, both in enumerate(zip(true, private, strict=True)):
         test = folds.source.points[folds.fold_of == fold]
@@ -442,12 +437,12 @@ def test_noise_points_and_records_are_those_of_the_labelled_points(source: Sourc
 def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most_cells_with():
     true = np.array([1, 1, 1, 2, 2, 0, 0], dtype=np.int32)
     private = np.array([2, 2, 1, 3, 0, 4, 0], dtype=np.int32)
-    # Cluster 1 shares a cell with true cluster 1, but 2 shares more; 4 shares none.
+    # Clusters 1 and 2 share cells with true cluster 1, cluster 2 shares more; 4 shares no cell.
     assert matched_numbers(true, private).tolist() == [0, 3, 1, 2, 4]
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]
     assert matched_numbers(true, true).tolist() == [0, 1, 2]
-    # Without a shared cell there is no match, even where both are the only cluster.
+    # Without a shared cell there is no match, even if both are the only cluster.
     assert matched_numbers(np.array([1, 0]), np.array([0, 1])).tolist() == [0, 2]
 
 
@@ -468,7 +463,7 @@ def test_two_centres_in_one_cluster_leave_another_alone():
 
 @pytest.mark.parametrize(("moved", "far"), [(0.49, 0), (0.51, 1)])
 def test_a_centre_is_far_beyond_half_the_way_to_the_next(moved, far):
-    # Outwards, so that its nearest true centre stays the same one.
+    # The centre moves outwards, so that its nearest true centre stays the same.
     found = placement(SQUARE, SQUARE - [[moved, 0], [0, 0], [0, 0], [0, 0]])
     assert found == Placement(alone=0, crowded=0, far=far, one_each=4 - far)
 

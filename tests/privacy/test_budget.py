@@ -1,4 +1,4 @@
-"""The lifetime budget: never overspent, by nobody, whatever crashes; and readable refusals."""
+"""The lifetime budget is never overspent, not even after crashes; refusals are readable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def budget(tmp_path: Path) -> Budget:
 
 
 def sentence(error: pytest.ExceptionInfo[Exception]) -> str:
-    """The message, checked to be one sentence on one line."""
+    """Return the message; check that it is one sentence on one line."""
     text = str(error.value)
     assert text.endswith(".")
     assert text.isprintable()
@@ -50,7 +50,7 @@ def sentence(error: pytest.ExceptionInfo[Exception]) -> str:
 
 
 def test_persons_of_a_numbered_column_go_on_with_what_is_left(budget: Budget) -> None:
-    """An older version stored the number, which nobody can give any more."""
+    """An older version stored the column's number, which users can no longer give."""
     alike = ("unit_column",)
     budget.debit("visits", 0.3, {**WHAT, "unit_column": "1"}, total=1.0, alike=alike)
     with pytest.raises(PrivacyRefusal) as refused:
@@ -59,7 +59,7 @@ def test_persons_of_a_numbered_column_go_on_with_what_is_left(budget: Budget) ->
     assert "an older version stored the number of that column" in said
     assert "name a new source, with a total of at most 0.7, which is left here" in said
     budget.debit("visits by who", 0.7, {**WHAT, "unit_column": "who"}, total=0.7, alike=alike)
-    with pytest.raises(PrivacyRefusal, match="keep to that") as refused:
+    with pytest.raises(PrivacyRefusal, match="use the same value") as refused:
         budget.debit("visits by who", 0.1, {**WHAT, "unit_column": "device"}, alike=alike)
     assert "older version" not in sentence(refused)
 
@@ -86,8 +86,8 @@ def test_a_crash_before_the_mark_keeps_the_debit(budget: Budget) -> None:
 
 
 def test_debits_are_forced_to_the_disk(budget: Budget) -> None:
-    # No kill of a process can show that: the system keeps what it was handed. A write-ahead log
-    # would keep the newest debits in a second file, which a copy may lack.
+    # A killed process can't show that, because the system keeps what was written. A write-ahead log
+    # would hold the newest debits in a second file, which a copy may lack.
     budget.open("visits", 1.0)
     with budget._transaction() as log:
         assert log.connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
@@ -111,7 +111,7 @@ def test_the_last_part_is_granted_and_none_beyond(budget: Budget) -> None:
     budget.debit("visits", 0.5, WHAT)
     with pytest.raises(PrivacyRefusal, match=r"0\.500001 is more than what is left: 0\.5 of"):
         budget.debit("visits", 0.500001, WHAT)
-    # Less than a micro-epsilon is rounded off, and said so in what is granted.
+    # Epsilon is rounded down to whole micro-epsilon, and the granted epsilon shows this.
     assert budget.debit("visits", 0.5000009, WHAT).epsilon == 0.5
 
 
@@ -119,7 +119,7 @@ def test_the_first_use_sets_the_total_for_good(budget: Budget) -> None:
     budget.open("visits", 1.0)
     assert budget.open("visits", 1).total == budget.open("visits").total == 1.0
     for other in (2.0, 0.999999, 1.000001):
-        with pytest.raises(PrivacyRefusal, match="a lifetime budget of 1, which stays: a total of"):
+        with pytest.raises(PrivacyRefusal, match="budget of 1, which can't change: a total of"):
             budget.open("visits", other)
     assert budget.open("visits").total == 1.0
 
@@ -201,7 +201,7 @@ def test_only_own_entries_can_be_marked(budget: Budget, tmp_path: Path) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nothing is forced to the disk: for tests of arithmetic with many debits."""
+    """Don't force writes to the disk, for tests of arithmetic with many debits."""
     connect = sqlite3.connect
 
     class Careless(sqlite3.Connection):
@@ -214,12 +214,11 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
 
 def floor(epsilon: float) -> Fraction:
-    """Whole micro-epsilon of the decimal that was typed."""
+    """Whole micro-epsilon in the decimal number that was typed."""
     return Fraction(int(Fraction(repr(epsilon)) * 10**6), 10**6)
 
 
 def spent(entries: tuple[Entry, ...]) -> Fraction:
-    """Exact sum of the decimals that were granted."""
     return sum((Fraction(repr(entry.epsilon)) for entry in entries), Fraction())
 
 
@@ -243,7 +242,8 @@ def test_equal_shares_use_up_a_budget_and_no_more(
     share = floor(total / shares)
     for _ in range(shares):
         assert Fraction(repr(budget.debit("visits", total / shares, WHAT).epsilon)) == share
-    # Rounding left a micro-epsilon a share at most: it can be spent, and nothing beyond.
+    # Rounding left less than a micro-epsilon per share. This rest can be spent, but nothing beyond
+    # it.
     left = Fraction(repr(total)) - shares * share
     assert Fraction(repr(budget.find("visits").remaining)) == left <= Fraction(shares, 10**6)
     if left:
@@ -284,7 +284,7 @@ def test_whatever_fits_is_granted_and_nothing_else(total: float, shares: list[fl
             granted += floor(epsilon)
             assert granted <= floor(total)
         account = budget.open("visits")
-        # The floats that come out are the decimals themselves.
+        # The returned floats are exactly the decimal numbers.
         assert spent(account.entries) == granted == Fraction(repr(account.spent))
         assert floor(total) - granted == Fraction(repr(account.remaining))
 
@@ -293,7 +293,7 @@ def test_whatever_fits_is_granted_and_nothing_else(total: float, shares: list[fl
 
 
 def run(script: str, *arguments: object) -> str:
-    """Output of a Python program in a process of its own."""
+    """Output of a Python program in a separate process."""
     program = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -357,7 +357,7 @@ print(codes.count(0), codes.count(3))
 
 @posix
 def test_a_hundred_processes_never_overspend_together(budget: Budget) -> None:
-    # The file is new: they also race to make it.
+    # The file is new, so the processes also compete to create it.
     assert run(RACE, budget.path).split() == ["25", "75"]
     (account,) = budget.datasets()
     assert (account.spent, account.remaining, len(account.entries)) == (1.0, 0.0, 25)
@@ -406,7 +406,7 @@ print(killed)
 @posix
 def test_kills_at_random_points_lose_budget_and_never_privacy(tmp_path: Path) -> None:
     killed = int(run(KILL, tmp_path, 200))
-    assert killed >= 5  # else they came too late to tell anything
+    assert killed >= 5  # otherwise the kills were too late to test anything
     account = Budget(tmp_path / "budget.db").open("visits")
     entries = {entry.id: entry for entry in account.entries}
     released = sorted(tmp_path.glob("*.released"))
@@ -425,7 +425,7 @@ def test_kills_at_random_points_lose_budget_and_never_privacy(tmp_path: Path) ->
 
 
 def refused(path: Path, *parts: str) -> None:
-    """Every call is refused with one sentence that holds these parts."""
+    """Every call is refused with one sentence that contains these parts."""
     budget = Budget(path)
     entry = Entry(id=1, source="a", epsilon=1, what={}, state="debited", time="")
     for call in (
@@ -493,7 +493,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> N
     path = tmp_path / "table.csv"
     path.write_text("x,y\n1,2\n" * 200)
     before = path.read_bytes()
-    refused(path, "table.csv", "is no budget file: name another one")
+    refused(path, "table.csv", "is no budget file: name another file")
     assert path.read_bytes() == before
 
 
@@ -540,7 +540,7 @@ def test_a_file_that_another_program_holds_is_said_to_be_held(
 
 @contextlib.contextmanager
 def nobody() -> Iterator[None]:
-    """Without the rights of the superuser, whom no file is closed to."""
+    """Drop the rights of the superuser, who may open any file."""
     if os.geteuid():
         yield
         return
@@ -559,7 +559,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
         path.chmod(0o444)
         folder.chmod(0o555)
         with nobody():
-            # Who may read it may see what was spent.
+            # Whoever may read the file can see which epsilon was spent.
             budget = Budget(path)
             assert [one.id for one in budget.datasets()] == ["visits"]
             with pytest.raises(InputError, match="can't be written: check its rights") as error:
@@ -601,7 +601,6 @@ def test_what_can_not_be_written_is_not_granted(budget: Budget) -> None:
 def test_a_file_that_can_not_be_opened_is_closed(
     budget: Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An open connection would keep its lock until Python frees it."""
     budget.open("visits", 1.0)
     connect, opened = sqlite3.connect, []
 
@@ -647,7 +646,7 @@ def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:
                 sentences.add(str(error).partition('damaged.db" ')[2])
     assert all(text.isprintable() for text in sentences)
     assert any(one.startswith("is damaged: put its newest copy back") for one in sentences)
-    assert "is no budget file: name another one, or a new one." in sentences
+    assert "is no budget file: name another file, or a new one." in sentences
 
 
 def test_a_truncated_file_is_said_to_be_damaged(budget: Budget) -> None:
@@ -668,7 +667,8 @@ def test_a_long_path_is_named_by_its_end(tmp_path: Path) -> None:
 
 @posix
 def test_a_hard_link_is_refused(budget: Budget, tmp_path: Path) -> None:
-    # Each name has a journal of its own: SQLite would play one back over debits of the other.
+    # Each name has a separate journal, and SQLite would replay one journal over debits of the
+    # other.
     budget.open("visits", 1.0)
     other = tmp_path / "other.db"
     other.hardlink_to(budget.path)
@@ -707,7 +707,7 @@ def test_a_file_that_gets_another_name_while_it_is_in_use_is_refused(
     monkeypatch.undo()
     if change == "link":
         (tmp_path / "second.db").unlink()
-    # Nothing was debited: the change was seen before.
+    # Nothing was debited, because the change was detected first.
     assert Budget(link).open("visits").spent == 0
 
 
@@ -728,7 +728,7 @@ def test_a_link_that_comes_with_the_commit_is_seen_too(
     monkeypatch.setattr(
         sqlite3, "connect", lambda *args, **options: connect(*args, **options, factory=Linking)
     )
-    with pytest.raises(InputError, match="may be debited all the same") as error:
+    with pytest.raises(InputError, match="may be debited nevertheless") as error:
         budget.debit("visits", 0.5, WHAT)
     sentence(error)
 
@@ -739,7 +739,7 @@ def test_symbolic_links_lead_to_one_file_and_one_journal(budget: Budget, tmp_pat
     folder.mkdir()
     link = folder / "link.db"
     link.symlink_to(budget.path)
-    Budget(link).open("visits", 1.0)  # It leads nowhere yet, and makes the file itself.
+    Budget(link).open("visits", 1.0)  # the link has no target yet, and this call creates it
     assert budget.path.is_file()
     assert not budget.path.is_symlink()
     budget.debit("visits", 0.75, WHAT)
@@ -753,8 +753,8 @@ def test_symbolic_links_lead_to_one_file_and_one_journal(budget: Budget, tmp_pat
 
 @posix
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")  # It would wait for a reader for ever.
-    refused(tmp_path / "pipe", "is no file that can be kept")
+    os.mkfifo(tmp_path / "pipe")  # otherwise the call would wait for a reader forever
+    refused(tmp_path / "pipe", "is not a regular file")
 
 
 MOUNT = """
@@ -783,14 +783,14 @@ def test_a_file_that_is_mounted_alone_is_refused(budget: Budget, tmp_path: Path)
     if not shutil.which("unshare"):
         pytest.skip("no namespace of mounts to try it in")
     budget.open("visits", 1.0)
-    # In a namespace of its own, which takes the mounts along when it ends.
+    # A separate namespace removes the mounts when the process ends.
     program = ["unshare", "-rm", sys.executable, "-W", "error", "-c", MOUNT, str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     if "no right to mount" in done.stderr or "unshare" in done.stderr:
         pytest.skip("no right to mount")
     assert done.returncode == 0, done.stderr
     folder, file = done.stdout.splitlines()
-    assert folder == "0.5"  # Its journal is beside it, under whatever name.
+    assert folder == "0.5"  # the journal is beside the file, for any name of the file
     assert 'mou nted#.db" is mounted without its folder' in file
     assert budget.open("visits").spent == 0.5
 
@@ -845,7 +845,7 @@ def test_a_write_ahead_log_of_another_program_is_merged_when_that_is_done(
         connection.execute("SELECT * FROM log").fetchall()
         refused(budget.path, "is held by another program")
     assert budget.open("visits").spent == 0.5
-    # From now on the file alone is whole.
+    # From now on no other file is needed.
     assert not list(budget.path.parent.glob("budget.db-*"))
     assert budget.path.read_bytes()[18:20] == b"\1\1"
 
@@ -866,7 +866,7 @@ def test_a_refused_debit_leaves_no_note(budget: Budget, home: Path) -> None:
 
 
 def released(budget: Budget) -> None:
-    """Three sources with debits, some released."""
+    """Three sources with debits; some of the debits are released."""
     for name in ("visits", "trips", "homes"):
         budget.open(name, 1.0)
         for _ in range(2):
@@ -922,7 +922,7 @@ def test_a_forged_table_ends_in_a_sentence(budget: Budget, table: str) -> None:
 
 
 def forged(path: Path) -> None:
-    """Halve a debit, with all hashes made anew by who knows how."""
+    """Halve a debit and recompute all hashes, as an expert would."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE log SET amount = amount / 2 WHERE number = 3")
         log = Log(connection)
@@ -938,19 +938,19 @@ def test_an_older_or_rewritten_copy_is_noticed_by_the_note(
     older = budget.path.read_bytes()
     budget.mark(budget.debit("visits", 0.75, WHAT))
     newest = budget.path.read_bytes()
-    # Under its own name, or under another one.
+    # Test the older copy under another name and under its own name.
     for path in (tmp_path / "copy.db", budget.path):
         path.write_bytes(older)
         refused(path, "is an older or a changed copy", "put its newest copy back, or name a new")
     budget.path.write_bytes(newest)
     forged(budget.path)
     refused(budget.path, "is an older or a changed copy")
-    # The way out: the newest copy, under any name.
+    # Solution for the user: the newest copy, under any name.
     budget.path.unlink()
     moved = tmp_path / "moved.db"
     moved.write_bytes(newest)
     assert Budget(moved).open("visits").remaining == 0.25
-    # Two copies don't both go on.
+    # Two copies can't both continue.
     budget.path.write_bytes(newest)
     Budget(moved).debit("visits", 0.25, WHAT)
     refused(budget.path, "is an older or a changed copy")
@@ -963,19 +963,19 @@ def test_two_copies_that_debit_the_same_in_one_second_do_not_both_go_on(
     budget.open("visits", 1.0)
     copy = tmp_path / "copy.db"
     shutil.copy(budget.path, copy)
-    # Both read the note before the other one has written it.
+    # Both copies read the note before the other copy writes it.
     (note,) = (home / "heads").iterdir()
     before = note.read_bytes()
     budget.debit("visits", 1.0, WHAT)
     note.write_bytes(before)
     Budget(copy).debit("visits", 1.0, WHAT)
-    # What each has is noted for the second alone.
+    # The note now matches only the second copy.
     refused(budget.path, "is an older or a changed copy")
     assert Budget(copy).open("visits").remaining == 0.0
 
 
 def test_what_can_not_be_noticed_is_not(budget: Budget, home: Path) -> None:
-    """As the documentation says: who takes away the note, or puts it back too, is trusted."""
+    """As documented, anyone who removes or restores the note is trusted."""
     budget.open("visits", 1.0)
     older, note = budget.path.read_bytes(), next((home / "heads").iterdir())
     noted = note.read_bytes()
@@ -1000,7 +1000,7 @@ def test_a_crash_before_the_note_locks_nobody_out(
         with pytest.raises(KeyboardInterrupt):
             budget.debit("visits", 0.75, WHAT)
     assert budget.open("visits").remaining == 0.25
-    # That look has noted it.
+    # The last call wrote the note.
     (note,) = (home / "heads").iterdir()
     assert note.read_text().startswith("3 ")
 
@@ -1071,7 +1071,7 @@ def test_only_its_user_may_read_what_the_budget_keeps(
         budget.open("visits", 1.0)
         with budget._transaction() as log:
             log.append("opened", "trips", 1)
-            # The journal is there by now.
+            # The journal exists at this point.
             seen = [rights(one) for one in budget.path.parent.glob("budget.db*")]
     finally:
         os.umask(before)
@@ -1090,14 +1090,14 @@ def test_wider_rights_are_taken_off_what_is_ours(
     home.chmod(0o755)
     budget.debit("visits", 0.5, WHAT)
     assert (rights(budget.path), rights(home / "heads")) == (0o600, 0o700)
-    # A folder that the environment names may serve others too.
+    # A folder named by the environment variable may also be used for other purposes.
     assert rights(home) == 0o755
     monkeypatch.delenv("DPVIZ_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".dpviz").mkdir(mode=0o755)
     budget.debit("visits", 0.25, WHAT)
     assert rights(tmp_path / ".dpviz") == 0o700
-    # A file of somebody else keeps its rights.
+    # A file that belongs to another user keeps its rights.
     if os.geteuid() == 0:
         budget.path.chmod(0o644)
         os.chown(budget.path, 65534, -1)

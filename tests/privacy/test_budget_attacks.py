@@ -1,9 +1,9 @@
-"""Attacks on the budget file, seeded: whatever happens to it, no source pays out its total twice.
+"""Random attacks on the budget file, from fixed seeds: no source spends more than its total.
 
-Processes debit one file under several names while others kill them, fill up the disk, put older
-copies in its place, link it, damage it or edit it. Whatever is granted counts: the sum over all
-processes stays within the total, every grant is in the file that is left, and every refusal is a
-sentence.
+Processes debit one file under several names. At the same time other code kills these processes,
+fills the disk, replaces the file by older copies, links it, damages it or edits it. All grants
+count: the sum over all processes stays within the total, every grant is in the remaining file, and
+every refusal is one sentence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpviz.privacy.lifetime_budget import Budget
 
 resource = pytest.importorskip("resource", reason="needs processes as POSIX has them")
 
-#: One source in several spellings, one that is refused.
+#: Several spellings of one source, and one name that is refused.
 NAMES = ("visits", "Visits ", "VISITS", "\uff56isits", "v\u0456sits")
 
 
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def accounts(path: Path) -> list[Account] | None:
-    """What a file says; None where it is refused, in a sentence."""
+    """Accounts in a file; None if the file is refused with a sentence."""
     try:
         return Budget(path).datasets()
     except InputError as error:
@@ -48,19 +48,19 @@ def accounts(path: Path) -> list[Account] | None:
 
 
 def said(error: Exception) -> None:
-    """A refusal is one sentence on one line."""
+    """Check that a refusal is one sentence on one line."""
     assert str(error).isprintable()
     assert str(error).endswith(".")
 
 
 def debiting(paths: list[Path], grants: int, seed: int, seconds: float) -> int:
-    """Debit in a process of its own until it ends; returns its number. Grants go to a pipe."""
+    """Make debits in a separate process, which writes grants to a pipe; return its process id."""
     child = os.fork()
     if child:
         return child
     try:  # pragma: no cover - another process
         rng = random.Random(seed)
-        if rng.random() < 0.3:  # As a full disk.
+        if rng.random() < 0.3:  # simulates a full disk
             resource.setrlimit(resource.RLIMIT_FSIZE, (rng.choice([300, 5000, 9000, 20_000]),) * 2)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -78,7 +78,7 @@ def debiting(paths: list[Path], grants: int, seed: int, seconds: float) -> int:
 
 
 class Attacker:
-    """Changes where a file is, and what is there, while others use it."""
+    """Moves, replaces and links the file while other processes use it."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self.rng, self.folder = rng, folder
@@ -93,7 +93,6 @@ class Attacker:
         shutil.copy(self.file, self.name("copy"))
 
     def copy(self) -> Path:
-        """One of the copies, or the file itself."""
         copies = sorted(self.folder.glob("copy-*.db"))
         return self.rng.choice([*copies, self.file])
 
@@ -126,7 +125,7 @@ class Attacker:
             self.rng.choice(actions)()
 
     def settle(self) -> bool:
-        """Put the file back that is believed, as an owner would; whether there is one."""
+        """Restore a valid file, as an owner would; return whether there is a valid file."""
         for path in sorted(self.folder.glob("*.db")):
             if not path.is_symlink() and accounts(path) is not None:
                 os.replace(path, self.file)
@@ -166,7 +165,7 @@ def test_no_race_pays_out_a_total_twice(tmp_path: Path, seed: int) -> None:
                 assert number not in granted, "one entry was granted twice"
                 granted[number] = micro
         assert sum(granted.values()) <= MICRO
-        # A crash may leave no file that can be believed: then nothing more is paid out.
+        # A crash may leave no valid file. Then nothing more can be spent.
         if not attacker.settle():
             break
         (account,) = accounts(attacker.file) or []
@@ -177,7 +176,6 @@ def test_no_race_pays_out_a_total_twice(tmp_path: Path, seed: int) -> None:
 
 
 def filled(path: Path) -> list[Account]:
-    """A file with sources, debits and releases."""
     budget = Budget(path)
     for name in ("visits", "trips"):
         budget.open(name, 5.0)
@@ -192,7 +190,7 @@ def filled(path: Path) -> list[Account]:
 def test_a_damaged_file_is_refused_or_says_the_same(
     tmp_path: Path, home: Path, noted: bool
 ) -> None:
-    """150 files with changed, moved or missing bytes, seed 0."""
+    """150 files with changed, moved or missing bytes, from seed 0."""
     whole, damaged = tmp_path / "whole.db", tmp_path / "damaged.db"
     told, rng, refused = filled(whole), random.Random(0), 0
     data = whole.read_bytes()
@@ -221,7 +219,7 @@ def test_a_damaged_file_is_refused_or_says_the_same(
 
 
 def test_an_edited_file_is_refused(tmp_path: Path, home: Path) -> None:
-    """100 edits of one value or row each, seed 0, without a note to hold it against."""
+    """100 edits of one value or row each, from seed 0, without a note to compare with."""
     whole, edited = tmp_path / "whole.db", tmp_path / "edited.db"
     filled(whole)
     shutil.rmtree(home)

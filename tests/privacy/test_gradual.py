@@ -1,4 +1,4 @@
-"""Nested releases: their laws, their coins, and the worst loss of a transcript, enumerated."""
+"""Nested releases: their distributions, their coins, and the exact worst loss of a transcript."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ BUDGETS = (0.4, 0.5, 0.65, 0.8, 1.0)
 
 
 def levels(epsilon: float = 1.0) -> list[Level]:
-    """As the method has them."""
+    """Levels as the method Two-stage uses them."""
     return [Level(f"step {number}", one * epsilon) for number, one in enumerate(BUDGETS)]
 
 
 def law(scale: float, size: int) -> Floats:
-    """Two-sided geometric probabilities of -size to size, by the formula."""
+    """Two-sided geometric probabilities of -size to size, from the formula."""
     x = np.arange(-size, size + 1)
     return math.tanh(0.5 / scale) * np.exp(-np.abs(x) / scale)
 
@@ -49,7 +49,7 @@ def law(scale: float, size: int) -> Floats:
 @quick
 @given(st.floats(0.2, 30), st.floats(1.001, 20))
 def test_staying_or_more_noise_gives_the_coarser_law(fine: float, times: float) -> None:
-    """The law of the fine noise folded with the kernel is that of the coarse noise, exactly."""
+    """The convolution of the fine noise with the kernel is exactly the coarse noise."""
     coarse = fine * times
     size = int(60 * coarse)
     chance = stay_chance(coarse, fine)
@@ -64,7 +64,7 @@ def test_staying_or_more_noise_gives_the_coarser_law(fine: float, times: float) 
 @quick
 @given(st.floats(0.05, 50))
 def test_geometric_noise_is_the_inverse_of_its_law(scale: float) -> None:
-    """At the share u of Laplace noise stands the least number with at least u below or on it."""
+    """For Laplace noise of quantile u: the least number whose distribution function reaches u."""
     share = (np.arange(4000) + 0.5) / 4000
     drawn = geometric(stats.laplace.ppf(share), scale)
     size = int(40 * scale) + 2
@@ -75,7 +75,7 @@ def test_geometric_noise_is_the_inverse_of_its_law(scale: float) -> None:
 
 @pytest.mark.parametrize("secure", [False, True])
 def test_every_level_has_the_law_that_its_budget_buys(secure: bool) -> None:
-    """False alarm in one of ten thousand runs of the release's noise; the other has a seed."""
+    """A false alarm occurs in one of ten thousand runs of release noise. Other noise is seeded."""
     cells = 3000
     accountant = SecureAccountant(1.0) if secure else Accountant(SeededNoise(4), 1.0)
     found = accountant.gradual(np.full(cells, 7), levels(), sensitivity=1)
@@ -92,7 +92,7 @@ def test_every_level_has_the_law_that_its_budget_buys(secure: bool) -> None:
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("secure", [False, True])
 def test_numbers_beside_have_the_noise_of_what_is_left(secure: bool, relation: Relation) -> None:
-    """False alarm in one of ten thousand runs of the release's noise; the other has a seed."""
+    """A false alarm occurs in one of ten thousand runs of release noise. Other noise is seeded."""
     unit = Neighbours(relation=relation)
     accountant = SecureAccountant(1.0, unit) if secure else Accountant(SeededNoise(2), 1.0, unit)
     found = accountant.gradual(np.arange(3), levels(), sensitivity=1)
@@ -103,7 +103,7 @@ def test_numbers_beside_have_the_noise_of_what_is_left(secure: bool, relation: R
     scale = unit.multiplier / (1 - BUDGETS[1])
     if secure:
         size = int(50 * scale)
-        # Ends are shares of whole numbers, of which noise is one.
+        # The bin limits are integers, because the noise is an integer.
         below = np.append(law(scale, size).cumsum()[size + np.arange(-6, 6)], 1.0)
         seen = np.bincount(np.clip(noisy - numbers, -6, 6).astype(int) + 6, minlength=13)
         expected = len(numbers) * np.diff(below, prepend=0.0)
@@ -159,7 +159,7 @@ def test_a_coin_looks_at_more_bits_only_where_all_before_are_equal() -> None:
 
 
 def test_coins_fall_as_often_as_they_should() -> None:
-    """False alarm once in a hundred thousand runs."""
+    """A false alarm occurs once in a hundred thousand runs."""
     chance = stay_chance(2.5, 2.0)
     heads = int(coins(2.5, 2.0, 20_000).sum())
     assert stats.binomtest(heads, 20_000, chance).pvalue > 1e-5
@@ -217,14 +217,14 @@ def test_what_is_over_budget_or_not_nested_is_refused_and_spends_nothing(secure:
         with pytest.raises(PrivacyRefusal, match=said):
             accountant.gradual(np.zeros(3), wrong, sensitivity=1)
     if secure:
-        with pytest.raises(PrivacyRefusal, match="no whole multiples"):
+        with pytest.raises(PrivacyRefusal, match="not whole multiples"):
             accountant.gradual(np.full(3, 0.5), levels(0.5), sensitivity=1)
     assert accountant.ledger.spends == ()
 
 
 @pytest.mark.parametrize("secure", [False, True])
 def test_what_was_split_is_told_no_finer(secure: bool) -> None:
-    """Parallel spends of a step cost what the largest costs, so each value is split once."""
+    """Of a step's parallel spends only the largest counts, so each value is split only once."""
     accountant = SecureAccountant(1.0) if secure else Accountant(SeededNoise(0), 1.0)
     found = accountant.gradual(np.zeros(4), levels(), sensitivity=1)
     half = np.array([True, True, False, False])
@@ -235,7 +235,7 @@ def test_what_was_split_is_told_no_finer(secure: bool) -> None:
 
 
 def test_nested_counts_are_whole_whatever_the_unit() -> None:
-    """False alarm below one in a million: the variance of whole noise is 0.36, else 0.54."""
+    """False alarms have a probability below 1e-6: whole noise has variance 0.36, else 0.54."""
     accountant = SecureAccountant(2.0, unit=LATTICE)
     found = accountant.gradual(np.full(4000, 7), levels(2.0), sensitivity=1)
     finest = found.releases[-1] - 7
@@ -246,24 +246,24 @@ def test_nested_counts_are_whole_whatever_the_unit() -> None:
 
 # -- the worst loss of a transcript, enumerated ------------------------------------------------
 
-#: Releases that are enumerated lie within this of 0; beyond, each loss is that at the end.
+#: Enumerated releases are at most this far from 0; beyond, each loss equals the loss at the end.
 SIZE = 9
 
-#: Room around them for releases that are summed over: what is outside has less than e^-20.
+#: Summed releases are at most this far from 0; releases outside have a probability below e^-20.
 ROOM = 45
 
 EPSILON = 3.0
 
 
 class Enumerated:
-    """All transcripts of a few cells: Y at .4, the choice, Y at the share, and the last step.
+    """All transcripts of a few cells: Y at 0.4, the choice, Y at the share, and the last step.
 
     Parameters
     ----------
     scales
         Noise scales of the levels.
     zeros_scale
-        Scale of the number of zeros, by the share's number.
+        Noise scale of the number of zeros, for each share.
     """
 
     def __init__(self, scales: Sequence[float], zeros_scale: Sequence[float]) -> None:
@@ -278,14 +278,14 @@ class Enumerated:
             self.kernels.append(chance * np.eye(len(distance)) + (1 - chance) * noise)
 
     def down(self, high: int, low: int) -> Floats:
-        """P(release at the lower level | at the higher), matrix (lower, higher)."""
+        """P(release at the lower level | release at the higher level), matrix (lower, higher)."""
         found = np.eye(len(self.values))
         for kernel in self.kernels[low:high]:
             found = found @ kernel
         return found
 
     def cell(self, count: int, share: int) -> tuple[Floats, Floats]:
-        """P(Y0, Ya) of a low cell, and P(Y0, Ya, Y1) of another, on the shown values."""
+        """P(Y0, Ya) of a low cell, and P(Y0, Ya, Y1) of any other cell, for the shown values."""
         last = len(self.scales) - 1
         finest = law(self.scales[last], 2 * ROOM)[2 * ROOM - ROOM - count :][: len(self.values)]
         first, second = self.down(share, 0)[self.shown], self.down(last, share)[self.shown]
@@ -296,14 +296,14 @@ class Enumerated:
 
 
 def log_ratio(one: Floats, other: Floats) -> Floats:
-    """Logarithm of the ratio of probabilities; 0 where both are."""
+    """Logarithm of the ratio of probabilities; 0 where both probabilities are 0."""
     np.testing.assert_array_equal(one > 0, other > 0)
     there = one > 0
     return np.log(np.where(there, one, 1.0) / np.where(there, other, 1.0))
 
 
 def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerated) -> float:
-    """Largest logarithm of the ratio of a transcript's probabilities under two sets of counts."""
+    """Largest log ratio of a transcript's probabilities for two sets of counts."""
     shown, worst, rate = np.arange(-SIZE, SIZE + 1), 0.0, 1 / room.scales[-1]
     chosen: dict[tuple[int, ...], Choice] = {}
     logs: dict[tuple[int, int, int], tuple[Floats, Floats]] = {}
@@ -321,7 +321,7 @@ def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerate
             ends = [0.0, 0.0]
             for y, is_low, one, other in zip(first, lows, counts, others, strict=True):
                 table = logs[choice.share, one, other][0 if is_low else 1][y]
-                # With the first share nothing is released between: Ya is Y0.
+                # With the first share there is no release in between, so Ya equals Y0.
                 there = shown == shown[y] if choice.share == 0 else np.ones(len(shown), dtype=bool)
                 there &= (shown < choice.limit) == is_low
                 if not there.any():
@@ -336,7 +336,6 @@ def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerate
 
 
 def bought(relation: Relation) -> Enumerated:
-    """Noise scales that the method's spends buy."""
     unit = Neighbours(relation=relation)
     config = Config(method="twostage", epsilon=EPSILON, neighbours=unit)
     accountant = Accountant(SeededNoise(0), EPSILON, unit)
@@ -348,11 +347,11 @@ def bought(relation: Relation) -> Enumerated:
         return kept[-1]
 
     accountant.gradual = gradual  # type: ignore[method-assign]
-    # Enough cells for low counts with this budget, whichever the relation.
+    # Enough cells for low counts with this budget, for both relations.
     twostage.release(np.zeros((4, 4), dtype=np.int64), config, accountant)
     number = accountant.ledger.spends[-1]
     share = kept[0].known
-    # The number's budget is what the share leaves.
+    # The number of zeros gets the budget that the share leaves.
     assert number.epsilon == pytest.approx((1 - SHARES[share]) * EPSILON)
     assert number.scale == number.sensitivity / number.epsilon
     zeros = [number.sensitivity / ((1 - one) * EPSILON) for one in SHARES]
@@ -360,7 +359,7 @@ def bought(relation: Relation) -> Enumerated:
 
 
 def test_zeros_are_counted_among_low_counts_alone() -> None:
-    """A record in any other count pays for its finer release: it may change nothing besides."""
+    """A record in any other count changes its finer release, so it must change nothing else."""
     counts, seen = np.tile([0, 0, 30], (20, 10)), 0
     for seed in range(20):
         accountant = Accountant(SeededNoise(seed), EPSILON)
@@ -392,8 +391,8 @@ PAIRS: dict[Relation, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = {
 def test_no_transcript_loses_more_than_epsilon_and_some_lose_all(
     relation: Relation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # So few cells would leave out small shares and low counts: a public rule, without which there
-    # is more to see.
+    # With so few cells a public rule excludes small shares and low counts. Without this rule the
+    # test covers more.
     monkeypatch.setattr(budget_share, "SMALL_BUDGET", 0.0)
     monkeypatch.setattr(budget_share, "TINY_BUDGET", 0.0)
     room = bought(relation)

@@ -1,4 +1,4 @@
-"""K-norm noise has its law, in the explorer and rounded in a release, and costs what it says."""
+"""K-norm noise has its distribution and its cost, in the explorer and rounded in a release."""
 
 from __future__ import annotations
 
@@ -21,29 +21,28 @@ from dpviz.privacy.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.rounded import k_norm_row
 from dpviz.privacy.secure import LATTICE, ROUNDED, SecureAccountant
 
-#: With the seeds fixed here a test passes always or never; a new stream would fail one by chance
-#: with this probability.
+#: With the fixed seeds a test always passes or always fails. With new random numbers a correct test
+#: would fail with this probability.
 FALSE_ALARM = 1e-4
 
-#: Columns: entries of the cube, and of the ball.
+#: Numbers of columns: in the cube, and in the ball.
 SHAPES = ((0, 1), (0, 2), (0, 5), (2, 1), (2, 4), (2, 9), (3, 0), (7, 0))
 
 
 def plain_norm(row: NDArray[np.float64], ball: int) -> float:
-    """Least factor by which the body must grow to hold a row, by its definition."""
+    """Norm by its definition: the smallest factor for which the scaled body contains the row."""
     entries, vector = row[: len(row) - ball], row[len(row) - ball :]
     return max([0.0, *np.abs(entries), math.sqrt((vector**2).sum())])
 
 
 def rounded(entries: int, ball: int, rows: int, scale: int = 2**30) -> NDArray[np.float64]:
-    """Rows of a release's noise in units of its scale, with repeatable bits."""
+    """Rows of a release's noise in units of its scale, from reproducible bits."""
     bits = Random(entries * 100 + ball).getrandbits
     noise = [k_norm_row(Fraction(scale), entries, ball, draw=bits) for _ in range(rows)]
     return np.array(noise, dtype=float) / scale
 
 
 def explored(entries: int, ball: int, rows: int) -> NDArray[np.float64]:
-    """The same of the explorer."""
     return unit_k_norm(np.random.default_rng(5), (rows, entries + ball), ball)
 
 
@@ -62,8 +61,8 @@ def test_norm_is_that_of_the_body(values: list[float], ball: int) -> None:
 def test_radius_is_gamma_and_the_rest_uniform_in_the_body(
     law: Callable[..., NDArray[np.float64]], rows: int, entries: int, ball: int
 ) -> None:
-    # Density exp(-norm): the norm is Gamma(D), independent of a direction on the border, and
-    # norms of a uniform point of the body have the law r^D.
+    # If the density is exp(-norm), the norm is Gamma(D) distributed and independent of the
+    # direction. For a uniform point of the body, the norm r has the distribution function r^D.
     columns = entries + ball
     noise = law(entries, ball, rows)
     norms = k_norm(noise, ball)
@@ -71,14 +70,14 @@ def test_radius_is_gamma_and_the_rest_uniform_in_the_body(
     assert stats.spearmanr(norms, noise[:, 0] / norms).pvalue > FALSE_ALARM
     if columns > 1:
         assert stats.spearmanr(norms, np.abs(noise[:, -1]) / norms).pvalue > FALSE_ALARM
-    for column in noise.T:  # no side is more likely
+    for column in noise.T:  # both signs have the same probability
         assert stats.binomtest(int((column > 0).sum()), rows).pvalue > FALSE_ALARM
     if ball > 1:
         angles = np.arctan2(noise[:, -1], noise[:, -2])
         assert stats.kstest(angles, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > FALSE_ALARM
     if ball and entries:
-        # Given the border of a body of volume r^D, shares of its parts: the largest entry is it
-        # with the chance that belongs to a uniform point, entries / (entries + ball).
+        # Given the norm, the share of rows whose norm is the largest entry is the share for a
+        # uniform point, entries / (entries + ball).
         largest = np.abs(noise[:, :entries]).max(axis=1) >= norms
         share = stats.binomtest(int(largest.sum()), rows, entries / columns)
         assert share.pvalue > FALSE_ALARM
@@ -117,7 +116,8 @@ def test_silence_has_no_k_norm_noise() -> None:
 
 
 def test_densities_of_neighbours_differ_by_no_more_than_epsilon() -> None:
-    # The log density is -norm / scale: by the triangle inequality it moves by the norm at most.
+    # The log density is -norm / scale, so by the triangle inequality it changes by at most the norm
+    # of the difference.
     rng = np.random.default_rng(0)
     for unit in (Neighbours(), Neighbours(cap=4)):
         scale = unit.multiplier / 0.7
@@ -132,7 +132,7 @@ def test_densities_of_neighbours_differ_by_no_more_than_epsilon() -> None:
 
 
 def bits_in_pieces(seed: int, digits: int) -> Callable[[int], int]:
-    """Random bits where the n-th new number has the same digits however many are drawn at once."""
+    """Random bits for which the n-th new number has the same digits for every size of request."""
     streams: list[Random] = []
 
     def draw(size: int) -> int:
@@ -144,7 +144,7 @@ def bits_in_pieces(seed: int, digits: int) -> Callable[[int], int]:
 
 
 def take(stream: Random, size: int) -> int:
-    """First bits of a stream, one by one: a longer piece begins with a shorter one."""
+    """First bits of a stream; a longer request begins with the bits of a shorter request."""
     found = 0
     for _ in range(size):
         found = (found << 1) | stream.getrandbits(1)
@@ -153,7 +153,7 @@ def take(stream: Random, size: int) -> int:
 
 @pytest.mark.parametrize(("entries", "ball"), [(2, 3), (2, 8), (4, 0)])
 def test_more_digits_give_the_same_numbers(entries: int, ball: int) -> None:
-    # No digit more is asked for at this scale: all rows of both must agree.
+    # At this scale no further digits are requested, so all rows of both must be equal.
     for seed in range(30):
         few, many = (
             k_norm_row(
@@ -172,7 +172,7 @@ def test_numbers_that_few_digits_leave_open_get_more() -> None:
         asked.append(size)
         return bits.getrandbits(size)
 
-    # Noise of 2^40 units is known up to many units only: 96 digits can't decide it.
+    # Noise with the scale 2^40 is known only up to many units, so 96 digits can't determine it.
     noise = np.array(
         [k_norm_row(Fraction(2**40), 2, 3, digits=96, draw=draw) for _ in range(400)], dtype=float
     )
@@ -184,7 +184,7 @@ def test_numbers_that_few_digits_leave_open_get_more() -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(7, 2)])
 def test_one_entry_is_rounded_laplace_noise(scale: Fraction) -> None:
-    # D = 1: the nearest whole number to Lap(scale), whose chances are plain.
+    # D = 1: the whole number nearest to Lap(scale), whose probabilities are simple.
     bits = Random(3).getrandbits
     noise = np.array([k_norm_row(scale, 1, 0, draw=bits)[0] for _ in range(20_000)])
     wide = 25
@@ -221,7 +221,7 @@ def test_release_pays_its_own_certificate_within_the_budget(epsilon: float) -> N
 
 def test_release_refuses_values_off_the_lattice() -> None:
     secure = SecureAccountant(1.0, unit=LATTICE)
-    with pytest.raises(PrivacyRefusal, match="no whole multiples"):
+    with pytest.raises(PrivacyRefusal, match="not whole multiples"):
         secure.k_norm("residuals", np.full((1, 3), 1e-9), ball=2, sensitivity=1, epsilon=1.0)
     assert not secure.ledger.spends
 

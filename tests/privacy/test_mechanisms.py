@@ -1,4 +1,4 @@
-"""Mechanisms draw from the stated law, and nothing is drawn that is not paid for."""
+"""Mechanisms sample from the stated distribution, and no noise is drawn without a spend."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend, check_eps
 from dpviz.privacy.mechanisms import Accountant, interval_weights
 from dpviz.privacy.noise_source import SeededNoise
 
-#: With the seeds fixed here a test passes always or never; a new stream would fail one
-#: by chance with this probability.
+#: With the fixed seeds a test always passes or always fails. With new random numbers a correct test
+#: would fail with this probability.
 FALSE_ALARM = 1e-4
 
 quick = settings(max_examples=80, deadline=None)
@@ -35,7 +35,7 @@ units = st.builds(Neighbours, relation=st.sampled_from(RELATIONS), cap=st.intege
 
 
 class FixedUniform:
-    """Noise source that hands out given uniform numbers, and the scales it is asked for."""
+    """Noise source that returns given uniform numbers, and stores the requested scales."""
 
     def __init__(self, *uniform: float) -> None:
         self.numbers = np.array(uniform)
@@ -88,7 +88,7 @@ def test_laplace_noise_has_the_law_of_its_spend() -> None:
 
 
 def probabilities(edges: list, scores: list, sensitivity: float, epsilon: float) -> list[float]:
-    """Exact law: length times exp(epsilon * score / (2 * sensitivity)), one by one."""
+    """Exact probabilities, in a loop: length times exp(epsilon * score / (2 * sensitivity))."""
     weights = [
         (high - low) * math.exp(epsilon * score / (2 * sensitivity))
         for low, high, score in zip(edges[:-1], edges[1:], scores, strict=True)
@@ -101,7 +101,7 @@ SCORES = [-3.0, -2.0, -1.0, 0.0, 1.0, -1.0, -2.0]
 
 
 def many_draws(relation: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Interval and value of 4,000 draws of the mechanism."""
+    """Intervals and values of 4,000 runs of the mechanism."""
     index, value = [], []
     neighbours = Neighbours(relation=relation)
     for seed in range(4000):
@@ -123,7 +123,7 @@ def test_intervals_are_chosen_with_the_exact_probabilities(relation: str) -> Non
     assert not chosen[~possible].any()
     counts = np.array(expected)[possible] * len(index)
     assert stats.chisquare(chosen[possible], counts).pvalue > FALSE_ALARM
-    # Within its interval the value is uniform, and never the lower end.
+    # Within its interval the value is uniform, and it is never the lower end.
     low, high = np.array(EDGES)[index], np.array(EDGES)[index + 1]
     assert ((low < value) & (value <= high)).all()
     assert stats.kstest((high - value) / (high - low), "uniform").pvalue > FALSE_ALARM
@@ -144,7 +144,7 @@ def test_weights_are_in_proportion_to_the_law() -> None:
 
 @st.composite
 def lines(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges with repeats, at least one interval of positive length, and scores."""
+    """Random edges with repetitions, at least one interval of positive length, and scores."""
     steps = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 8.0]), min_size=1, max_size=12))
     if not any(steps):
         steps[draw(st.integers(0, len(steps) - 1))] = 1.0
@@ -155,7 +155,7 @@ def lines(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 unit_interval = st.floats(0, 1, exclude_max=True) | st.sampled_from([0.0, 1 - 2**-53])
 
-#: Places whose products with the lengths above are exact.
+#: Positions whose products with the lengths above are exact.
 exact_places = st.integers(0, 2**24 - 1).map(lambda number: number / 2**24)
 
 
@@ -164,7 +164,7 @@ exact_places = st.integers(0, 2**24 - 1).map(lambda number: number / 2**24)
 def test_chosen_interval_has_a_length_and_holds_the_value(
     line: tuple, pick: float, place: float, epsilon: float
 ) -> None:
-    # Scores of any size: their exponentials must neither overflow nor all vanish.
+    # Scores of any size: their exponentials must not overflow, and not all may become 0.
     edges, scores = line
     accountant = Accountant(FixedUniform(pick, place), epsilon)
     index, value = accountant.interval("t", edges, scores, sensitivity=1, epsilon=epsilon)
@@ -215,7 +215,7 @@ def test_a_pick_falls_where_the_cumulated_law_says(pick: float) -> None:
 
 
 class FixedNoise(FixedUniform):
-    """Noise source that hands out given noise of scale 1, and the scales it is asked for."""
+    """Noise source that returns given noise of scale 1, and stores the requested scales."""
 
     def __init__(self, unit: NDArray[np.float64]) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ def test_each_disjoint_row_gets_the_noise_of_its_own_budget(
         assert spend.sensitivity == pytest.approx(sensitivity * records)
         assert spend.scale == pytest.approx(sensitivity * records / share)
         np.testing.assert_array_equal(noisy[k], values[k] + spend.scale * unit[k])
-    # Rows see other records: the largest budget is what the whole costs.
+    # Rows depend on disjoint records, so the total cost is the largest budget.
     assert accountant.ledger.epsilon == max(shares)
 
 
@@ -264,8 +264,8 @@ def test_each_disjoint_row_gets_the_noise_of_its_own_budget(
 def test_disjoint_rows_cost_the_largest_budget_wherever_the_records_lie(
     seed: int, rows: int, neighbours: Neighbours, epsilon: float
 ) -> None:
-    # Whoever comes or goes brings as many records as the unit allows, in any rows; an exchange
-    # takes as many away. The loss is the change over the scale, row by row.
+    # A person who joins or leaves has up to the allowed number of records, in any rows. An exchange
+    # also removes this number. The loss is the sum over rows of the change divided by the scale.
     rng = np.random.default_rng(seed)
     shares = epsilon * rng.uniform(0.1, 1, rows)
     accountant = Accountant(SeededNoise(0), epsilon, neighbours)
@@ -295,7 +295,7 @@ def test_a_row_that_can_not_be_paid_for_takes_all_rows_along(wrong: float) -> No
         accountant.laplace_disjoint(
             "rows", np.zeros((3, 2)), sensitivity=1, epsilons=np.array([0.5, wrong, 0.7])
         )
-    # Nothing was given, so nothing may stand on the ledger.
+    # No noise was drawn, so the ledger must be empty.
     assert (noise.scales, accountant.ledger.spends) == ([], ())
 
 
@@ -315,7 +315,7 @@ def test_candidates_are_chosen_with_the_exact_probabilities(relation: str, monot
         scores = np.array(CANDIDATES)
         number = accountant.choose("c", scores, sensitivity=0.8, epsilon=1.5, monotone=monotone)
         chosen[number] += 1
-    # exp(epsilon score / (2 sensitivity)), or without the 2 where all scores move one way.
+    # exp(epsilon score / (2 sensitivity)); without the 2 if all scores change in one direction.
     rate = 1.5 / (0.8 * records * (1 if monotone else 2))
     weights = [math.exp(rate * score) for score in CANDIDATES]
     expected = 4000 * np.array(weights) / sum(weights)
@@ -330,7 +330,7 @@ def test_a_choice_spends_with_the_factor_of_its_score(monotone: bool, factor: in
     number = accountant.choose(
         "best", np.array([1.0, 5.0, 2.0]), sensitivity=5, epsilon=0.4, monotone=monotone
     )
-    assert number == 1  # nothing is hidden without noise
+    assert number == 1  # without noise nothing is hidden
     assert list(accountant.ledger) == [
         Spend(step="best", epsilon=0.4, sensitivity=15, scale=pytest.approx(factor * 15 / 0.4))
     ]
@@ -352,8 +352,8 @@ def test_a_choice_loses_no_more_than_its_budget(
     one = np.array(scores)
     accountant.choose("c", one, sensitivity=1.3, epsilon=epsilon, monotone=monotone)
     (spend,) = accountant.ledger
-    # What the records of one unit do to the scores: all of them fall where they are monotone;
-    # an exchange takes one unit away and adds another.
+    # Changes of the scores by the records of one unit. Monotone scores all fall; an exchange
+    # removes one unit and adds another.
     parts = rng.uniform(0, 1, (2, len(one)))
     if extreme:
         parts = np.round(parts)
@@ -369,7 +369,8 @@ def test_a_choice_loses_no_more_than_its_budget(
 
 
 def test_no_smaller_noise_would_do_for_a_choice() -> None:
-    # Many candidates, one rises, all others fall: the loss comes as near to epsilon as it gets.
+    # Many candidates: one score rises, all others fall. Then the loss is as near to epsilon as
+    # possible.
     for monotone, change in ((False, 1.0), (True, 0.0)):
         accountant = Accountant(SeededNoise(0), 1.0)
         one = np.zeros(100_000)
@@ -428,7 +429,7 @@ def test_a_request_that_is_no_positive_number_is_refused(epsilon: float) -> None
 
 
 def spend(step: str, epsilon: float, composition: str = "sequential") -> Spend:
-    """One spend of which only these facts matter."""
+    """A spend for which only these values matter."""
     return Spend(step=step, epsilon=epsilon, sensitivity=1, scale=1, composition=composition)
 
 
@@ -540,7 +541,7 @@ def test_a_persons_one_record_is_said_as_such() -> None:
 
 @given(epsilon=st.floats(1e-6, 20))
 def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
-    # Bayes' rule from even odds, with the largest ratio of likelihoods.
+    # Bayes' rule with a prior of 1/2 and the largest likelihood ratio.
     odds = math.exp(epsilon)
     assert surest(epsilon) == pytest.approx(odds / (1 + odds))
     said, _, _ = explain_surest(epsilon, Neighbours()).partition(" Of three")
@@ -552,13 +553,13 @@ def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
 def test_certainty_in_words() -> None:
     said = explain_surest(1, Neighbours())
     assert "whether one record of yours is in the data, is 73.2% sure at most" in said
-    # What a person with several gets is no secret: three records are guessed by e^3.
+    # The sentence also states the risk of a person with several records: three records give e^3.
     assert said.endswith("Of three that are in it together, or not at all: 95.3% sure at most.")
     said = explain_surest(1, Neighbours(cap=3), persons=True)
     assert said.endswith("whether you are in the data, is 73.2% sure at most after the release.")
 
 
-#: Relations, caps and whether the unit is a person: all kinds of units that there are.
+#: Relations, caps, and whether the unit is a person: all kinds of privacy units.
 UNITS = [
     (Neighbours(relation=relation, cap=cap), persons)
     for relation in RELATIONS
@@ -581,11 +582,11 @@ def test_every_sentence_on_a_guess_says_of_which_unit(
     assert guess.endswith(surest_words(epsilon))
     assert f"{named} in the data, is " in explain_surest(epsilon, neighbours, persons=persons)
     said = explain_epsilon(epsilon, neighbours, persons=persons)
-    # Little is promised where the number that the sentence shows is more than 90%, only there.
+    # The sentence says "little" exactly if the shown number is above 90%.
     shown = re.search(r"([\d.]+)% sure", guess)
     assert promises_little(epsilon) == (shown is None or float(shown[1]) > 90)
     assert said.endswith(f" That promises little: {guess}.") == promises_little(epsilon)
-    # A record that is exchanged is never said to be gone, and a person is never called a record.
+    # An exchanged record is never called missing, and a person is never called a record.
     gone = "without" in said
     assert gone == (neighbours.relation == "add_remove")
     assert ("with you as" in said) == persons

@@ -1,4 +1,4 @@
-"""Names of data sources: what looks the same to a person is one source, or is refused."""
+"""Names of data sources: names that look the same mean one source, or are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.privacy.names import check_new, key, without_packing
 
 
 def refusal(name: str, *known: str) -> str:
-    """Why a name can't be a new one; empty where it can."""
+    """Why a name can't be a new name; empty if it can."""
     try:
         check_new(name, known)
     except InputError as error:
@@ -54,12 +54,13 @@ def test_owners_of_all_languages_can_name_a_source(name: str) -> None:
         ("visits \u1160", "the character U+1160"),
         ("\u1780\u17b4", "the character U+17B4"),
         ("visits \u2603", "the character U+2603"),
-        ("\u13da\u13a2", "the character U+13DA"),  # Cherokee: mostly Latin letters by their looks
+        # Cherokee, many of whose letters look like Latin letters.
+        ("\u13da\u13a2", "the character U+13DA"),
         ("surv\u0435y", "letters of several scripts in one word (cyrillic, latin)"),
         ("\u03bcm", "several scripts in one word (greek, latin)"),
         ("visits\u0650", "several scripts in one word (arabic, latin)"),
-        ("visits \u0650", "a mark that stands on no letter, or twice"),
-        ("\u0645\u0633\u0650\u0650\u062d", "a mark that stands on no letter, or twice"),
+        ("visits \u0650", "a mark that follows no letter, or stands twice"),
+        ("\u0645\u0633\u0650\u0650\u062d", "a mark that follows no letter, or stands twice"),
     ],
 )
 def test_what_shows_nothing_or_pretends_is_refused(name: str, why: str) -> None:
@@ -67,7 +68,8 @@ def test_what_shows_nothing_or_pretends_is_refused(name: str, why: str) -> None:
 
 
 def test_no_character_that_shows_nothing_can_be_in_a_name() -> None:
-    # The property Default_Ignorable_Code_Point of Unicode 16, with what else prints as a blank.
+    # Characters with the property Default_Ignorable_Code_Point of Unicode 16, and others that print
+    # as a blank.
     ranges = (
         "00AD 034F 061C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 2800 3164 "
         "FE00-FE0F FEFF FFA0 FFF0-FFF8 16FE4 1BCA0-1BCA3 1D159 1D173-1D17A E0000-E0FFF"
@@ -95,7 +97,7 @@ def test_no_character_that_shows_nothing_can_be_in_a_name() -> None:
         ("barn", "bam"),
         ("a-b", "a–b"),
         ("it's", "it’s"),
-        ("مسح", "مســح"),  # with a stretch in it
+        ("مسح", "مســح"),  # with a stretching character
         ("へ", "ヘ"),  # Hiragana, Katakana
         ("survey.csv", "survey.parquet"),
         ("survey.csv", "Survey.TSV.gz"),
@@ -109,7 +111,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(
     tmp_path: Path, known: str, name: str
 ) -> None:
     for one, other in ((known, name), (name, known)):
-        assert f'can be taken for source "{one}"' in refusal(other, "visits", one)
+        assert f'looks like source "{one}"' in refusal(other, "visits", one)
     budget = Budget(tmp_path / "budget.db")
     budget.open(known, 1.0)
     for call in (
@@ -117,7 +119,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(
         lambda: budget.open(name, 1.0),
         lambda: budget.debit(name, 0.5, {}, total=1.0),
     ):
-        with pytest.raises(InputError, match="can be taken for source"):
+        with pytest.raises(InputError, match="looks like source"):
             call()
     assert [one.id for one in budget.datasets()] == [known]
 
@@ -146,7 +148,7 @@ def test_spellings_of_one_name_have_one_key(one: str, other: str) -> None:
 
 
 def test_every_look_alike_of_the_standard_is_refused_or_known() -> None:
-    """Any letter of a name exchanged for one that looks like it; 3,000 names, seed 0."""
+    """3,000 names from seed 0, each with one letter replaced by a look-alike."""
     rng = random.Random(0)
     table = [
         line.split(";")
@@ -176,7 +178,7 @@ def test_every_look_alike_of_the_standard_is_refused_or_known() -> None:
 
 
 def test_any_text_is_a_name_or_refused_in_a_sentence() -> None:
-    """20,000 texts of any characters, seed 0; what is a name stays one, with one key."""
+    """20,000 random texts, from seed 0. All normal forms of a valid name have the same key."""
     rng = random.Random(0)
     pools = [
         lambda: chr(rng.randrange(sys.maxunicode + 1)),

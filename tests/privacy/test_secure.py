@@ -1,4 +1,4 @@
-"""Release noise: the stated law, certified by its map, never over budget, never the same twice."""
+"""Release noise: its distribution, its certificates, its budget; different in each run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 
-#: Release noise has no seed, so every statistical test fails once in so many runs by chance.
+#: Release noise has no seed, so each statistical test fails by chance with this probability.
 FALSE_ALARM = 1e-6
 
 quick = settings(max_examples=40, deadline=None)
@@ -48,7 +48,7 @@ def one_spend(accountant: SecureAccountant) -> CertifiedSpend:
 
 
 def fits(drawn: NDArray[np.integer], law: stats.rv_discrete) -> float:
-    """P-value of whole numbers under a law of them, rare ones taken together."""
+    """P-value of whole numbers under their distribution; rare values are combined."""
     few = 20 / len(drawn)
     low, high = int(law.ppf(few)), int(law.isf(few))
     edges = np.arange(low, high + 1)
@@ -68,7 +68,7 @@ def test_released_counts_follow_the_discrete_laplace_law(epsilon: float) -> None
     noise = (noisy - counts).astype(int)
     np.testing.assert_array_equal(noisy, counts + noise)
     assert fits(noise.ravel(), stats.dlaplace(epsilon)) > FALSE_ALARM
-    # Neighbouring cells have nothing to do with each other.
+    # The noise of neighbouring cells is independent.
     assert stats.spearmanr(noise[:, :-1].ravel(), noise[:, 1:].ravel()).pvalue > FALSE_ALARM
 
 
@@ -132,7 +132,7 @@ def test_nothing_can_be_drawn_again() -> None:
 def test_no_noise_is_drawn_past_the_accountant(law: str) -> None:
     noise = SecureAccountant(1.0).noise
     for draw in (lambda: getattr(noise, law)("x", 1.0, (2,)), lambda: noise.uniform("x", (2,))):
-        with pytest.raises(PrivacyRefusal, match=r"step x draws noise past the accountant.*\.$"):
+        with pytest.raises(PrivacyRefusal, match=r"step x draws noise without the accountant.*\.$"):
             draw()
 
 
@@ -148,7 +148,7 @@ def test_each_disjoint_row_has_the_law_of_its_own_budget() -> None:
     for row, share in zip(noisy, shares, strict=True):
         assert fits((row - 7).astype(int), stats.dlaplace(share / 2)) > FALSE_ALARM
     assert [spend.epsilon for spend in accountant.ledger] == [0.25, 1.0, 0.5]
-    # They see other records: the largest counts, for the maps as well.
+    # Rows depend on disjoint records, so only the largest budget counts, also for the privacy maps.
     assert accountant.ledger.epsilon == 1.0
     assert 1 - 1e-15 <= accountant.certified <= 1
     with pytest.raises(PrivacyRefusal):
@@ -171,9 +171,9 @@ def test_a_row_that_can_not_be_paid_for_takes_all_rows_along(wrong: float) -> No
 
 
 def permute_and_flip(scores: list[float], scale: float) -> list[float]:
-    """Exact law: in random order, the first whose coin of exp((score - best) / scale) is heads.
+    """Exact law: the first in random order whose coin of exp((score - best) / scale) is heads.
 
-    The best one always is, so an order ends there at the latest.
+    The coin of the best candidate always shows heads, so the loop ends there at the latest.
     """
     chances = [math.exp((score - max(scores)) / scale) for score in scores]
     law, orders = [0.0] * len(scores), list(permutations(range(len(scores))))
@@ -225,7 +225,7 @@ def test_a_threshold_is_a_candidate_that_the_data_does_not_move(
 
 
 def test_thresholds_have_the_law_of_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Four candidates, 1 to 4, in three intervals; one holds no candidate.
+    # Four candidates, 1 to 4, in three intervals; one interval contains no candidate.
     monkeypatch.setattr(module, "CANDIDATES", 4)
     edges, scores = np.array([0.0, 2.5, 2.75, 3.5, 4.0]), np.array([0.0, 9.0, 2.0, 1.0])
     drawn = []
@@ -272,7 +272,7 @@ def test_the_map_says_epsilon_and_never_more(
     spend = one_spend(accountant)
     assert epsilon * (1 - 1e-15) <= spend.certified <= epsilon == spend.epsilon
     assert accountant.certified == spend.certified
-    # The map's own formula, without rounding.
+    # The formula of the privacy map, without rounding.
     assert spend.sensitivity == sensitivity * neighbours.multiplier
     assert Fraction(spend.sensitivity) / Fraction(spend.scale) <= Fraction(spend.certified)
     assert spend.scale == pytest.approx(spend.sensitivity / epsilon, rel=1e-15)
@@ -324,10 +324,10 @@ def test_maps_never_exceed_the_budget(shares: list[float], budget: float, data: 
 
 
 def test_a_map_that_says_something_else_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Should another version of OpenDP count neighbours otherwise, nothing is drawn.
+    # If another version of OpenDP defined neighbours differently, no noise would be drawn.
     monkeypatch.setattr(module, "_LAPLACE", replace(module._LAPLACE, factor=0.5))
     accountant = SecureAccountant(1.0)
-    with pytest.raises(PrivacyRefusal, match=r"OpenDP certifies epsilon 2 .* 1 was meant\.$"):
+    with pytest.raises(PrivacyRefusal, match=r"OpenDP certifies epsilon 2 .* instead of 1\.$"):
         accountant.laplace("x", 0, sensitivity=1, epsilon=1.0)
     assert accountant.ledger.spends == ()
 
@@ -340,13 +340,14 @@ def test_what_is_certified_is_rounded_up(value: Fraction) -> None:
 
 
 def test_the_last_share_gives_way_to_rounding() -> None:
-    # 0.1 + 0.2 is more than 0.3 in doubles: granted, but the maps stay below.
+    # 0.1 + 0.2 is more than 0.3 in double precision. It is granted, but the certified sum stays
+    # below.
     accountant = SecureAccountant(0.3)
     accountant.laplace("a", 0, sensitivity=1, epsilon=0.1)
     accountant.laplace("b", 0, sensitivity=1, epsilon=0.2)
     a, b = (spend.certified for spend in accountant.ledger)  # type: ignore[attr-defined]
     assert Fraction(a) + Fraction(b) <= Fraction(0.3) < Fraction(0.1) + Fraction(0.2)
-    # What is left is less than a rounding error, and grants no more than that.
+    # The remaining budget is below a rounding error, and nothing more is granted.
     with pytest.raises(PrivacyRefusal):
         accountant.laplace("c", 0, sensitivity=1, epsilon=1e-10)
 
@@ -386,27 +387,27 @@ def test_values_that_are_no_whole_numbers_are_refused_and_spend_nothing(value: f
         lambda: accountant.laplace_disjoint(
             "x", values[:, None], sensitivity=1, epsilons=np.ones(2)
         ),
-        # A score of -infinity takes a candidate out.
+        # A score of -infinity excludes a candidate.
         lambda: accountant.choose("x", np.abs(values), sensitivity=1, epsilon=1.0),
     ):
         with pytest.raises(PrivacyRefusal) as error:
             call()
-        # Which value it was stays inside.
+        # The error does not contain the value.
         assert str(error.value) == (
-            "step x can't be released: its values are no whole multiples of 1, and only those get "
-            "noise that keeps them safe."
+            "step x can't be released: its values are not whole multiples of 1, and only whole "
+            "multiples get secure noise."
         )
     assert accountant.ledger.spends == ()
 
 
 @pytest.mark.parametrize("unit", [1.0, LATTICE])
 def test_values_beyond_2_53_units_are_cut_and_never_refused(unit: float) -> None:
-    """A refusal would tell of the record that reaches the limit."""
+    """A refusal would reveal that a record makes a value reach the limit."""
     accountant = SecureAccountant(1.0, unit=unit)
     most = 2.0**53 * unit
     values = np.array([most - unit, most, 2 * most, -3 * most, 1e300])
     noisy = accountant.laplace("x", values, sensitivity=unit, epsilon=1.0)
-    # Scale 1 unit: noise of 100 units has a chance of e^-100.
+    # The scale is 1 unit, so noise above 100 units has the probability e^-100.
     assert np.abs(noisy - np.clip(values, -most, most)).max() <= 100 * unit
 
 
@@ -504,7 +505,7 @@ def records() -> Records:
 
 
 def same_ledger(secure: SecureAccountant, plain: Accountant) -> None:
-    """The release spends what the explorer shows, and its maps say no more."""
+    """The release has the same spends as the explorer, and its certificates do not exceed them."""
     left = [(s.step, s.composition, s.sensitivity) for s in secure.ledger]
     assert left == [(s.step, s.composition, s.sensitivity) for s in plain.ledger]
     for one, other in zip(secure.ledger, plain.ledger, strict=True):

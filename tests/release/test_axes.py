@@ -1,4 +1,4 @@
-"""Longitude to the right, latitude upwards: whatever the order in which columns were named."""
+"""Longitude is the horizontal axis, latitude the vertical, for any order of the columns' names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.tiers import daily
 #: Options of a method of each family.
 METHODS = {"privthr": ("--grid", "32"), "eugkm": ("--clusters", "2")}
 
-#: Cities of the four quadrants of the globe; what is released of each daily.
+#: Cities in the four quadrants of the globe, and the files released for each city in daily tests.
 CITIES = {
     "Leipzig, Sachsen, Germany": ("lat,lon", "privthr"),
     "Denver, Colorado, United States of America": ("lat,lon", "eugkm"),
@@ -74,7 +74,7 @@ def test_programs_for_maps_find_a_release_in_its_country(
     bundle = released(tmp_path, town(city.lon, city.lat), columns, domain, method)
     said = "".join(capsys.readouterr())
     assert (
-        said.count("maps have lon to the right and lat upwards, and GeoJSON has [lon, lat].") == 1
+        said.count("maps show lon to the right and lat upwards, and GeoJSON has [lon, lat].") == 1
     )
     assert "The largest city inside is" in said
 
@@ -88,7 +88,7 @@ def test_programs_for_maps_find_a_release_in_its_country(
         shapely.box(*shapely.total_bounds(shapes))
     )
 
-    # Whoever asked for an order has it in the tables.
+    # The tables keep the order of the columns that the user gave.
     document = json.loads((bundle / "release.json").read_text())
     assert document["domain"]["columns"] == columns.split(",")
     assert document["domain"]["bounds"] == [list(one) for one in domain.bounds]
@@ -97,7 +97,7 @@ def test_programs_for_maps_find_a_release_in_its_country(
 
 
 def test_both_sides_of_the_180th_meridian_are_on_one_map(tmp_path: Path) -> None:
-    """Fiji and Tonga, by longitudes from 175 to 188: RFC 7946 has -180 to 180 alone."""
+    """Fiji and Tonga have longitudes from 175 to 188; RFC 7946 allows only -180 to 180."""
     suva, tonga = (178.44, -18.13), (184.8, -21.14)
     points = np.concatenate([town(*suva, spread=0.5), town(*tonga, spread=0.5)])
     domain = "-25,-15;175,188"
@@ -115,7 +115,7 @@ def test_both_sides_of_the_180th_meridian_are_on_one_map(tmp_path: Path) -> None
         if method == "eugkm":
             found = sorted(one.tolist() for one in fields["center"])
             np.testing.assert_allclose(found, [(tonga[0] - 360, tonga[1]), suva], atol=0.1)
-        # The picture keeps the longitudes of the domain.
+        # The SVG keeps the longitudes of the domain.
         assert ">184<" in (bundle / "clusters.svg").read_text()
 
 
@@ -123,7 +123,7 @@ def test_both_sides_of_the_180th_meridian_are_on_one_map(tmp_path: Path) -> None
 
 
 def turned(document: Document) -> Document:
-    """The same release of the columns in the other order."""
+    """The same release with its columns in the other order."""
     domain = {**document["domain"]}
     domain |= {name: domain[name][::-1] for name in ("columns", "bounds")}
     result = {**document["result"]}
@@ -151,7 +151,7 @@ NAMES = st.sampled_from(
 
 @st.composite
 def bounds(draw: st.DrawFn) -> list[list[float]]:
-    """Bounds of degrees, or of anything else; longitudes also beyond 180."""
+    """Random bounds, in degrees or not; longitudes may exceed 180."""
     if draw(st.integers(0, 4)) == 0:
         lon, lat = draw(st.integers(-(10**6), 10**6)), draw(st.integers(-(10**6), 10**6))
         return [[lon, lon + draw(st.integers(1, 10**6))], [lat, lat + draw(st.integers(1, 10**6))]]
@@ -164,7 +164,7 @@ def bounds(draw: st.DrawFn) -> list[list[float]]:
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """A release of two columns, of either family."""
+    """A random release of two columns, of either family."""
     names, box = list(draw(NAMES)), draw(bounds())
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     if draw(st.booleans()):
@@ -176,7 +176,7 @@ def documents(draw: st.DrawFn) -> Document:
     return of_centers(centers, rng.integers(0, 99, len(centers)).tolist(), box, names)
 
 
-#: Files that show places.
+#: Files that show positions.
 PLACED = ("clusters.geojson", "clusters.svg", "counts.svg")
 
 
@@ -190,7 +190,7 @@ def test_either_order_of_columns_gives_the_same_places(document: Document) -> No
         for name in PLACED:
             assert one.get(name) == other.get(name), name
         return
-    # Other columns stay as they were named.
+    # Other columns keep their order.
     for first, second in zip(
         *(shapes(made["clusters.geojson"]) for made in (one, other)), strict=True
     ):
@@ -259,7 +259,7 @@ def test_bounds_of_the_other_column_are_refused_and_nothing_is_spent(
     }[command]
     assert main(given) == 2
     said = capsys.readouterr().err
-    assert "domain of lat is -180,180, and a latitude ends at -90 and 90" in said
+    assert "domain of lat is -180,180, but latitudes are between -90 and 90" in said
     assert 'for lat,lon for example "-90.0,90.0;-180.0,180.0"' in said
     assert not out.exists()
     assert not budget.exists() or not Budget(budget).datasets()
@@ -284,7 +284,7 @@ def test_a_plane_and_bounds_of_degrees_are_released_as_a_map_has_them(
     given += ["--method", "eugkm", "--clusters", "1", "--epsilon", "5", "--total", "9"]
     given += ["--budget-file", str(tmp_path / "b.db"), "--out", str(tmp_path / "bundle")]
     assert main(given) == 0
-    said = f"Maps have {across} to the right (x) and {up} upwards (y)"
+    said = f"Maps show {across} to the right (x) and {up} upwards (y)"
     assert said in capsys.readouterr().out
     _, shapes, fields = read_map(tmp_path / "bundle" / "clusters.geojson")
     lon, lat = fields["center"][0]
@@ -311,13 +311,13 @@ def test_bounds_that_look_exchanged_are_refused_before_the_debit(
 
     status, said = run("lat,lon", "12.2,12.6;51.2,51.5")
     assert status == 2
-    assert "with the bounds of lat and lon exchanged it has Leipzig, Sachsen, Germany" in said
+    assert "with the bounds of lat and lon exchanged it contains Leipzig, Sachsen, Germany" in said
     assert 'give "51.2,51.5;12.2,12.6"' in said
     assert not (tmp_path / "b.db").exists()
-    # Whoever means it says so by the names.
+    # Users who really mean these columns name them so.
     assert run("north,east", "12.2,12.6;51.2,51.5")[0] == 0
     assert run("lat,lon", "51.2,51.5;12.2,12.6")[0] == 0
-    # Nothing to be mistaken about.
+    # Exchanged bounds would not match a city, so there is no warning.
     assert run("lat,lon", "30,40;-50,-40")[0] == 0
 
 

@@ -1,4 +1,4 @@
-"""Doubtful clusters: marked by released numbers alone, and seldom wrongly where there is none."""
+"""Doubtful clusters: from released numbers only; data without clusters rarely pass as real."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def three_places(seed: int = 0, n: int = 20_000) -> NDArray[np.float64]:
-    """Three dense places of unequal size, and nothing between them."""
+    """Records at three dense places of unequal size, and no other records."""
     rng = np.random.default_rng(seed)
     places = np.array([[0.2, 0.3], [0.7, 0.25], [0.5, 0.8]])
     which = rng.choice(3, n, p=[0.6, 0.3, 0.1])
@@ -62,7 +62,7 @@ def test_blocks_of_noise_are_doubtful_and_true_clusters_are_not(method: str) -> 
         labels = np.array(document["result"]["labels"])
         side = len(labels)
         places = ((0.2, 0.3), (0.7, 0.25), (0.5, 0.8))
-        # A threshold may be too high for the smallest: 0 is no cluster.
+        # The threshold may be too high for the smallest place; label 0 means no cluster.
         true = {int(labels[int(x * side), int(y * side)]) for x, y in places} - {0}
         others = set(range(1, document["result"]["clusters"] + 1)) - true
         assert set(judged(document)["clusters"]) == others
@@ -81,7 +81,7 @@ def test_the_answer_depends_on_the_document_alone() -> None:
     document = released(three_places(), 3, method="privthrem", grid=32, epsilon=0.5)
     clipped = judged(document)
     assert clipped == judged(json.loads(json.dumps(document)))
-    # What was moved to the border is no part of the null sets.
+    # Records that were moved to the border are not part of the null sets.
     document["domain"]["outside"] = "drop"
     dropped = judged(document)
     assert dropped["clusters"] == clipped["clusters"]
@@ -95,7 +95,7 @@ def test_noise_of_a_rehearsal_is_discrete_and_as_wide_as_paid_for() -> None:
         "counts", np.zeros(200_000), sensitivity=1, epsilon=0.25
     )
     assert np.array_equal(drawn, np.rint(drawn))
-    # Var of two-sided geometric noise: 2 q / (1 - q)^2.
+    # Variance of two-sided geometric noise: 2 q / (1 - q)^2.
     q = np.exp(-0.25)
     assert np.var(drawn) == pytest.approx(2 * q / (1 - q) ** 2, rel=0.03)
 
@@ -178,8 +178,8 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
     centers = released(three_places(), 0, "kmeans", method="dplloyd", clusters=3, epsilon=1.0)
     doubt(document)
     doubt(centers)
-    # 2 values among 60 draws each, and room for the fit; or one limit for all releases, too low for
-    # 1% of settings.
+    # For cells: 2 values among 60 draws each, with a margin for the fit. For centres: one limit for
+    # all releases, which is too low for 1% of settings.
     assert asked == [59, 90, 90]
     assert LEVEL > 2 / (59 + 1)
     assert (1 - LEVEL) ** 90 < 0.01
@@ -217,7 +217,8 @@ def test_a_hot_spot_passes_beside_rows_and_columns_that_are_as_full() -> None:
 @pytest.mark.daily("dplloyd")
 @pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine"])
 def test_centres_of_true_clusters_pass_where_none_is_denser_than_the_others(method: str) -> None:
-    # In places of equal weight, numbers alone tell nothing: the centres lie beside the middles.
+    # If all places have equal weight, numbers alone show nothing. But the centres are not at the
+    # middles of their areas.
     rng = np.random.default_rng(5)
     places = np.array([[0.15, 0.2], [0.8, 0.15], [0.55, 0.5], [0.2, 0.85], [0.9, 0.8]])
     points = np.repeat(places, 1000, axis=0) + rng.normal(0, 0.02, (5000, 2))
@@ -260,7 +261,7 @@ def test_a_fit_to_an_even_spread_is_nearly_even(shape: tuple[int, ...]) -> None:
     fit = module.fitted(blocks, np.ones(shape), 1)
     assert fit.shape == shape
     assert np.abs(fit / 200 - 1).max() < 0.15
-    # Padding has less room, so fewer records.
+    # Padding has fewer cells, so it has fewer records.
     if len(shape) == 2 and min(shape) > 1:
         room = np.ones(shape)
         room[-1] = 0.5
@@ -292,12 +293,12 @@ SLICE = {
 def test_few_releases_without_a_cluster_have_one_that_passes(method: str, kind: str) -> None:
     runs = 40 if (method, kind) in SLICE else CLAIMED
     found = passed(method, kind, runs)
-    # Refused where 99% are sure that it is more than the sentence says.
+    # Fails if the true rate is above the stated rate with 99% confidence.
     assert holds(found, runs), found
 
 
 def test_fewer_records_than_blocks_are_no_cluster_either() -> None:
-    # Their middle block has no record.
+    # The middle block of these data has no record.
     for method in ("privthr", "baseline"):
         found = 0
         for seed in range(40):
@@ -309,7 +310,7 @@ def test_fewer_records_than_blocks_are_no_cluster_either() -> None:
 
 def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
     table, limits = json.loads(TABLE.read_text()), []
-    assert set(table) == set(METHODS)
+    assert set(table) == set(METHODS), "python -m tests.benchmarks.nulls NAME"
     for method, row in table.items():
         assert list(row) == list(kinds_of(method))
         for kind, cell in row.items():
@@ -317,12 +318,12 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
             if cell["claimed"]:
                 assert cell["releases"] == CLAIMED
                 assert holds(cell["passed"], cell["releases"]), (method, kind)
-                # Few releases leave it open: many others settle it, with 99% confidence.
+                # If few releases don't decide, many other releases do, with 99% confidence.
                 most = cell.get("again", cell)
                 limits.append(limit(most["passed"], most["releases"]))
     assert max(limits) <= LEVEL
     page = (ROOT / "dpviz/docs/pages/measured.md").read_text(encoding="utf-8")
-    assert f"In each of {len(limits)} pairs" in page
+    assert f"In each of {len(limits)} pairs" in page, "measured.md has the old number"
     worst = max(
         (one["again"] for row in table.values() for one in row.values() if "again" in one),
         key=lambda one: one["limit"],
@@ -342,10 +343,10 @@ def test_all_methods_with_numbers_of_records_are_measured() -> None:
 @pytest.mark.parametrize(
     ("method", "cap", "said"),
     [
-        ("privthr", 1, "differ in number by row and column alone, with at most 5 at one place, a"),
-        ("privthr", 9, "differ in number by row and column alone, with at most 9 at one place, a"),
+        ("privthr", 1, "differ in number only by row and column, with at most 5 at one place, a"),
+        ("privthr", 9, "differ in number only by row and column, with at most 9 at one place, a"),
         ("baseline", 1, "values rounded to few steps, a coast"),
-        ("dplloyd", 1, "are spread evenly, with at most 5 at one place, or there is none, a"),
+        ("dplloyd", 1, "are spread evenly, with at most 5 at one place, or there is no record, a"),
     ],
 )
 def test_the_sentence_says_which_data_it_is_about(method: str, cap: int, said: str) -> None:
@@ -356,4 +357,4 @@ def test_the_sentence_says_which_data_it_is_about(method: str, cap: int, said: s
     )
     how = judged(document)["how"]
     assert said in how
-    assert "passes for real in at most 5% of releases" in how
+    assert "passes as real in at most 5% of releases" in how

@@ -1,4 +1,4 @@
-"""Files of a release: functions of one document, exact, safe to open, and fit to be read."""
+"""Files of a release: functions of one document, exact, safe to open, readable."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ INCOMES = load_sample("incomes")
 METHODS = [name for name, card in CARDS.items() if card.spends]
 
 
-# The golden files have a release of every method daily.
+# Daily, the golden files already include a release with every method.
 @pytest.mark.some(8)
 @pytest.mark.parametrize("method", [*METHODS, *SYNOPSES])
 def test_schema_and_report_know_what_every_method_releases(validator, method):
@@ -330,7 +330,7 @@ def test_schema_rejects_wrong_values(validator, path, value):
 
 
 def shapes(document: Document) -> list[Any]:
-    """Geometries after RFC 7946: closed rings, outer ones counter-clockwise, holes clockwise."""
+    """Geometries by RFC 7946: rings are closed, outer ones counter-clockwise, holes clockwise."""
     collection = json.loads(files(document)["clusters.geojson"])
     assert collection["type"] == "FeatureCollection"
     found = []
@@ -384,7 +384,7 @@ def test_a_cluster_is_the_union_of_its_cells(drawn):
     assert len(polygons) == document["result"]["clusters"]
     for cluster, (polygon, feature) in enumerate(zip(polygons, features, strict=True), start=1):
         mine = labels == cluster
-        # Digits that a large offset leaves of a small width.
+        # Exact digits of a small width at a large offset.
         exact = 1e-5 if west == 1e9 else 1e-12
         assert polygon.is_valid
         assert polygon.area == pytest.approx(whole * mine.mean(), rel=exact)
@@ -396,7 +396,7 @@ def test_a_cluster_is_the_union_of_its_cells(drawn):
         }
         np.testing.assert_array_equal(shapely.contains(polygon, middles), mine)
         assert shapely.box(west, south, east, north).covers(polygon)
-        # No point where the outline goes straight on.
+        # The outline has no points in the middle of a straight line.
         for ring in shapely.get_rings(polygon):
             ways = np.sign(np.diff(shapely.get_coordinates(ring), axis=0))
             assert (np.roll(ways, 1, axis=0) != ways).any(axis=1).all()
@@ -448,7 +448,7 @@ def test_a_region_is_what_lies_nearest_to_its_centre(unit, bounds, seed):
         assert polygon.area / box.area == pytest.approx(share, abs=1e-9)
     points = np.random.default_rng(seed).random((50, 2))
     scaled = (centers - lows) / (highs - lows)
-    # Equal centres are one place, which belongs to the first.
+    # Equal centres are one position, which belongs to the first of these centres.
     places, first = np.unique(scaled, axis=0, return_index=True)
     distances = np.sqrt(((points[:, None] - places) ** 2).sum(axis=2))
     owner = first[distances.argmin(axis=1)]
@@ -519,7 +519,7 @@ def test_counts_have_the_colour_of_their_sign_and_size(shape, step):
     ]
     signs = -np.sign(brown_to_blue).reshape(sums.shape)
     top = np.abs(sums).max()
-    # What is nearly zero has the ground's colour.
+    # Values near zero have the background colour.
     visible = np.abs(sums) > top / 40
     np.testing.assert_array_equal(signs[visible], np.sign(sums)[visible])
     assert (colours[sums == 0] == "").all()
@@ -548,7 +548,7 @@ def test_numbers_without_room_are_counted():
     labelled = len([text for text in children(drawn, "text") if text.get("stroke")])
     texts = [text.text or "" for text in children(drawn, "text")]
     assert 0 < labelled < 1000
-    assert f"PrivTHR, ε = 1; {1000 - labelled} without a number, since there is no room" in texts
+    assert f"PrivTHR, ε = 1; {1000 - labelled} without a number, because there is no space" in texts
     assert len(children(drawn, "circle")) == 1000
 
 
@@ -562,7 +562,7 @@ def test_pictures_are_told_in_words(document):
         assert desc is not None
         assert root.get("aria-labelledby") == f"{title.get('id')} {desc.get('id')}"
         assert "PrivTHR, ε = 1" in (title.text or "")
-        # What XML can't hold is replaced, all else stands as it is.
+        # Characters that XML can't contain are replaced; all other text is unchanged.
         names = [re.sub("[\x00\ud800]", "\ufffd", one) for one in document["domain"]["columns"]]
         for column in names:
             assert column in (desc.text or "")
@@ -669,9 +669,10 @@ def test_table_of_clusters_of_cells():
     _, root, text = report(document)
     head, row = rows(root, 0)
     assert head == ["cluster", "dense blocks", "records (noisy)", "error up to", "x", "y"]
-    # Four counts of noise 1/0.9: 2 sqrt(2) times that, times 1.96 + 0.21/4.
+    # The sum of four counts with noise of scale 1/0.9: 2 sqrt(2) times the scale, times 1.96 +
+    # 0.21/4.
     assert row == ["1", "1", "40", "± 7", "0.0 to 4.0", "-1.00 to 0.00"]
-    assert "within ±\xa04 of" not in text  # "\xa0" became a blank above
+    assert "within ±\xa04 of" not in text  # "\xa0" was replaced by a blank above
     assert "A single count is within ± 4 of the true one in 95% of cases." in text
     assert "All 16 counts together make 160 ± 13 records." in text
 
@@ -701,7 +702,7 @@ def test_ledger_puts_parallel_parts_together():
     assert second[3:] == ["0.25 to 0.5", "3", "6 to 12", "0.25 to 0.5"]
     assert "2 parts with different records" in second[1]
     assert len(head) == len(first) == 7
-    # The noisiest part bounds them all: 12 ln 20.
+    # The noisiest part is a bound for all parts: 12 ln 20.
     assert "± 36" in text
 
 
@@ -736,7 +737,8 @@ def test_what_became_of_records_outside(outside, said):
 @pytest.mark.parametrize("scale", [0.2, 1, 1 / 0.9, 2.9, 10])
 @pytest.mark.parametrize("counted", [1, 2, 3, 10, 100])
 def test_noise_exceeds_its_margin_in_a_twentieth_of_cases(scale, counted):
-    # The exact law of the sum, by convolution; what lies beyond the array weighs nothing.
+    # Exact distribution of the sum, by convolution; values outside the array have negligible
+    # weight.
     reach = int(scale * 60) + 60
     ratio = math.exp(-1 / scale)
     one = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1))
@@ -746,8 +748,8 @@ def test_noise_exceeds_its_margin_in_a_twentieth_of_cases(scale, counted):
     bound = margin(scale, counted)
     assert law.sum() == pytest.approx(1)
     assert law[errors > bound].sum() <= 0.0505
-    # And no larger than that by much: 15% and rounding up. (Whole numbers with little noise vary
-    # less than the scale says.)
+    # The margin exceeds this bound by at most 15% plus rounding up. (Whole numbers with little
+    # noise vary less than the scale suggests.)
     if scale >= 1:
         assert law[errors > bound / 1.15 - 2].sum() > 0.05
 

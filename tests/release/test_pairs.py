@@ -1,7 +1,8 @@
-"""Whether a bundle comes, and what is said instead, depends on no record: it would be an answer.
+"""Whether a release is published, and the message if not, must not depend on any record.
 
-2,000 random pairs of neighbouring inputs go the whole way from bytes to files, every day 200 of
-them. What differs between them is one record, whatever stands in it, or one person's records.
+Otherwise this alone would reveal something. 2,000 random pairs of neighbouring inputs pass all
+steps from bytes to files; 200 of these pairs run every day. The two inputs differ in one record,
+with any content, or in one person's records.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 from tests.support.tiers import daily
 
-#: The second batch, for every day, meets all methods.
+#: The second batch runs every day and includes all methods.
 PAIRS, BATCH, DAILY = 2000, 50, 50
 
-#: Every so many pairs are debited and drawn with the noise of a release.
+#: One in this number of pairs is debited and released with release noise.
 WHOLE = 20
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
@@ -62,7 +63,7 @@ KMEANS_SPENDING = tuple(name for name in SPENDING if name in KMEANS)
 
 WAVELETS = ("haar", "db2", "bior1.3", "bior2.2", "bior3.1", "sym4")
 
-#: What stands in a cell where a number should, as bytes of UTF-8 or of none.
+#: Contents of a cell that should be a number, as bytes that may be invalid UTF-8.
 ODD = (
     b"", b" ", b"abc", b"nan", b"NaN", b"inf", b"-Infinity", b"1e301", b"-1e400", b"1e-320", b"NA",
     b"null", b"2020-01-01", b"12:30", b"true", b"0x10", b"1,5", b"1.234,5", b"1 000", b'"3.5"',
@@ -74,7 +75,7 @@ ODD = (
 
 
 class Cheap(SecureAccountant):
-    """Spends as a release does, with noise that costs little and is no secret."""
+    """Makes the spends of a release, but with fast noise that is not secure."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -82,8 +83,8 @@ class Cheap(SecureAccountant):
         self.nested: list[float] = []
 
     def _chain(self, levels: Any, values: Any, scales: Any) -> Any:
-        # Nested counts, whose unit is 1, get their noise before their certificates: all levels at
-        # once, the finest one first.
+        # Nested counts have the unit 1. Their noise is drawn before their certificates are added,
+        # for all levels, the finest level first.
         self.nested = list(scales)
         return super()._chain(levels, values, scales)
 
@@ -97,12 +98,12 @@ class Cheap(SecureAccountant):
 
 @dataclass(frozen=True)
 class Case:
-    """Everything that is public about a release, and two inputs that are neighbours."""
+    """All public parts of a release, and two neighbouring inputs."""
 
     request: Callable[[], Request]
     load: Callable[[Any], Dataset]
     pair: tuple[Any, Any]
-    #: With no record at all: what is said of it can hold no number of any.
+    #: Input without any record: its message can't contain a number from a record.
     nothing: Any
     text: str
 
@@ -189,7 +190,7 @@ def row(rng: random.Random, width: int, mark: bytes, odd: float) -> bytes:
 
 
 def table(rng: random.Random) -> Case:
-    """CSV of up to 60 rows; neighbours differ in one row, or in all rows of one person."""
+    """CSV with up to 60 rows. Neighbours differ in one row, or in all rows of one person."""
     ndim = rng.choice([1, 2, 2, 2, 2, 3, 4])
     extra = rng.choice([0, 0, 1])
     width, mark = ndim + extra, rng.choice([b",", b",", b";", b"\t", b"|"])
@@ -199,7 +200,7 @@ def table(rng: random.Random) -> Case:
     cap = 1
     other = list(rows)
     relation = rng.choice(RELATIONS)
-    whole = 0.9 if rng.random() < 0.5 else 0.0  # of the record that differs
+    whole = 0.9 if rng.random() < 0.5 else 0.0  # for the record that differs
     if extra and rng.random() < 0.6:
         unit, cap = "c0", rng.choice([1, 2, 5])
         names = [rng.choice([b"p1", b"p2", b"7", b"007", b"", b"1e17", *ODD]) for _ in rows]
@@ -238,7 +239,7 @@ def table(rng: random.Random) -> Case:
 
 
 def counted(rng: random.Random) -> Case:
-    """A grid of counts; neighbours differ by one record in one cell, or have one moved."""
+    """A grid of counts. Neighbours differ by one record in a cell, or by one moved record."""
     ndim = rng.choice([2, 2, 2, 3])
     shape = tuple(rng.randint(2, 9 if ndim == 2 else 4) for _ in range(ndim))
     highest = rng.choice([0, 0, 1, 5, 10**8, 10**13, 2**53 - 2])
@@ -277,7 +278,7 @@ def counted(rng: random.Random) -> Case:
 
 
 def outcome(make: Callable[[], Any]) -> Any:
-    """Names of the files, or which refusal and all it says; any other error is a failure."""
+    """Names of the files, or type and message of a refusal; fail on any other error."""
     try:
         return tuple(make())
     except (InputError, PrivacyRefusal) as error:
@@ -286,7 +287,7 @@ def outcome(make: Callable[[], Any]) -> Any:
 
 def drawn(case: Case, content: Any) -> Any:
     request = case.request()
-    # One null set goes all the way that 39 go.
+    # One null set runs the same code as 39 null sets.
     drawn = Prepared.build(case.load(content), request).draw(
         request.config.epsilon, Cheap, null_sets=1
     )
@@ -310,7 +311,7 @@ def debited(case: Case, content: Any, folder: Path) -> Any:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Smaller public limits: with these the methods do the same, and sooner."""
+    """Lower public limits: the methods run the same steps, but faster."""
     monkeypatch.setattr(kmeans_grid, "MAX_CELLS", 2**9)
     monkeypatch.setattr(synopses, "_MOST_LEAVES", 2**9)
     monkeypatch.setattr(gupt, "MOST_BLOCKS", 4)
@@ -327,7 +328,7 @@ def test_one_record_decides_nothing_about_the_outcome(
         one, two = (outcome(partial(run, case, content)) for content in case.pair)
         assert one == two, (seed, case.text)
         if "report.html" not in one:
-            # Said of no data, it can hold no number that was read off data.
+            # A message about no data can't contain a number that was read from data.
             assert one == outcome(partial(run, case, case.nothing)), (seed, case.text)
 
 
@@ -338,7 +339,7 @@ def test_pairs_for_every_day_meet_all_methods() -> None:
 
 # -- the cases by name ---------------------------------------------------------------------
 
-#: One row more, whatever stands in it.
+#: One additional row, with any content.
 ROWS = {
     "outside": b"90,90",
     "text": b"abc,1",
@@ -377,7 +378,7 @@ def test_the_command_says_the_same_whatever_one_row_is(
             more = ["--level", "5"] if refused else []
             status = main([str(one) for one in (*given, path, "--out", folder, *more)])
             names = sorted(one.name for one in folder.iterdir()) if folder.exists() else None
-            # The first release opens the budget, and says so.
+            # The first release opens the budget and prints a message about it.
             said = "" if not refused and not number else capsys.readouterr().err
             seen.add((status, str(names), said))
             capsys.readouterr()
@@ -418,7 +419,7 @@ def test_empty_data_are_released_by_every_method(
 def test_grids_of_any_number_of_records_are_released(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # How many cells the noisy grids of a method have is limited by public numbers.
+    # Public numbers limit the number of cells of a method's noisy grid.
     monkeypatch.setattr(kmeans_grid, "MAX_CELLS", 2**12)
     monkeypatch.setattr(synopses, "_MOST_LEAVES", 2**12)
     monkeypatch.setattr(gupt, "MOST_BLOCKS", 64)
@@ -433,7 +434,7 @@ def test_grids_of_any_number_of_records_are_released(
         np.save(file, counts)
         data = read_counts(file.getvalue(), name="g.npy", any_total=True)
         assert data.counts is not None
-        # Cut cell by cell, by their public number, so that the total is exact in floats.
+        # Each cell is clipped separately at a public number, so that the total is exact in floats.
         np.testing.assert_array_equal(data.counts, np.minimum(counts, 2**53 // 30))
         assert "report.html" in files(Prepared.build(data, request).draw(1.0, null_sets=1))
 
@@ -512,7 +513,7 @@ def test_counts_that_can_not_be_computed_with_are_cut_one_by_one() -> None:
 def test_no_refusal_tells_the_number_of_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Every way to be refused, with as many records as occur in no sentence by chance."""
+    """All refusals, with a number of records that does not occur in a sentence by chance."""
     number = 7919
     path = tmp_path / "t.csv"
     usual = ["--method", "privqt", "--grid", "4", "--epsilon", "1", "--total", "1"]
@@ -554,7 +555,7 @@ def test_no_refusal_tells_the_number_of_records(
     for (status, one), (other, two), options in zip(*said.values(), refused, strict=True):
         digits = "".join(char for char in two if char.isdigit() or char == " ").split()
         assert str(number) not in digits, two
-        # A table is no grid of counts, which is about the file and not about a record.
+        # The message that a table is not a grid of counts is about the file, not about a record.
         if options != ["--counts"]:
             assert (status, one) == (other, two)
 
@@ -581,7 +582,7 @@ def test_a_record_more_in_a_cell_changes_sums_by_the_sensitivity(
         space = Space(one.domain, geometry)
         centers = space.placed(rng.uniform(-1, 1, (3, len(shape))))
         tables = [
-            # Beyond 2^53 units whole numbers are no floats any more: those are cut anyway.
+            # Beyond 2^53 units not all whole numbers are floats, so such sums are clipped.
             np.clip(found, -(2**33), 2**33)
             for found in (one.sums(space, centers), two.sums(space, centers))
         ]
@@ -633,12 +634,13 @@ def test_weights_stand_for_records_one_by_one() -> None:
 
 
 def test_records_of_a_cell_join_sets_by_draws_of_their_own() -> None:
-    """False alarm of each of the 2 tests by chance: 1e-6."""
+    """Each of the two tests has a false alarm with probability 1e-6."""
     heavy = weighed(np.array([[1000, 0], [0, 3]]))
     generator = np.random.default_rng(0)
     seen = np.array([list(heavy.shares(4, generator)) for _ in range(500)])  # (draw, set, cell)
     assert (seen.sum(axis=1) == [1000, 3]).all()
-    # A multinomial's margins are binomial: n = 1000 p = 1/4, and 3 records in one set of 4.
+    # The margins of a multinomial are binomial: 1000 records with p = 1/4, and 3 records in one set
+    # of 4.
     statistic = ((seen[:, :, 0] - 250) ** 2 / 250).sum()
     assert stats.chi2(3 * 500).sf(statistic) > 5e-7 < stats.chi2(3 * 500).cdf(statistic)
     together = (seen[:, :, 1].max(axis=1) == 3).sum()

@@ -1,8 +1,8 @@
-"""One record of a file decides nothing, in any format: whether a release comes, or any word.
+"""In any file format, one record changes neither whether there is a release, nor its messages.
 
-For each format records are made that are valid and odd, or no records at all, and pairs of files
-that differ in one of them. What reads the files is only asked through the command, so the next
-reader has to hold, too.
+For each format the tests make valid records, unusual records or no records, and pairs of files that
+differ in one record. The tests use the readers only through the command, so they also cover future
+readers.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dpviz.data.stored_units import capped
 from tests.release.test_pairs import ODD
 from tests.support.tiers import daily
 
-#: Pairs of each format, those of one test, and of those that go all the way to a bundle.
+#: Number of pairs per format, of pairs per test, and of pairs for which a bundle is made.
 PAIRS, BATCH, WHOLE = 2_000, 100, 500
 
-#: More text that may stand in a cell; see also ``ODD``.
+#: More texts for a cell; see also ``ODD``.
 TEXTS = (
     *(one.decode("latin-1") for one in ODD), "1.000", "1,000", "1 000", "1\u00a0000", "1'000",
     "1e3", "1.23457E+15", "9007199254740993", "-", "--", "inf", "Infinity", "-nan", "NaN(1)",
@@ -57,7 +57,7 @@ def number(rng: random.Random) -> float:
 
 
 def raw(one: str, rng: random.Random) -> bytes:
-    """Bytes of text: of UTF-8, or of a code page."""
+    """Bytes of a text, in UTF-8 or in a code page."""
     return one.encode(rng.choice(["utf-8", "utf-8", "latin-1"]), errors="replace")
 
 
@@ -71,7 +71,7 @@ def usual_line(rng: random.Random, mark: str) -> bytes:
 def odd_line(rng: random.Random, mark: str) -> bytes:
     fields = [raw(text(rng), rng) for _ in range(rng.choice([3, 3, 3, 0, 1, 2, 4, 9]))]
     fields += [b""] * rng.choice([0, 0, 0, 1])
-    if rng.random() < 0.2:  # quotation marks in a field, or one that is never closed
+    if rng.random() < 0.2:  # quotation marks in a field, or an opening mark without a closing mark
         fields = [rng.choice([b'"%s"x', b'"%s', b'%s"', b'x"%s"', b'"%s"']) % one for one in fields]
     line = mark.encode().join(fields).replace(b"\n", b" ").replace(b"\r", b" ")
     return (
@@ -82,7 +82,7 @@ def odd_line(rng: random.Random, mark: str) -> bytes:
 
 
 class Lines:
-    """Text with a line of names, of one separator, perhaps packed."""
+    """Text with a header line and one separator, sometimes packed."""
 
     columns, unit, grid = ("x", "y"), "who", False
 
@@ -121,13 +121,13 @@ def _values(kind: pa.DataType, rng: random.Random) -> Any:
     return raw(text(rng), rng) + rng.choice([b"", b"", b"\xffb", b"\xff"])
 
 
-#: Types of the numbers of the entries of a dictionary.
+#: Types of the index numbers of a dictionary.
 CODES = (
     pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(),
     pa.uint64(),
 )  # fmt: skip
 
-#: Types of the two columns of numbers, and of persons.
+#: Types of the two number columns, and of the persons' column.
 TYPES = [
     (pa.float64(), pa.string()), (pa.float32(), pa.int64()), (pa.float16(), pa.float32()),
     (pa.int8(), pa.float64()), (pa.uint64(), pa.uint64()), (pa.decimal128(20, 2), pa.float16()),
@@ -140,7 +140,7 @@ TYPES = [
 
 
 def _typed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Column of a type, whose text may be no UTF-8."""
+    """Column of a type; its text may be invalid UTF-8."""
     if pa.types.is_dictionary(kind):
         return _typed(cells, kind.value_type).dictionary_encode().cast(kind)
     if pa.types.is_string(kind):
@@ -150,12 +150,12 @@ def _typed(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(list(cells), kind)
 
 
-#: Persons of a folder in a dictionary.
+#: Types with persons in a dictionary, for folders.
 DICTIONARIES = [kinds for kinds in TYPES if pa.types.is_dictionary(kinds[1])]
 
 
 class Typed:
-    """Rows of a Parquet file, or of several files that stay where they are."""
+    """Rows of a Parquet file, or of several files that are read part by part."""
 
     columns, unit, grid = ("x", "y"), "who", False
 
@@ -200,8 +200,6 @@ class Typed:
 
 
 class Arrays:
-    """A structured array."""
-
     columns, unit, grid, name = ("x", "y"), "who", False, "t.npy"
     KINDS = ("f8", "f4", "f2", "i8", "u8", ">f8", "b1", "U4", "S4", "M8[s]", "M8", ">U4")
 
@@ -224,13 +222,13 @@ class Arrays:
         )
 
     def bytes(self, kind: str, rng: random.Random) -> list[bytes]:
-        """Cells of the type; any bytes of a number are one."""
+        """Cells of the type; any bytes are a valid number."""
         size = np.dtype(kind).itemsize
         if kind == "U4" and rng.random() < 0.7:
             return [text(rng)[:4].encode("utf-32-le", "replace").ljust(size, b"\0")[:size]]
         if kind == "b1":
             return [b"\0", b"\1"]
-        if np.dtype(kind).kind in "SUM":  # also half of a character, and no date
+        if np.dtype(kind).kind in "SUM":  # also incomplete characters, and no valid date
             half = b"\0\xd8\0\0" if kind == "U4" else b"\0\0\xd8\0"
             return [bytes(size), half.ljust(size, b"\0"), rng.randbytes(size)]
         return [np.array(one, dtype=kind).tobytes() for one in (0, 1, 5)] + [rng.randbytes(size)]
@@ -244,9 +242,9 @@ class Arrays:
 
 
 class Grid:
-    """Counts, one of which is one more, in any way that programs write it.
+    """Counts, one of which is larger by one, in any notation that programs write.
 
-    The first line is public: a sign that separates cells stands in quotation marks there. Further
+    The first line is public, so a separator in one of its cells is in quotation marks. Further
     lines may have any number of cells.
     """
 
@@ -323,13 +321,14 @@ def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
         cells = [[form.written(one, rng, not at) for one in row] for at, row in enumerate(counts)]
         if form.name != "g.npy" and form.mark:
             for line in cells[1:]:
-                if rng.random() < 0.2:  # cells that are missing, or too many
+                if rng.random() < 0.2:  # missing cells, or too many cells
                     line[rng.randint(2, shape[1]) :] = [form.written(7, rng)] * rng.randint(0, 2)
         other = [list(line) for line in cells]
         row = rng.randrange(shape[0])
         column = rng.randrange(min(shape[1], len(cells[row])))
         other[row][column] = form.written(counts[row][column] + 1, rng, not row)
-        if shape[1] > 1:  # a first line of nothing but names is refused: that is about the file
+        # A first line that contains only names is refused, but this is about the file.
+        if shape[1] > 1:
             one = counts[0][at := 0 if row or column else 1]
             cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"
         return cells, other
@@ -349,7 +348,7 @@ def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
 
 
 def outcome(form: Any, data: bytes, folder: Path, unit: str | None) -> Any:
-    """Whether a release reads a file, with all it says and the columns that it finds."""
+    """Whether a release can read a file, with all messages and the columns found."""
     path = folder / form.name
     given = {
         "data": str(path), "part": None, "skip": None, "encoding": None, "missing": None,
@@ -401,7 +400,7 @@ def test_one_record_of_a_file_decides_nothing(kind: str, first: int, tmp_path: P
         before, after = (outcome(form, form.file(part), tmp_path, unit) for part in (one, other))
         assert before == after, (kind, seed, one, other)
         seen.add(before[0])
-    # Only types of columns, which are public, are a reason to refuse.
+    # Only the types of columns, which are public, can be a reason for a refusal.
     assert seen == {"read"} or kind in ("parquet", "npy", "stored")
     assert "read" in seen
 

@@ -1,4 +1,4 @@
-"""The map of noisy counts: peaks stand out, and what is usual is still seen beside them."""
+"""The map of noisy counts shows peaks clearly, and usual values remain visible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def picture(counts: np.ndarray[Any, Any]) -> str:
 
 
 def colours(svg: str) -> dict[tuple[int, int], str]:
-    """Colour of every square that is not white, by its place from the left and from below."""
+    """Colour of each square that is not white, by its position from the left and from below."""
     found = {}
     for colour, path in re.findall(r'<path stroke="(#\w+)" d="(M[^"]*h\d[^"]*)"/>', svg):
         for x, y, length in re.findall(r"M(\d+) (-?\d+)h(\d+)", path):
@@ -36,7 +36,7 @@ def colours(svg: str) -> dict[tuple[int, int], str]:
 
 
 def numbers(svg: str) -> list[str]:
-    """Numbers of the legend, which stand right of the plot."""
+    """Numbers of the legend, which is to the right of the plot."""
     return re.findall(r'dy="0.35em">([^<]*)</text>', svg.split("</svg>\n", 1)[1])
 
 

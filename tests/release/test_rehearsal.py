@@ -1,4 +1,4 @@
-"""Rehearsals: what they say is what releases of the same plan bring, and no record is read."""
+"""Rehearsals predict what releases of the same plan give, and read no record of the owner."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dpviz.release.request import Request
 
 BOX = Domain(((2.0, 3.0), (48.0, 49.0)))
 
-#: Every method of either family that can be released.
+#: All methods of both families that can be released.
 METHODS = [
     (family, name)
     for family, one in FAMILIES.items()
@@ -62,11 +62,11 @@ def test_a_fine_grid_at_a_high_cap_invents_and_a_coarse_one_without_does_not() -
     assert (fine.found.invented <= fine.found.reported).all()
     assert f"about {np.median(fine.found.invented):.0f} invented clusters" in fine.sentence
     assert "5% to 95% of 20 draws" in fine.sentence
-    assert "others may be invented" in fine.on_nothing
+    assert "other clusters may be invented" in fine.on_nothing
 
 
 def test_scattered_records_ask_for_a_larger_p() -> None:
-    """A tenth of the made-up records is scattered: half of all filled cells are theirs."""
+    """A tenth of the generated records is scattered; they fill half of the non-empty cells."""
     by_hand = tried(plan(method="privqt", grid=64, density=0.58))
     private = tried(plan(method="privqt", choose="private"))
     assert by_hand.change == "p 0.9"
@@ -75,7 +75,7 @@ def test_scattered_records_ask_for_a_larger_p() -> None:
 
 
 def test_the_size_of_clusters_is_chosen_and_the_advice_is_for_it_alone() -> None:
-    """Five hot spots fill few cells: of a fifth of all cells most are scattered records."""
+    """Five hot spots fill few cells: of a fifth of all cells, most hold scattered records."""
     request = plan(method="privqt", grid=50, density=0.8)
     wide, small = tried(request), tried(request, small=True)
     assert wide.best is wide.plan
@@ -86,12 +86,12 @@ def test_the_size_of_clusters_is_chosen_and_the_advice_is_for_it_alone() -> None
 
 
 def fixed(request: Request, stand_in: StandIn, **how: Any) -> Rehearsal:
-    """Rehearse a plan, and the plan that is recommended: nothing else may be recommended then."""
+    """Rehearse a plan, then the recommended plan; check that the same plan is recommended again."""
     first = rehearse(request, stand_in, **how)
     assert first.best is not None
     again = rehearse(first.best.request, stand_in, **how)
     assert again.best is again.plan, (first.advice, again.advice)
-    # What the page shows at once after the plan was taken is what another rehearsal says.
+    # Right after a plan is chosen, the page shows the same as a new rehearsal would.
     assert first.taken.plan.sentence == again.plan.sentence
     assert first.taken.plan.on_nothing == again.plan.on_nothing
     assert first.taken.advice == again.advice
@@ -132,7 +132,7 @@ def test_advice_is_a_fixpoint_of_any_plan(
 
 
 def read(request: Request) -> tuple[Any, ...]:
-    """What a run reads of a plan: one that chooses g and p reads none."""
+    """Parts of a plan that a run uses: not g and p if the run chooses them itself."""
     config, by_hand = request.config, request.config.choose == "given"
     return config.method, config.choose, *((config.grid, config.density) if by_hand else ())
 
@@ -143,7 +143,7 @@ def test_plans_that_are_tried_keep_the_budget_and_the_cells_of_counts() -> None:
     assert {one.config.epsilon for one in every} == {1.0}
     assert {one.config.neighbours for one in every} == {request.config.neighbours}
     assert {one.config.method for one in every} == {"privthrem", "twostage"}
-    # Each of them tries no plan that is new.
+    # None of these plans tries a plan that is not in the list.
     said = {read(one) for one in every}
     for one in every:
         assert {read(other) for group in other_plans(one, 20_000) for other in group} <= said
@@ -196,7 +196,7 @@ def test_a_first_look_comes_after_a_few_draws_with_pictures_and_agrees_with_the_
     assert (last.plan.found.invented[:FIRST] == seen[0].plan.found.invented).all()
     for one, invented in zip(last.plan.found.drawn, last.plan.found.invented, strict=False):
         assert (~one.real).sum() == invented
-    # Draws of no plan are made twice: the bar ends at its end.
+    # No plan is drawn twice, so the progress bar reaches exactly its end.
     assert sorted(set(done)) == list(dict.fromkeys(done))
 
 
@@ -221,7 +221,7 @@ def test_a_sample_set_stands_in_with_its_own_true_clusters(density: float) -> No
     facts, dataset = sample("gaussians"), load_sample("gaussians")
     request = plan(method="privqt", grid=facts.grid, density=density)
     found = rehearse(request, of_sample(facts, dataset, request, 5_000), draws=5)
-    # Those of the set, whatever p the plan has.
+    # The true clusters of the sample set, for any p in the plan.
     assert found.plan.found.true == facts.clusters
     assert found.records == 5_000
     many = Request(
@@ -251,12 +251,12 @@ def counts(true: Any, found: Any) -> tuple[int, int]:
 def test_clusters_are_matched_one_to_one() -> None:
     true = np.array([0, 0, 0, 0, 1, 1, 1, 1, -1, -1])
     assert counts(true, true) == (2, 2)
-    # One cluster over both: matched with one of them, of which it is half.
+    # One found cluster covers both true clusters. It matches one of them, which is half of it.
     assert counts(true, np.where(true >= 0, 0, -1)) == (1, 1)
-    # A cluster of what is none of them is matched with nothing.
+    # A found cluster of records in no true cluster matches nothing.
     assert counts(true, [0, 0, 0, 0, -1, -1, -1, -1, 1, 1]) == (1, 1)
     assert counts(true, np.full(10, -1)) == (0, 0)
-    # Scattered records in a cluster make it less alike.
+    # Scattered records in a found cluster make it less similar to the true cluster.
     assert counts([0, 0, -1, -1, -1], [0] * 5) == (1, 0)
 
 

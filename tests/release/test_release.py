@@ -1,4 +1,4 @@
-"""One release: refused, debited, drawn and written as promised, and nothing else in the bundle."""
+"""One release: refused, debited, run and written as documented, with nothing else in the bundle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from tests.support import ROOT
 
-#: Release noise has no seed, so every statistical test fails once in so many runs by chance.
+#: Release noise has no seed, so each statistical test fails by chance with this probability.
 FALSE_ALARM = 1e-6
 
 SQUARE = Domain(((0.0, 8.0), (-1.0, 1.0)))
@@ -75,10 +75,10 @@ def request_of(case: dict[str, Any], unit: str | None = None, **more: Any) -> Re
 
 
 def dataset(seed: int, n: int) -> Dataset:
-    """Records in the left or in the right half: two of them share nothing."""
+    """Records in the left or the right half, by the seed; the two halves have no common part."""
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2)) * [3.5, 2.0] + [0.2 + 4 * (seed % 2), -1.0]
-    points[0] = [-5.0, 40.0]  # one outside
+    points[0] = [-5.0, 40.0]  # one record outside the domain
     return Dataset(name=f"owners-secret-{seed}.csv", points=points, columns=("x <y>", "z"))
 
 
@@ -86,7 +86,7 @@ def dataset(seed: int, n: int) -> Dataset:
 
 
 class Streams:
-    """Choices that start alike in every run, and do not tell of the data."""
+    """Random choices that are the same in every run and do not depend on the data."""
 
     def __init__(self) -> None:
         self.seeded = SeededNoise(5)
@@ -96,7 +96,7 @@ class Streams:
 
 
 class Recorder(SecureAccountant):
-    """Keeps the answers of all mechanisms, or gives those of another run."""
+    """Stores the answers of all mechanisms, or returns the answers of another run."""
 
     def __init__(self, answers: list[Any], replay: bool, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -128,7 +128,7 @@ class Recorder(SecureAccountant):
             index, value = super().interval(step, edges, scores, **given)
             self.answers[-1] = value
             return index, value
-        # Which interval it was is private: the replay may say another one.
+        # The index of the interval is private, so a replay may return another index.
         super().choose(
             step, np.zeros(2), sensitivity=given["sensitivity"], epsilon=given["epsilon"]
         )
@@ -153,7 +153,7 @@ def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
 
 
 def test_bundles_are_equal_after_a_residual_step_too() -> None:
-    """Only with many records DP-Refine pays for one: the first data set says so."""
+    """DP-Refine has a residual step only with many records, as in the first data set."""
     answers: list[Any] = []
     bundles = []
     for seed, n, replay in ((0, 4000, False), (1, 700, True)):
@@ -168,7 +168,7 @@ def test_bundles_are_equal_after_a_residual_step_too() -> None:
 def test_the_replay_finds_what_depends_on_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     request = request_of({"method": "privqt"})
     honest = draw.document
-    # A number of true records that slips in.
+    # Simulate a true number of records in the document.
     monkeypatch.setattr(
         draw,
         "document",
@@ -189,7 +189,7 @@ def test_the_replay_finds_what_depends_on_the_data(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("method", ["privqt", "dplloyd"])
 @pytest.mark.parametrize("outside", ["clip", "drop"])
 def test_numbers_too_large_to_compute_with_count_as_missing(method: str, outside: Any) -> None:
-    """Each record by itself: a refusal, or a sum that overflows, would tell of one."""
+    """Records are dropped one by one: a refusal, or an overflowing sum, would reveal a record."""
     request = replace(request_of({"method": method}), outside=outside)
     few = dataset(0, 60)
     border = replace(few, points=np.vstack([few.points, [[1e300, 0.0]]]))
@@ -254,7 +254,7 @@ def test_what_the_method_chose_is_in_the_bundle_with_its_price(budget: Budget) -
     document = json.loads(done.files["release.json"])
     jsonschema.validate(document, json.loads(done.files["release.schema.json"]))
     centers = document["result"]["centers"]
-    # Noise that no seed repeats: of 200 draws that were looked at, all chose 15.
+    # This noise has no seed, but in 200 trial runs the method always chose 15.
     assert len(centers) == document["parameters"]["clusters"] == 15
     assert document["parameters"]["choose"] == "private"
     assert document["chosen"]["parameters"] == ["clusters"]
@@ -264,10 +264,10 @@ def test_what_the_method_chose_is_in_the_bundle_with_its_price(budget: Budget) -
     report = done.files["report.html"].decode()
     assert document["chosen"]["how"] in report
     assert "Chosen under the promise, from numbers that carry noise: number of clusters." in report
-    # The entry in the lifetime budget has public choices alone.
+    # The entry in the lifetime budget has only public choices.
     assert "clusters" not in done.entry.what
     assert done.entry.what["choose"] == "private"
-    # Nothing chosen, nothing said.
+    # If the method chooses nothing, the document does not mention a choice.
     done = released(budget, request_of({"method": "eugkm"}), dataset(0, 300), folder="given")
     document = json.loads(done.files["release.json"])
     assert "chosen" not in document
@@ -324,7 +324,8 @@ def test_no_seed_draws_a_release_again(case: dict[str, Any]) -> None:
 
 
 def test_privthr_prunes_as_it_does_when_explored() -> None:
-    # Noise in whole numbers, often 0, would prune nearly all cells away: 12 instead of 128.
+    # If the noise were rounded to integers, it would often be 0, and nearly all cells would be
+    # pruned: 12 instead of 128 would remain.
     data = load_sample("spirals")
     config = Config(method="privthr", grid=40, density=0.1, epsilon=3.0)
     request = Request(config=config, domain=data.domain)
@@ -345,15 +346,15 @@ def released_cells(run: Any, data: Dataset, config: Config) -> int:
     return int(run(source, true, Accountant(SeededNoise(0), 1.0)).stages.significant.sum())
 
 
-@pytest.mark.daily("dplloyd", "eugkm")  # the chain of the third one takes long
+@pytest.mark.daily("dplloyd", "eugkm")  # the chain of "mcmc" is slow
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm"])
 def test_counts_of_centers_are_those_of_their_clusters(method: str) -> None:
     data = load_sample("gaussians")
-    # Counts are those of the last assignment: by then the centres stand still.
+    # The counts belong to the last assignment, so run until the centres no longer move.
     steps = {} if method == "eugkm" else {"iterations": 20}
     config = KMeansConfig(method=method, clusters=15, epsilon=1e4, **steps)
     request = Request(config=config, domain=data.domain)
-    # The start is always the same one.
+    # The start is the same in every run.
     accounting = partial(Recorder, [], False)
     result = Prepared.build(data, request).draw(1e4, accounting, null_sets=1)["result"]
     centers, counts = np.array(result["centers"]), np.array(result["counts"])
@@ -402,7 +403,7 @@ def test_over_budget_is_refused_and_leaves_nothing(budget: Budget) -> None:
     released(budget, request, data, total=1.0)
     with pytest.raises(PrivacyRefusal, match=r"0\.3 of the lifetime budget 1"):
         released(budget, request, data, folder="more", total=1.0)
-    # A new version of the data is the same source.
+    # A new version of the data is still the same source.
     with pytest.raises(PrivacyRefusal, match=r"0\.3 of the lifetime budget 1"):
         released(budget, request, dataset(0, 51), folder="more", total=1.0)
     assert [one.name for one in budget.path.parent.iterdir() if one.is_dir()] == ["out"]
@@ -441,13 +442,13 @@ def test_a_failure_after_the_debit_loses_budget_and_publishes_nothing(
     seen = []
 
     def failing(bundle: Any, part: Path, folder: Path) -> None:
-        # The debit is on the disk before anything is written.
+        # The debit is on the disk before any file is written.
         seen.append(budget.open("household survey").spent)
         raise InputError("the disk is full.")
 
     monkeypatch.setattr("dpviz.release.draw._publish", failing)
     with pytest.raises(
-        InputError, match=r"^the disk is full; the budget is debited all the same\.$"
+        InputError, match=r"^the disk is full; the budget is debited nevertheless\.$"
     ):
         released(budget, request, data)
     assert seen == [0.7]
@@ -466,7 +467,7 @@ def test_a_person_counts_no_more_than_the_cap() -> None:
         counts = np.array(Prepared.build(data, request).draw(1e4, null_sets=1)["result"]["counts"])
         assert counts.sum() == 3
         kept.add(tuple(np.flatnonzero(counts)))
-    # Which records those are is chosen anew each time, by a key that nobody keeps.
+    # The kept records are chosen anew in each release, with a key that is not stored.
     assert len(kept) > 1
     assert (
         Prepared.build(data, request).draw(1e4, null_sets=1)["privacy"]["ledger"][0]["sensitivity"]
@@ -496,12 +497,11 @@ def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str
 @pytest.mark.daily("50")
 @pytest.mark.parametrize("releases", [50, 200])
 def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, releases: int) -> None:
-    """Each release is in a process of its own, which is killed at a random moment."""
+    """Each release runs in a separate process, which is killed at a random time."""
     budget = Budget(tmp_path / "budget.db")
     request, data = request_of({"method": "privqt"}), dataset(0, 200)
 
     def child(folder: str) -> int:
-        """Release in a process of its own."""
         number = os.fork()
         if number == 0:  # pragma: no cover - another process
             try:
@@ -511,7 +511,7 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
         return number
 
     took = []
-    released(budget, request, data, folder="first", source="s", total=1000.0)  # loads OpenDP
+    released(budget, request, data, folder="first", source="s", total=1000.0)  # imports OpenDP
     for number in range(4):
         start = time.perf_counter()
         os.waitpid(child(f"first-{number}"), 0)
@@ -526,12 +526,13 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
             os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         killed += os.WIFSIGNALED(status)
-        if number % 5 == 0:  # left alone: the machine may be slower now than it was
+        # Not killed: measure again, because the speed of the machine may have changed.
+        if number % 5 == 0:
             usual = time.perf_counter() - start
     (account,) = budget.datasets()
     folders = [one for one in tmp_path.iterdir() if one.is_dir()]
     whole = [one for one in folders if not one.name.endswith(".part")]
-    # Every bundle, and every one that was being written, has its debit.
+    # Every bundle, finished or not, has its debit.
     assert len(whole) <= len(folders) <= releases + 5
     drawn = sum(1 for one in folders if any(one.iterdir()))
     assert drawn <= len(account.entries)
@@ -542,9 +543,9 @@ def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path, rele
     for one in whole:
         assert {path.name for path in one.iterdir()} == names
         json.loads((one / "release.json").read_text())
-    # The moments were spread: some died before the debit, some between, some finished.
+    # The kill times were spread: before the debit, between debit and end, and after the end.
     assert killed > releases / 10
-    assert 10 < len(whole) < releases + 5  # five releases came before
+    assert 10 < len(whole) < releases + 5  # five releases ran before
     assert len(account.entries) < releases + 5
     released(budget, request, data, folder="last", source="s", total=None)
 
@@ -670,7 +671,7 @@ def test_a_pipe_has_no_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 def test_a_pipe_by_a_name_has_none_either(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, table: Path
 ) -> None:
-    """As in ``release <(zcat ...)``: the name that it resolves to is another one every time."""
+    """As in ``release <(zcat ...)``: the name of the pipe resolves to another name each time."""
     given = ["--columns", "x,y", "--method", "privqt", "--grid", 4, "--epsilon", 1, "--total", 2]
     given += ["--domain", "0,1;0,1", "--budget-file", tmp_path / "b.db", "--out", tmp_path / "o"]
     out, into = os.pipe()
@@ -683,7 +684,7 @@ def test_a_pipe_by_a_name_has_none_either(
         deleted.unlink()
         status, _, said = run(capsys, "release", f"/dev/fd/{file.fileno()}", *given)
     assert (status, said.split(":")[1].strip()) == (2, "--source is missing")
-    # A file that was opened has its name.
+    # An opened file has a name.
     with table.open() as file:
         status, found, _ = run(capsys, "release", f"/dev/fd/{file.fileno()}", *given)
     assert (status, found["entry"]["source"]) == (0, "households.csv")
@@ -717,13 +718,14 @@ def test_what_is_released_with_is_what_is_debited(
 
     monkeypatch.setattr(Prepared, "draw", noted)
     done = released(budget, request, dataset(0, 50), total=1.0000009)
-    # What is tried before the debit too, so that nothing fails after it for lack of epsilon.
+    # The test run before the debit also uses the granted epsilon, so nothing fails later for lack
+    # of epsilon.
     assert draws == [(0.333333, 0.333333)] * 2
     assert done.entry.epsilon == done.document["privacy"]["epsilon"] == 0.333333
     assert done.document["privacy"]["certified"] <= 0.333333 + 1e-12
     account = budget.open("household survey")
     assert (account.total, account.spent, account.remaining) == (1.0, 0.333333, 0.666667)
-    # By a micro-epsilon, before anything is tried.
+    # Refused if one micro-epsilon is missing, before any run.
     for epsilon in (0.666668, 0.66666800001):
         with pytest.raises(
             PrivacyRefusal, match=r"0\.66666\d* is more than what is left: 0\.666667"
@@ -760,7 +762,7 @@ def test_a_bundle_is_private_until_it_is_whole(
     finally:
         os.umask(before)
     assert set(seen) == {0o700}
-    # It is for publishing: as other files of its owner.
+    # The folder is for publishing, so it gets the rights that other folders of its owner have.
     assert done.folder.stat().st_mode & 0o777 == folder
     assert {one.stat().st_mode & 0o777 for one in done.folder.iterdir()} == {file}
     assert budget.path.stat().st_mode & 0o777 == 0o600
@@ -817,7 +819,7 @@ def test_a_first_record_taken_for_names_is_not_published(
     assert not (tmp_path / "o").exists()
     assert not (tmp_path / "b.db").exists()
     if first == "alice,5.25,3.5":
-        # How many columns there are, and what separates them, no record must tell.
+        # No record may reveal the number of columns or their separator.
         status, _, said = run(capsys, *given, "--columns", "2,3", "--no-header")
         assert (status, "give it as the header" in said) == (2, True)
         status, _, _ = run(capsys, *given, "--columns", "2,3", "--header", "who,x,y")
@@ -835,7 +837,7 @@ def test_columns_of_a_wider_table_are_named_by_a_person(
     given += ["--domain", "0,9;0,9", "--budget-file", tmp_path / "b.db", "--out", tmp_path / "o"]
     status, _, said = run(capsys, "release", path, *given)
     assert (status, "--columns is missing" in said) == (2, True)
-    # The column of persons is none to release: two are left.
+    # The column of persons can't be released, so two columns remain.
     status, _, _ = run(capsys, "release", table, *given, "--unit", "person", "--cap", 1)
     assert status == 0
 
@@ -892,11 +894,11 @@ def test_links_and_packing_do_not_make_another_source(
         path.write_bytes(gzip.compress(table.read_bytes()))
         status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / f"z{number}")
         assert (status, found["entry"]["source"]) == (0, "households.csv")
-    # Another format of a table by that name: the owner says which it is.
+    # Another format of a table with that name: the user must name the source.
     path = tmp_path / "households.parquet"
     pd.read_csv(table).to_parquet(path)
     status, _, said = run(capsys, "release", path, *given, "--out", tmp_path / "p")
-    assert (status, 'can be taken for source "households.csv"' in said) == (2, True)
+    assert (status, 'looks like source "households.csv"' in said) == (2, True)
     given += ["--source", "households.csv"]
     status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / "p")
     assert (status, found["entry"]["id"]) == (0, 5)
@@ -942,7 +944,7 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str
 ) -> None:
-    """Whether a method that stops early gets as far as those is chance, and depends on the data."""
+    """Whether a method that stops early gets so far is random and depends on the data."""
     case = {"method": method, "schedule": "halving", "clusters": 30, "epsilon": 1.0}
     said = set()
     for seed, n in ((0, 500), (1, 40), (2, 3)):
@@ -951,7 +953,7 @@ def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
         said.add(str(error.value))
     assert len(said) == 1
     assert not budget.path.exists()
-    # As late as they can be drawn, they are, whatever the data: 20 is what the screens offer.
+    # Up to the last iteration that is allowed, all runs succeed; the screens offer up to 20.
     most = next(
         t for t in range(60, 0, -1) if not refused_for_noise(request_of(case, iterations=t))
     )
@@ -980,7 +982,7 @@ def test_out_is_checked_before_the_debit(budget: Budget, monkeypatch: pytest.Mon
     for name, why in (
         ("link", "is there already"),
         ("dangling", "is there already"),
-        # No folder to be made and left again.
+        # The missing folder "nowhere" must not be created.
         ("nowhere/..", "is there already"),
         ("taken", "is being written"),
         ("file/out", "can't be written"),
@@ -1007,7 +1009,7 @@ def test_what_fails_after_publishing_does_not_look_like_a_failure(
 
 def test_a_budget_that_hides_nothing_is_refused(budget: Budget) -> None:
     request = request_of({"method": "privqt", "epsilon": 21.0})
-    with pytest.raises(PrivacyRefusal, match="hides next to nothing"):
+    with pytest.raises(PrivacyRefusal, match="hides almost nothing"):
         released(budget, request, dataset(0, 50))
 
 

@@ -1,4 +1,4 @@
-"""A release of stored records is the one of the same records in memory."""
+"""A release of stored records equals a release of the same records in memory."""
 
 from functools import partial
 from typing import Any
@@ -19,12 +19,11 @@ from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from tests.release.test_release import CASES, Recorder, dataset, name_of, request_of
 
-#: Each record joins a first set by a draw of its own: the same law, but other draws.
+#: Methods where each record draws its first set separately: same distribution, but other draws.
 DEALT = ("dpkmeans_mapreduce", "contour")
 
 
 def write(folder, data: Dataset, ending: str = "parquet") -> str:
-    """The records in three files."""
     assert data.points is not None
     for number, part in enumerate(np.array_split(data.points, 3)):
         table = pa.table(dict(zip(data.columns, part.T, strict=True)))
@@ -49,7 +48,7 @@ def write(folder, data: Dataset, ending: str = "parquet") -> str:
 def test_bundles_are_equal_where_the_mechanisms_answer_alike(
     tmp_path, monkeypatch, case: dict[str, Any]
 ):
-    """Also the true values are equal: the mechanisms are given the same ones."""
+    """The true values are also equal: the mechanisms get the same values."""
     data, request, seen = dataset(0, 900), request_of(case), ([], [])
     answers: list[Any] = []
     stays = Prepared.of_stored(stored(write(tmp_path, data)), request, Local())

@@ -468,7 +468,7 @@ def test_the_verdict_says_where_the_answer_is():
         (find("privqt", "sound"), "by itself; the proof is in the method's card."),
         (find("privqt", "sound", "half-noise"), "a mistake is built in here"),
         (find("privqt", "published"), "the claim fails all the same. The domain spans the data: "),
-        (find("privqt", "published", "moved-record"), "all the same. The paper counts a modified"),
+        (find("privqt", "published", "moved-record"), "all the same. According to the paper, "),
         (find("privqt", "published", "first-record"), "the proof is in the method's card."),
     ):
         broken, said = verdict(result(scenario))

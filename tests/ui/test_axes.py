@@ -127,7 +127,7 @@ def test_a_release_of_the_page_is_in_its_country(home: Path, method: str) -> Non
 @pytest.mark.exhaustive
 def test_mixed_bounds_are_refused_where_they_are_typed_and_before_the_review(home: Path) -> None:
     link = LINK | {"columns": "lon,lat", "domain": "-90,90;-180,180"}
-    said = "domain of lat is -180,180, and a latitude ends at"
+    said = "domain of lat is -180,180, but latitudes are between"
     test = load(opened("wavecluster", **link), "t.csv", LEIPZIG)
     assert any(said in one.value for one in test.warning)
     boxes_ = [one for one in test.text_input if one.label.endswith(": from, to")]

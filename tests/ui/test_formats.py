@@ -106,7 +106,7 @@ def test_what_is_to_be_chosen_is_called_what_it_is(app, label):  # noqa: F811
     ("name", "content", "said"),
     [
         ("old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "as .xlsx"),
-        ("cut.xlsx", BOOK[:-30], "no whole zip archive"),
+        ("cut.xlsx", BOOK[:-30], "not a whole zip archive"),
         ("a.geojson", json.dumps({"type": "LineString", "coordinates": []}).encode(), "Centroids"),
         ("t.csv", b"income;y\n54,315;1\n12,001;2\n7;8\n", "54315 or 54.315"),
     ],

@@ -177,7 +177,7 @@ def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -
 
 def test_the_app_needs_a_folder_of_its_own(page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPVIZ_HOME", "here/and/there")
-    assert "give the whole path" in page().error[0].value
+    assert "give an absolute path" in page().error[0].value
     monkeypatch.setenv("DPVIZ_HOME", "~nobody-of-that-name/x")
     assert "that home folder does not exist" in page().error[0].value
 
@@ -217,7 +217,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -
     Budget(home / "budget.db").open("copa", 1.0)
     test = page(data="incomes", g=16)
     checked(control(test.text_input, "release:source").set_value("сора").run())
-    assert 'can be taken for source "copa"' in test.error[0].value
+    assert 'looks like source "copa"' in test.error[0].value
     assert not has_button(test, "Review the release")
     checked(control(test.text_input, "release:source").set_value("Copa").run())
     assert not test.error

@@ -186,13 +186,13 @@ def test_nothing_found_is_said_and_means_are_called_so(app):
     assert not test.error
     assert cards(test)["Clusters"][0] == "0"
     said = " ".join(one.value for one in test.caption)
-    assert "Nothing found: what was released does not stand out from its noise." in said
+    assert "Nothing found: the released counts do not differ clearly from noise." in said
     # The picture of the clusters shows no counts.
     assert "are means, given" not in said
     test = app(data="shapes", method="twostage", view="counts")
     found = " ".join(one.value for one in test.caption)
     assert "Nothing found" not in found
-    assert "Private counts and coefficients are means, given what was released" in found
+    assert "Private counts and coefficients are means, estimated from the released counts" in found
     published = app(data="shapes", method="privthr", view="counts")
     assert "are means, given" not in " ".join(one.value for one in published.caption)
 

@@ -1,4 +1,4 @@
-"""g and p chosen under privacy: what they cost, what they read, and whether they are good."""
+"""Private choice of g and p: its cost, the data that it reads, and its quality."""
 
 import math
 from collections import Counter
@@ -38,7 +38,7 @@ SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 def blobs(n: int, seed: int = 0) -> np.ndarray:
-    """Four blobs, three times as wide apart as they are wide."""
+    """Four blobs; the distance between them is three times their width."""
     rng = np.random.default_rng(seed)
     centres = np.array([(0.25, 0.25), (0.25, 0.75), (0.75, 0.25), (0.75, 0.75)])
     return np.clip(centres[rng.integers(4, size=n)] + rng.normal(0, 0.05, (n, 2)), 0, 1)
@@ -55,9 +55,9 @@ TINY = source_of(np.full((5, 2), 0.3))
 
 def test_the_grid_grows_with_the_fifth_root():
     assert chosen_grid(30_000, 1, 2, 1) == 2 * round(4 * 30_000**0.2) == 62
-    # 32 times the records, twice the cells a side.
+    # 32 times the records give twice the cells a side.
     assert chosen_grid(960_000, 1, 2, 1) == 126
-    # As many cells in all, whatever the number of columns.
+    # The total number of cells is the same for any number of columns.
     assert chosen_grid(30_000, 1, 3, 1) ** 3 == pytest.approx(62**2, rel=0.15)
 
 
@@ -94,7 +94,7 @@ def choose_density(field, again, ranks) -> float:
 
 
 def ridge() -> np.ndarray:
-    """Two blocks of records with a thin ridge between them that half of the height removes."""
+    """Two blocks of records, with a thin ridge between them of less than half their height."""
     field = np.zeros((20, 20))
     field[3:9, 3:17] = 100
     field[11:17, 3:17] = 100
@@ -107,11 +107,11 @@ def test_the_density_parts_what_a_ridge_joins():
     rng = np.random.default_rng(0)
     again = [field + rng.normal(0, 2, field.shape) for _ in range(4)]
     density = choose_density(field, again, ranks(np.count_nonzero(field)))
-    # 8 of 176 blocks are the ridge: p of 0.05 takes it off, and nothing else.
+    # 8 of 176 blocks are the ridge: p = 0.05 removes only the ridge.
     assert density == 0.05
     low = np.where(field == 20, 90, field)
     again = [low + rng.normal(0, 40, field.shape) for _ in range(4)]
-    # A ridge that noise builds and breaks is no reason to lose records.
+    # A ridge that only some noisy counts show is not a reason to lose records.
     assert choose_density(low, again, ranks(np.count_nonzero(field))) in DENSITIES
 
 
@@ -167,7 +167,6 @@ def test_counts_keep_their_grid_and_pay_nothing():
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("cap", [1, 3])
 def test_any_budget_suffices_for_the_grid_and_nested_counts(relation, cap):
-    """Shares are rounded: together they must stay within the budget, exactly."""
     unit = Neighbours(relation=relation, cap=cap)
     for epsilon in (*np.linspace(0.01, 4, 40), 1.5, 3.0, 1.1e-6):
         config = Config(
@@ -184,7 +183,7 @@ def test_too_small_a_budget_for_a_choice_is_refused_by_its_own_number():
 
 
 def test_the_chosen_values_give_the_same_run_by_hand():
-    """With the rest of epsilon and the chosen g and p, the technique itself does the same."""
+    """With the rest of epsilon and the chosen g and p as given values."""
     source = source_of(blobs(5_000))
     found = run(source, Config(choose="private"), SeededNoise(1))
     rest = math.nextafter(1 - RECORDS_SHARE, 0)
@@ -196,7 +195,7 @@ def test_the_chosen_values_give_the_same_run_by_hand():
 
 @pytest.mark.parametrize("method", CHOOSERS)
 def test_all_that_is_chosen_comes_from_the_answers(method):
-    """Two data sets that share nothing get equal answers: g, p and clusters are equal."""
+    """If two different data sets get equal answers, then g, p and clusters are equal."""
     config = Config(method=method, choose="private", epsilon=0.5)
 
     def recorded(points, answers=None):
@@ -206,12 +205,12 @@ def test_all_that_is_chosen_comes_from_the_answers(method):
     first, found = recorded(blobs(3_000))
     for points in (blobs(0), blobs(1), np.random.default_rng(1).random((7_000, 2))):
         answers = [request.answer for request in first.requests]
-        # Of an interval the answer is its value alone.
+        # For an interval, only its value is the answer.
         other, again = recorded(points, answers)
         assert again.config == found.config
         assert again.decision == found.decision
         assert np.array_equal(again.stages.labels, found.stages.labels)
-        # One record more moves what is handed over by what is paid for.
+        # One more record changes the released numbers by at most the sensitivity on the ledger.
         assert [one.step for one in other.requests] == [one.step for one in first.requests]
 
 
@@ -224,7 +223,7 @@ def test_a_technique_without_it_says_so():
 
 def test_the_estimator_chooses():
     model = PrivTHR(choose="private", domain="0,1;0,1", random_state=0).fit(blobs(5_000))
-    # Four blobs, and specks that noise alone makes.
+    # The four largest clusters are the blobs; the other clusters come from noise.
     assert (np.sort(np.bincount(model.labels_ + 1)[1:])[-4:] > 900).all()
     assert model.shape_ == model.run_.config.grid
     assert "was chosen" in model.decision_
@@ -254,9 +253,9 @@ def test_draws_are_compared_at_the_values_that_they_chose():
 
 @pytest.mark.parametrize(("name", "epsilon"), [("spirals", 0.5), ("shapes", 1), ("gaussians", 1)])
 def test_it_is_nearly_as_good_as_what_suits_the_sample(name, epsilon):
-    """Nine draws in ten reach 90% of what g and p of the sample's makers reach on average.
+    """Nine of ten draws reach 90% of the mean score with g and p from the sample set's makers.
 
-    At least that many of 20, but for one run in a thousand if nine in ten is true.
+    If this is true, 20 draws fail the test with a probability of one in a thousand.
     """
     data, suited = load_sample(name), sample(name)
 

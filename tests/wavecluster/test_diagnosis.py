@@ -1,4 +1,4 @@
-"""What broke this cluster: the right stage where one cause acts, and what holds of every run."""
+"""Diagnosis of clusters: the correct stage if there is one cause, and properties of every run."""
 
 import re
 
@@ -30,7 +30,7 @@ from dpviz.wavecluster.truth import Truth, run, true_config
 
 quick = settings(max_examples=100, deadline=None)
 
-#: W of cells in a cluster, beside one, and elsewhere.
+#: Coefficients W of cells in a cluster, and of cells beside a cluster; other cells are empty.
 HIGH, LOW = 100, 20
 LETTERS = {"#": HIGH, "+": LOW, ".": 0}
 
@@ -44,13 +44,13 @@ TWO = """
 
 
 def drawn(picture: str) -> np.ndarray:
-    """Haar subband of a picture: one letter a cell."""
+    """Haar subband from a picture with one letter per cell."""
     rows = [[LETTERS[letter] for letter in row] for row in picture.split()]
     return np.array(rows, dtype=float)
 
 
 def truth_of(average: np.ndarray, wavelet: str = "haar") -> Truth:
-    """True run on counts with this Haar subband, its threshold just at the high cells."""
+    """True run on counts with this Haar subband; the threshold equals the high cells."""
     counts = np.kron(average / 2, np.ones((2, 2))).astype(np.int64)
     source = Source.build(Dataset(name="drawn", counts=counts), counts.shape)
     positive, high = np.count_nonzero(average > 0), np.count_nonzero(average >= HIGH)
@@ -59,7 +59,7 @@ def truth_of(average: np.ndarray, wavelet: str = "haar") -> Truth:
 
 
 def faked(truth: Truth, noise=None, threshold: float | None = None) -> Stages:
-    """Private stages: noise added to the Haar subband by the counts, and some threshold."""
+    """Private stages with this noise in the Haar subband and this threshold."""
     counts = truth.source.counts.astype(float)
     if noise is not None:
         counts = counts + np.kron(np.asarray(noise) / 2, np.ones((2, 2)))
@@ -115,7 +115,7 @@ def test_the_noise_in_the_counts_alone(sign):
     }
     # Three of the low cells touch the cluster.
     assert (found.missed, found.invented) == ((0, 3) if sign > 0 else (9, 0))
-    # Of 25 cells in and around, 3 or 9 have noise.
+    # Of the 25 cells in and around the cluster, 3 or 9 have noise.
     assert found.noise == pytest.approx(HIGH * np.sqrt(4 * 3 / 25 if sign > 0 else 9 / 25))
     assert found.separation == pytest.approx(HIGH - 3 * LOW / 16)
 
@@ -126,7 +126,7 @@ def test_noise_comes_before_a_threshold_that_would_break_it_too():
     found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=LOW / 2))
     assert found.stage == "counts"
     assert set(fates(found).values()) == {"joined", "kept"}
-    # Noise lifts cells, a high threshold drops all: told apart in the sentence.
+    # Noise raises cells, and a high threshold removes all cells: the sentence names both.
     found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=10 * HIGH))
     assert (found.stage, found.outcome.fate, found.at_stage.fate) == ("counts", "lost", "joined")
     said = in_words(found)
@@ -160,7 +160,7 @@ def test_haar_carries_no_noise_in(seed, size):
 
 
 def blobs() -> tuple[Truth, Truth]:
-    """Two blobs a narrow gap apart: joined by a coarse grid, and apart on one twice as fine."""
+    """Two blobs with a narrow gap: joined on a coarse grid, separate on a grid twice as fine."""
     x, y = np.meshgrid(np.arange(32) + 0.5, np.arange(32) + 0.5, indexing="ij")
     inside = (y > 8) & (y < 20) & (((x > 8) & (x < 12)) | ((x > 14) & (x < 20)))
     points = np.repeat(np.stack([x[inside], y[inside]], axis=1), 5, axis=0)
@@ -181,12 +181,12 @@ def test_a_grid_that_is_too_coarse():
     assert "at the grid: on a grid twice as fine, without noise, it is 2 clusters" in in_words(
         found
     )
-    # Where nothing finer is known, it is the noise that cut it.
+    # Without a finer grid, the cause is the noise.
     assert diagnosed(truth, private).stage == "counts"
-    # A grid that joins is no reason for cells that came in.
+    # A coarse grid is not the cause of added cells.
     grown = diagnosed(truth, faked(truth, np.full(noise.shape, HIGH)), finer=finer)
     assert (grown.stage, grown.outcome.fate, grown.finer_parts) == ("counts", "grown", 2)
-    # Nor is it one where all is kept, and is told of all the same.
+    # A kept cluster has no cause, but the sentence still mentions the grid.
     unbroken = diagnosed(truth, truth.stages, finer=finer)
     assert (unbroken.stage, unbroken.finer_parts) == (None, 2)
     assert in_words(unbroken).endswith(
@@ -206,7 +206,7 @@ def test_one_cell_decides_on_a_cluster_of_two(picture, fate):
     found = diagnosed(truth, faked(truth, noise), number)
     assert (found.stage, found.outcome.fate) == ("grid", fate)
     assert "so small" in in_words(found)
-    # Cells that join it with others are no matter of its size.
+    # If cells join the cluster with others, its size is not the cause.
     joined = diagnosed(truth, faked(truth, np.full((8, 8), HIGH)), number)
     assert (joined.stage, joined.outcome.fate) == ("counts", "joined")
 
@@ -252,14 +252,14 @@ def test_one_cell_that_cuts(why):
 
 
 def test_a_cell_among_others_is_not_the_one():
-    # The tail depends on one cell, but the true cluster stays without it.
+    # The tail depends on one cell, but the true cluster is kept without the tail.
     average = drawn("........ .###.... .#####.. .###.... ........")
     noise = np.zeros(average.shape)
     noise[[1, 2, 3, 1, 2], [1, 1, 1, 2, 4]] = -HIGH
     found = diagnosed(truth_of(average), faked(truth_of(average), noise))
     assert (found.cells, found.outcome.left, found.outcome.pieces) == (11, 6, 2)
     assert (found.stage, found.cell) == ("counts", None)
-    # Two cells make the bridge, neither does by itself.
+    # Two cells make the bridge; one of them alone is not enough.
     average = drawn("........ .#..###. ........")
     noise = np.zeros(average.shape)
     noise[1, 2:4] = HIGH
@@ -270,7 +270,7 @@ def test_a_cell_among_others_is_not_the_one():
 @pytest.mark.parametrize(
     ("true", "other", "fate", "match_cells", "overlap"),
     [
-        ("####.##.", "#######.", "joined", 7, 4 / 7),  # the other one has half as many cells
+        ("####.##.", "#######.", "joined", 7, 4 / 7),  # the rival has half as many cells
         ("####.#..", "######..", "kept", 6, 4 / 6),
         ("####....", "##......", "shrunk", 2, 1 / 2),
         ("####....", "###.....", "kept", 3, 3 / 4),
@@ -278,12 +278,12 @@ def test_a_cell_among_others_is_not_the_one():
         ("#######...", "...######.", "shrunk", 6, 4 / 9),
         ("#####.....", "..#####...", "grown", 5, 3 / 7),
         (".####...", ".#.##...", "broken", 2, 1 / 2),
-        ("..####..", "###.#...", "shrunk", 1, 1 / 4),  # of two, the smaller piece
+        ("..####..", "###.#...", "shrunk", 1, 1 / 4),  # the match is the smaller of two pieces
         ("####....", "......##", "lost", 0, 0),
     ],
 )
 def test_the_bounds_between_fates(true, other, fate, match_cells, overlap):
-    # The cluster asked for is the largest, or else the first.
+    # The cluster in question is the largest one, or the first of equal ones.
     grids = [connected_components(drawn(one) == HIGH)[0] for one in (true, other)]
     found = outcome(*grids, 1)
     assert (found.fate, found.match_cells, found.overlap) == (fate, match_cells, overlap)
@@ -313,8 +313,6 @@ def test_an_equal_run_keeps_every_cluster_and_names_no_stage(mask):
 
 
 def plain_fate(true, other, number):
-    """What became of a cluster, by sets of cells."""
-
     def cells(labels):
         return {n: set(map(tuple, np.argwhere(labels == n))) for n in range(1, labels.max() + 1)}
 
@@ -336,7 +334,7 @@ def plain_fate(true, other, number):
 @given(masks, masks, st.integers(0, 2**32))
 def test_fates_are_what_sets_of_cells_say_whatever_the_numbers(one, change, seed):
     true, n_true = connected_components(one)
-    # Much alike or quite another.
+    # The second mask is similar to the first, or independent.
     other, n_other = connected_components(one ^ (change & (seed % 3 > 0)))
     rng = np.random.default_rng(seed)
     new = np.concatenate([[0], rng.permutation(n_true) + 1]).astype(np.int32)
@@ -398,7 +396,7 @@ def test_draws_count_the_runs_that_keep_a_cluster():
     for name in RUNS:
         np.testing.assert_array_equal(counted.counts[name], expected[name])
         assert [counted.of(name, number) for number in (1, 15)] == list(expected[name][[0, 14]])
-    # Not all alike, or the test says nothing.
+    # The counts must differ, otherwise the test is useless.
     assert 0 < expected["private"].sum() < expected["twice_budget"].sum() < 60
 
 

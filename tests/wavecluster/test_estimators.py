@@ -1,4 +1,4 @@
-"""The estimators behave as scikit-learn's do, and say what the library says."""
+"""The estimators behave like those of scikit-learn, and give the results of the library."""
 
 import re
 
@@ -25,7 +25,7 @@ from dpviz.wavecluster.truth import run
 
 PRIVATE = [PrivQT, Baseline, PrivTHR, PrivTHREM, TwoStage]
 
-#: Checks that can't pass, each with its reason.
+#: Checks that can't pass, with reasons.
 EXCEPTIONS = {
     "check_clustering": (
         "four cells a side, all that the checks with ten columns leave room for, join blobs; "
@@ -36,7 +36,7 @@ EXCEPTIONS = {
 
 @pytest.mark.parametrize("estimator", [WaveCluster, *PRIVATE])
 def test_scikit_learn_accepts_the_estimator(estimator):
-    # Four cells a side: the checks use up to ten columns, 4 ** 10 cells.
+    # Four cells a side, because the checks use up to ten columns, that is, 4 ** 10 cells.
     made = estimator(grid=4, density=0.1)
     results = check_estimator(made, on_fail=None, on_skip=None, expected_failed_checks=EXCEPTIONS)
     failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
@@ -183,7 +183,7 @@ def test_the_claim_says_what_the_configuration_is_worth():
         replaced = model(**given, domain="0,1e4;0,8e3", neighbours="replace_one").fit(points)
         assert not replaced.claim_.private
         assert replaced.claim_.reason.endswith(MODIFIED["replace_one"])
-        # Each thing that fails is said once.
+        # Each reason is given once.
         both = model(**given, neighbours="replace_one").fit(points).claim_.reason
         assert both == f"{replaced.claim_.reason} {UNDECLARED}"
     assert not WaveCluster(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private
@@ -212,7 +212,7 @@ def test_units_keep_the_cap_and_scale_the_noise(estimator):
         (PrivQT(cap=2), None, "cap = 2 needs units"),
         (PrivQT(cap=0), np.arange(9), "cap = 0: keep"),
         (PrivQT(), np.arange(8), "units have shape (8,)"),
-        (WaveCluster(), np.arange(9), "units = ... go with private methods"),
+        (WaveCluster(), np.arange(9), "units = ... need a private method"),
     ],
 )
 def test_units_that_do_not_fit_are_refused(model, units, begins):

@@ -1,4 +1,4 @@
-"""What broke: the fate of every true cluster, counted once, and the sentence about all of them."""
+"""Fates: every true cluster has one fate, and the headline sums up all fates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def labels(mask: np.ndarray) -> np.ndarray:
 
 
 def drawn(picture: str) -> np.ndarray:
-    """Labels grid: a digit is the number of a cluster."""
     rows = [[0 if sign == "." else int(sign) for sign in row] for row in picture.split()]
     return np.array(rows, dtype=np.int32)
 
@@ -69,7 +68,7 @@ def test_nothing_broken_means_equally_many_clusters(one, other):
     found = fates(true, private)
     if found.headline.intact:
         assert true.max() == private.max()
-    # Every private cluster that is neither belongs to a true cluster that is not lost.
+    # Every private cluster that is not invented and not a splinter belongs to a true cluster.
     left = private.max() - found.invented - found.splinters
     assert left >= found.count("kept")
     assert not (left and not np.any(found.of != "lost"))

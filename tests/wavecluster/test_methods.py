@@ -1,4 +1,4 @@
-"""Methods spend what they claim, read the data through mechanisms alone, and do as printed."""
+"""Methods spend the claimed budget, read data only through mechanisms, and match the papers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ neighbourhoods = st.builds(
 
 
 class NoNoise:
-    """Noise source without noise: mechanisms hand out what they were given."""
+    """Noise source without noise: mechanisms return their exact arguments."""
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
         return np.zeros(shape)
@@ -63,7 +63,7 @@ class NoNoise:
 
 
 class Recorder(Accountant):
-    """Accountant that keeps what every mechanism was asked and what it answered."""
+    """Accountant that records the request and the answer of every mechanism."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -84,7 +84,7 @@ class Recorder(Accountant):
 
 
 class Replay(Recorder):
-    """Accountant that answers as another did, whatever the data."""
+    """Accountant that repeats the answers of another one, for any data."""
 
     def __init__(self, answers: list[Any], *given: Any) -> None:
         super().__init__(*given)
@@ -93,7 +93,7 @@ class Replay(Recorder):
     def _keep(self, step: str, answer: Any, options: dict[str, Any]) -> Any:
         replayed = self.left.pop(0)
         if isinstance(replayed, tuple):
-            replayed = answer[0], replayed[1]  # of an interval only the value is an answer
+            replayed = answer[0], replayed[1]  # for an interval, only the value is an answer
         assert np.shape(replayed) == np.shape(answer)
         return super()._keep(step, replayed, options)
 
@@ -101,7 +101,6 @@ class Replay(Recorder):
 def source_of(
     ndim: int, seed: int, n: int = 200, grid: int | tuple[int, ...] | None = None
 ) -> Source:
-    """Blobs, a background and points on the border, under a declared domain."""
     rng = np.random.default_rng(seed)
     points = np.clip(rng.choice(rng.random((3, ndim)), n) + rng.normal(0, 0.1, (n, ndim)), 0, 1)
     domain = Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
@@ -112,7 +111,6 @@ def source_of(
 
 @st.composite
 def configs(draw: st.DrawFn, **fixed: Any) -> Config:
-    """Any method with any parameters."""
     free = {
         "method": st.sampled_from(tuple(WAVECLUSTER)),
         "density": st.sampled_from([0.05, 0.3, 0.58, 0.9]),
@@ -131,7 +129,6 @@ sources = st.builds(source_of, st.integers(1, 3), seeds, st.sampled_from([1, 30,
 
 
 def assert_same(one: Run, other: Run) -> None:
-    """Both runs say the same, to the last bit."""
     np.testing.assert_array_equal(one.stages.counts, other.stages.counts)
     np.testing.assert_array_equal(one.stages.average, other.stages.average)
     np.testing.assert_array_equal(one.stages.labels, other.stages.labels)
@@ -148,7 +145,7 @@ def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
 ) -> None:
     found = run(source, config, SeededNoise(seed))
     budget = 0 if config.method == "wavecluster" else config.epsilon
-    # Of a step's parallel spends the largest counts.
+    # The largest of a step's parallel spends counts.
     steps = {
         spend.step if spend.composition == "parallel" else number: spend.epsilon
         for number, spend in enumerate(found.ledger)
@@ -164,7 +161,7 @@ def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
     np.testing.assert_array_equal(
         stages.average, average_subband(stages.counts, config.wavelet, config.level)
     )
-    if not stages.threshold.sampled:  # else a mask, which is no cut of the subband
+    if not stages.threshold.sampled:  # otherwise a mask, which no threshold gives
         np.testing.assert_array_equal(stages.significant, stages.average >= stages.threshold.value)
     assert stages.labels.max() == stages.n_clusters
     assert 0 <= found.k <= stages.average.size
@@ -190,7 +187,7 @@ def test_another_seed_gives_another_result(name: str) -> None:
 def test_sound_results_are_functions_of_the_mechanisms_answers(
     ndim: int, seed: int, method: str, data: st.DataObject
 ) -> None:
-    # The same answers on data that share nothing but what is public give the same result.
+    # If two data sets share only public values, the same answers give the same result.
     synopsis = data.draw(st.sampled_from(SYNOPSIS_NAMES))
     config = data.draw(configs(method=method, variant="sound", synopsis=synopsis))
     one, other = source_of(ndim, seed), source_of(ndim, seed + 1, n=3)
@@ -232,7 +229,7 @@ def test_no_records_at_all_still_give_a_result(name: str, variant: Any, synopsis
 def test_a_huge_budget_gives_the_true_cells_where_none_is_empty(
     shape: tuple[int, ...], seed: int, percent: int, name: str
 ) -> None:
-    # No two blocks of cells have the same sum: noise can't break a tie.
+    # All blocks have different sums, so noise can't break a tie.
     blocks = np.random.default_rng(seed).permutation(np.prod([-(-side // 2) for side in shape]))
     counts = np.zeros(shape, dtype=np.int64)
     counts[(slice(None, None, 2),) * len(shape)] = 1 + blocks.reshape(
@@ -254,10 +251,10 @@ def test_a_huge_budget_gives_nearly_the_true_cells_where_many_are_empty(seed: in
         config = Config(method=name, density=0.5, epsilon=1e5)
         truth, private = Truth(source, config), run(source, config, SeededNoise(seed)).stages
         threshold = truth.stages.threshold
-        # Ties at the threshold are broken by noise, so cells at d itself may be missing.
+        # Noise breaks ties at the threshold, so cells with a value of exactly d may be missing.
         tied = int((truth.stages.average == threshold.value).sum())
-        # PrivTHR guesses that noise made half of the empty cells positive: a binomial
-        # deviate that budget does not shrink; 5 standard deviations never occur by chance.
+        # PrivTHR assumes that noise made half of the empty cells positive. The true number is
+        # binomial for any budget; a deviation of 5 standard deviations never occurs by accident.
         guess = 0.5 * 5 * math.sqrt(threshold.nonpositive) / 2 if name == "privthr" else 0
         wrong = int((private.significant != truth.stages.significant).sum())
         assert wrong <= tied + guess
@@ -270,10 +267,10 @@ def test_scales_on_the_ledger_are_those_of_the_algorithms(
     variant: Any, wavelet: str, relation: Any
 ) -> None:
     source, unit = source_of(2, 0), Neighbours(relation=relation, cap=3)
-    # Published: a modified record changes one count, as the paper says.
+    # Published: according to the paper, a modified record changes one count.
     times = 3 if relation == "add_remove" or variant == "published" else 6
     bound = sensitivity(wavelet, 1, source.shape, 0.3)
-    # Published: the paper's one sensitivity for both Z and the rank.
+    # Published: the paper has the same sensitivity for Z and the rank.
     rank = bound.rank if variant == "sound" else bound.nonpositive
     shares = {
         "privqt": {"counts": (2.0, 1 / 2.0)},
@@ -298,7 +295,7 @@ def test_scales_on_the_ledger_are_those_of_the_algorithms(
 
 
 def algorithm_3(average: NDArray, percent: int, nonpositive: float) -> tuple[int, float]:
-    """PrivTHR's k' and d' as printed, with lists."""
+    """PrivTHR's k' and d' as printed, computed with lists."""
     values = sorted(value for value in average.ravel().tolist() if value > 0)
     for _ in range(round(nonpositive / 2)):
         if len(values) > 1:
@@ -360,13 +357,13 @@ def test_drawn_threshold_stays_below_the_largest_coefficient(
     value = found.stages.threshold.value
     assert 0 < value <= (largest if largest > 0 else 1.0)
     assert found.stages.significant.any() or largest <= 0 or config.variant == "published"
-    # The rank that stays inside is that of the drawn value in the true subband.
+    # The secret rank is the rank of the sampled value in the true subband.
     assert found.k == (true >= value).sum()
     assert found.stages.threshold.k is None
 
 
 def log_density(asked: dict[str, Any], times: int, at: NDArray) -> NDArray[np.float64]:
-    """Log density of the exponential mechanism at some points, from its request alone."""
+    """Log density of the exponential mechanism at some points, from its request only."""
     edges, rate = asked["edges"], asked["epsilon"] / (2 * asked["sensitivity"] * times)
     logs = rate * (asked["scores"] - asked["scores"].max())
     total = float((np.diff(edges) * np.exp(logs)).sum())
@@ -378,7 +375,7 @@ def log_density(asked: dict[str, Any], times: int, at: NDArray) -> NDArray[np.fl
 def largest_loss(
     counts: NDArray, other: NDArray, config: Config, outcome: NDArray | None = None
 ) -> float:
-    """Largest log ratio of the densities of d' on two data sets, M' being the same."""
+    """Largest log ratio of the densities of d' on two data sets, for the same M'."""
     requests = []
     for one in (counts, other):
         source = Source.build(Dataset(name="", counts=one), one.shape)
@@ -402,10 +399,10 @@ def largest_loss(
 def test_sound_threshold_leaks_no_more_than_its_share(
     shape: tuple[int, ...], seed: int, mean: float, config: Config
 ) -> None:
-    """Densities of d' on neighbouring data sets, for one and the same noisy grid."""
+    """Compares the densities of d' on neighbouring data sets, for the same noisy grid."""
     rng = np.random.default_rng(seed)
     other = rng.poisson(mean, shape)
-    other.flat[0] += config.neighbours.cap  # somebody who can be exchanged
+    other.flat[0] += config.neighbours.cap  # a person who can be exchanged
     counts = other.copy()
     counts[tuple(rng.integers(0, side) for side in shape)] += config.neighbours.cap
     if config.neighbours.relation == "replace_one":
@@ -424,7 +421,7 @@ def test_published_differs_from_sound_in_nothing_but_the_noise_for_a_modified_re
     assert np.array_equal(printed.stages.counts, sound.stages.counts)
     assert printed.stages.threshold == sound.stages.threshold
     assert printed.ledger == sound.ledger
-    # A modified record: the noise for one changed count, at the same price on the ledger.
+    # A modified record: the noise is for one changed count, the ledger shows the same budget.
     modified = replace(published, neighbours=Neighbours(relation="replace_one"))
     again = run(source, modified, SeededNoise(3))
     assert np.array_equal(again.stages.counts, printed.stages.counts)
@@ -433,7 +430,7 @@ def test_published_differs_from_sound_in_nothing_but_the_noise_for_a_modified_re
 
 
 def test_cells_of_equal_density_are_significant_together() -> None:
-    # Six blocks of one record and p = 1/2: k = 3, and all six reach the third largest.
+    # Six blocks with one record and p = 1/2: k = 3, and all six reach the third largest value.
     counts = np.zeros((2, 12), dtype=np.int64)
     counts[0, ::2] = 1
     found = cluster(counts, Config(density=0.5))
@@ -447,7 +444,7 @@ def test_privthr_keeps_one_value_and_takes_off_none_for_a_negative_number() -> N
 
 
 def test_published_threshold_tells_the_largest_coefficient() -> None:
-    # One cell, one record or two: thresholds above 1/2 betray the second.
+    # One cell with one or two records: thresholds above 1/2 reveal the second record.
     one = np.zeros((2, 2), dtype=int)
     one[0, 0] = 1
     published = Config(method="privthrem", variant="published")
@@ -461,7 +458,6 @@ def test_published_threshold_tells_the_largest_coefficient() -> None:
 def synopsis_of(
     name: str, source: Source, epsilon: float, noise: Any = None
 ) -> tuple[Leaves, Recorder]:
-    """Leaves of a synopsis and what was asked of the accountant."""
     recorder = Recorder(noise or NoNoise(), epsilon)
     return SYNOPSES[name](source, recorder, epsilon, float(source.n)), recorder
 
@@ -481,7 +477,7 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
     assert recorder.ledger.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert np.prod(leaves.size, axis=1).sum() == pytest.approx(1)
     unit, weights = unit_positions(source)
-    # A hair around each leaf: points on a border belong to one of its sides.
+    # With a small tolerance, because a point on a border belongs to only one of two leaves.
     floor, ceiling = leaves.low - 1e-9, leaves.low + leaves.size + 1e-9
     inside = (unit[:, None] >= floor).all(axis=2) & (unit[:, None] <= ceiling).all(axis=2)
     clear = inside.sum(axis=1) == 1
@@ -492,7 +488,7 @@ def test_leaves_part_the_domain_and_without_noise_count_every_record_once(
 
 
 def unit_positions(source: Source) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Positions of the records in coordinates from 0 to 1, and how many are at each."""
+    """Positions of the records in coordinates from 0 to 1, and number of records at each."""
     positions = source.positions
     low, width = source.domain.lows, source.domain.highs - source.domain.lows
     assert positions.weights is not None
@@ -504,7 +500,7 @@ def unit_positions(source: Source) -> tuple[NDArray[np.float64], NDArray[np.int6
 def test_positions_are_records_rounded_within_their_cells(source: Source) -> None:
     np.testing.assert_array_equal(source.counted(source.shape), source.counts)
     assert source.lattice is not None
-    # Each record moves by half a cell of the lattice at most.
+    # Each record moves by at most half a cell of the lattice.
     points = (source.points - source.domain.lows) / (source.domain.highs - source.domain.lows)
     unit, weights = unit_positions(source)
     gaps = np.abs(points[:, None] - unit) * source.lattice
@@ -520,7 +516,6 @@ def test_grid_finer_than_the_lattice_uses_the_points_themselves() -> None:
 
 
 def grid_sides(n: int, epsilon: float, ndim: int) -> int:
-    """Side of a uniform grid: the d-th root of n * epsilon / 10, rounded up."""
     return next(side for side in count(2) if side**ndim >= n * epsilon / 10)
 
 
@@ -531,7 +526,7 @@ def test_resolution_of_regular_synopses_follows_the_guideline(ndim: int, epsilon
     side = grid_sides(1000, epsilon, ndim)
     leaves, _ = synopsis_of("uniform_grid", source, epsilon)
     assert leaves.records.shape == (side**ndim,)
-    for name in ("privelet", "quadtree"):  # the nearest power of two, on a log scale
+    for name in ("privelet", "quadtree"):  # rounded to a power of two, on a log scale
         leaves, _ = synopsis_of(name, source, epsilon)
         assert leaves.records.shape == ((2 ** max(1, round(math.log2(side)))) ** ndim,)
 
@@ -562,14 +557,14 @@ def test_adaptive_grid_is_the_weighted_least_squares_of_its_levels() -> None:
     assert (np.bincount(owner) > 1).any()
     for number, noisy in enumerate(first.ravel()):
         mine = owner == number
-        # Both levels get the same budget: equal weights.
+        # Both levels get the same budget, so they have equal weights.
         system = np.vstack([np.ones(mine.sum()), np.eye(mine.sum())])
         expected = np.linalg.lstsq(system, np.concatenate([[noisy], second[mine]]))[0]
         np.testing.assert_allclose(leaves.records[mine], expected, atol=1e-9)
 
 
 def haar_matrix(side: int) -> tuple[NDArray, NDArray]:
-    """Dense Haar analysis as printed (mean; half differences of halves), and its weights."""
+    """Dense Haar matrix as printed (mean; half differences of halves), and its weights."""
     rows, weights = [np.full(side, 1 / side)], [side]
     for blocks in (2**j for j in range(int(math.log2(side)))):
         size = side // blocks
@@ -611,7 +606,7 @@ def test_privelet_pays_for_what_one_record_changes(ndim: int, side: int) -> None
     for cell in range(side**ndim):  # a record in every cell
         changed = (weight * np.abs(transform[:, cell])).sum()
         assert changed == pytest.approx((1 + math.log2(side)) ** ndim)
-    epsilon = 10 * side**ndim / 500  # the guideline then takes this very side
+    epsilon = 10 * side**ndim / 500  # with this epsilon the guideline gives this side
     _, recorder = synopsis_of("privelet", source_of(ndim, 0, n=500), epsilon)
     (asked,) = recorder.asked
     assert recorder.answered[0].shape == (side,) * ndim
@@ -650,7 +645,6 @@ def test_quadtree_budgets_grow_by_the_cube_root_of_two() -> None:
 
 
 def leaf_shares(low: NDArray, size: NDArray, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Share of a leaf's volume in every cell of a grid."""
     shares = np.ones(())
     for start, width, side in zip(low, size, shape, strict=True):
         edges = np.clip(np.linspace(0, 1, side + 1), start, start + width)
@@ -660,7 +654,6 @@ def leaf_shares(low: NDArray, size: NDArray, shape: tuple[int, ...]) -> NDArray[
 
 @st.composite
 def boxes(draw: st.DrawFn, ndim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Corner and extent of a leaf, on round numbers or anywhere."""
     rng = np.random.default_rng(draw(seeds))
     if draw(st.booleans()):
         parts = rng.integers(1, 12, ndim)
@@ -703,18 +696,18 @@ def test_synthetic_records_lie_in_their_leaves(
 def test_synthetic_records_spread_evenly_over_their_leaf(
     low: list[float], size: list[float], shape: tuple[int, ...]
 ) -> None:
-    # Chi-square with a fixed seed; another stream would fail with probability 1e-4.
+    # Chi-square test with a fixed seed; another seed would fail with probability 1e-4.
     leaves = Leaves(low=np.array([low]), size=np.array([size]), records=np.array([20_000.0]))
     counts = synthetic_counts(leaves, shape, np.random.default_rng(1))
     expected = 20_000 * leaf_shares(np.array(low), np.array(size), shape)
     hit = expected > 1e-6
     assert stats.chisquare(counts[hit], expected[hit] * counts[hit].sum() / 20_000).pvalue > 1e-4
-    # Cells are drawn jointly, not each by itself: the spread is multinomial.
+    # Cells are sampled jointly, not separately, so the counts are multinomial.
     draws = [
         synthetic_counts(leaves, shape, np.random.default_rng(seed))[hit][0] for seed in range(400)
     ]
     share = expected[hit][0] / 20_000
-    # Variance over 400 draws: within 4 standard errors of the binomial's.
+    # The variance over 400 draws is within 4 standard errors of the binomial variance.
     assert np.var(draws) == pytest.approx(20_000 * share * (1 - share), rel=4 * (2 / 400) ** 0.5)
 
 
@@ -753,14 +746,12 @@ def test_replacing_a_record_by_one_outside_does_not_change_the_resolution() -> N
 
 
 def persons(seed: int, most: int = 12) -> Dataset:
-    """Records of up to 12 persons in random order, some records equal."""
     rng = np.random.default_rng(seed)
     units = rng.integers(0, rng.integers(1, most + 1), rng.integers(1, 60))
     return Dataset(name="", points=rng.integers(0, 4, (len(units), 2)) / 4, units=units)
 
 
 def rows_of(dataset: Dataset, person: int) -> list[list[float]]:
-    """Rows of one person, sorted."""
     return sorted(dataset.points[dataset.units == person].tolist())
 
 
@@ -775,10 +766,10 @@ def test_each_person_keeps_the_cap_or_all_records(seed: int, cap: int, key: int)
     for person in before:
         pool = rows_of(data, person)
         for row in rows_of(kept, person):
-            pool.remove(row)  # each kept row was there, as often as it is kept
+            pool.remove(row)  # a row is kept at most as often as it occurs
     left_out = data.n - kept.n
     assert bool(kept.notes) == bool(left_out)
-    # The order is that of the file.
+    # The rows keep the order of the file.
     everything = np.column_stack([data.points, data.units]).tolist()
     rest = iter(everything)
     assert all(row in rest for row in np.column_stack([kept.points, kept.units]).tolist())
@@ -804,7 +795,7 @@ def test_a_person_who_joins_changes_nobody_elses_records(
 
 
 def test_ids_that_turn_to_floats_keep_the_same_records() -> None:
-    # One person with the id 1.5 turns a column of whole numbers into floats on reading.
+    # If one person has the id 1.5, a column of whole numbers is read as floats.
     rng = np.random.default_rng(0)
     points, units = rng.random((200, 2)), np.repeat(np.arange(40), 5)
     one, other = (
@@ -852,18 +843,16 @@ def as_arrow(names: list[str]) -> Table:
 def test_an_odd_identifier_changes_nobody_elses_records(
     read: Callable[[list[str]], Table], ids: list[str], joins: str, cap: int
 ) -> None:
-    """Read from a table, where one cell decides what type the whole column gets."""
-
     def kept(names: list[str]) -> set[float]:
         found = cap_records(read(names).select(("x", "y"), unit="id"), cap)
         assert found.points is not None
         return set(found.points[:, 0])
 
-    names = [*ids, "3"]  # somebody is always there
+    names = [*ids, "3"]  # at least one person exists
     without, with_one = kept(names), kept([*names, joins])
     own = {i for i, name in enumerate(names) if same(name, joins)}
     assert without - own == with_one - own - {len(names)}
-    # Nobody has more than the cap, and a blank is nobody.
+    # No person has more rows than the cap, and a blank is not a person.
     for name in {*names}:
         count = len(without & {i for i, one in enumerate(names) if same(one, name)})
         blank = name.strip() in ("", "NA", "null")
@@ -871,7 +860,7 @@ def test_an_odd_identifier_changes_nobody_elses_records(
 
 
 def test_who_a_person_is_does_not_depend_on_the_others() -> None:
-    """A file whose column of numbers turns into text where one more person joins."""
+    """One more person turns the file's column of numbers into text."""
     rows = "".join(f"1.{'0' * 16}{i:04d};0.5;0.5\n" for i in range(200))
     sizes = []
     for more in ("", "K9;0.5;0.5\n"):
@@ -888,7 +877,7 @@ def test_an_exponent_without_end_is_an_identifier_like_any_other() -> None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two identifiers mean one person: equal numbers, or equal texts as 12e3 is."""
+    """Whether two identifiers mean the same person: equal numbers, or equal texts like 12e3."""
 
     def number(text: str) -> Decimal | str:
         text = text.strip()
@@ -902,8 +891,9 @@ def same(one: str, other: str) -> bool:
 
 
 def test_key_chooses_the_records_without_favour() -> None:
-    # One person with 8 records, cap 2, 400 keys: each record is kept 100 times on average,
-    # with a standard deviation of 8.7; 5 of them by chance: 1 in 200,000 for all eight.
+    # One person has 8 records, the cap is 2, and there are 400 keys. Each record is kept 100 times
+    # on average, with a standard deviation of 8.7. For all eight records together, a deviation of 5
+    # standard deviations has a probability of 1 in 200,000.
     data = Dataset(name="", points=np.arange(8.0)[:, None], units=np.zeros(8, dtype=int))
     kept = np.concatenate([cap_records(data, 2, key).points for key in range(400)])
     times = np.bincount(kept.ravel().astype(int), minlength=8)
@@ -919,7 +909,7 @@ def test_cap_needs_persons_and_at_least_one_record() -> None:
 
 
 def test_positive_values_and_rank_give_the_true_target() -> None:
-    # What PrivTHREM aims at is what the plain pipeline uses.
+    # PrivTHREM aims at the rank that the plain pipeline uses.
     source = source_of(2, 5)
     true = average_subband(source.counts, "haar", 1)
     target = rank_of(0.3, positive_values(true).size)

@@ -1,7 +1,7 @@
-"""The paper's own numbers: section 1 exactly, sections 2 and 3 as statistics.
+"""Comparison with the paper's numbers.
 
-Expected values: the true runs are exact; the private ones are means over 300 seeds of an
-independent implementation, with their standard errors, and the paper's printed averages.
+Expected values of the true runs are exact. Expected values of private runs are means over 300 seeds
+of an independent implementation, with standard errors, and the averages printed in the paper.
 """
 
 import json
@@ -60,7 +60,7 @@ PRIVATE = [
     ("ds3", 1, "privthrem", 152.8, 0.36, 0.045, 0.005),
 ]
 
-# set, epsilon, method: OCM, 2CE of one round of ten folds
+# set, epsilon, method: OCM, 2CE from one round of ten folds
 AGREEMENT = [
     ("ds1", 0.5, "privqt", 0.29, 0.065),
     ("ds1", 1, "privqt", 0.30, 0.072),
@@ -85,7 +85,7 @@ AGREEMENT = [
 
 @pytest.fixture(scope="session")
 def truth(reference):
-    """True run of a reference set, with the domain of its own range as in the paper."""
+    """True run on a reference set; the domain is the range of the data, as in the paper."""
     kept = {}
 
     def build(name):
@@ -142,8 +142,8 @@ def test_true_run_through_the_command_line(capsys, name):
 def test_private_runs_land_on_the_numbers(
     truth, name, epsilon, method, k, k_error, score, score_error
 ):
-    # 36 comparisons at 3.5 joint standard errors: under 2% false alarms in all, if the
-    # seeds were drawn anew; with these fixed seeds the test is deterministic.
+    # 36 comparisons at 3.5 joint standard errors would have under 2% false alarms in total with
+    # new seeds; with these fixed seeds the test is deterministic.
     runs = [
         run(truth(name).source, config(name, method, epsilon), SeededNoise(seed))
         for seed in range(200)
@@ -151,7 +151,7 @@ def test_private_runs_land_on_the_numbers(
     ranks = np.array([one.k for one in runs], dtype=float)
     scores = np.array([dsg_c(truth(name).stages.labels, one.stages.labels) for one in runs])
     assert_close(ranks, k, k_error)
-    # Where no standard error was stated: 30 seeds with the spread that we see.
+    # If no standard error is known, use that of 30 seeds with the measured standard deviation.
     error = score_error if score_error is not None else scores.std(ddof=1) / math.sqrt(30)
     assert_close(scores, score, error)
 
@@ -173,7 +173,7 @@ def test_baseline_inflates_k_as_the_paper_says(truth, variant):
 
 
 def test_the_largest_printed_error_of_k_is_out_of_reach_on_these_sets(truth):
-    """Section 7.2 prints 150.5%: more than where all coefficients are positive."""
+    """Section 7.2 prints 150.5%, which is more than with only positive coefficients."""
     most = {}
     for name, (_, density) in GRIDS.items():
         stages = truth(name).stages
@@ -184,7 +184,6 @@ def test_the_largest_printed_error_of_k_is_out_of_reach_on_these_sets(truth):
 
 
 def at_centres(leaves, shape, generator):
-    """All points of a leaf at its centre."""
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = ((leaves.low + leaves.size / 2) * shape).astype(np.intp)
     return tally(np.ravel_multi_index(tuple(cells.T), shape), math.prod(shape), records).reshape(
@@ -193,7 +192,7 @@ def at_centres(leaves, shape, generator):
 
 
 def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, monkeypatch):
-    """More than 30 clusters on DS1 at 0.1, k' = 284 on DS2 at 1, errors of 32.2% from 0.5 up."""
+    """Printed: over 30 clusters on DS1 at 0.1, k' = 284 on DS2 at 1, errors of 32.2% from 0.5."""
 
     def drawn(name, epsilon):
         settings = config(name, "baseline", epsilon, variant="published")
@@ -211,9 +210,9 @@ def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, 
 
 @pytest.mark.parametrize(("name", "epsilon", "method", "ocm", "two_ce"), AGREEMENT)
 def test_classifiers_agree_as_measured(truth, name, epsilon, method, ocm, two_ce):
-    # The expected numbers come from one round each. Where one round scatters little our
-    # mean must lie within 0.05; where rare merges of two clusters scatter it widely
-    # (DS2 and DS3: up to 0.07 a round), the number must be one of our rounds' usual ones.
+    # Each expected number comes from one round. If rounds differ little, our mean must be within
+    # 0.05. If rare merges of two clusters make rounds differ more (DS2 and DS3: up to 0.07 per
+    # round), the number must be in the usual range of our rounds.
     rounds = np.array(
         [
             list(truth(name).agreement(config(name, method, epsilon), seed).values())
@@ -228,8 +227,8 @@ def test_classifiers_agree_as_measured(truth, name, epsilon, method, ocm, two_ce
 
 @pytest.mark.parametrize(("name", "method"), [(n, m) for n in ("ds1", "ds3") for m in ALPHA])
 def test_bands_of_the_paper(truth, name, method):
-    # Section 7.4: OCM below 0.15 on DS1 and DS3 from 0.5 up for PrivTHR and PrivTHREM;
-    # 2CE below 0.1 on DS1 for all four.
+    # Section 7.4: for epsilon from 0.5, OCM is below 0.15 on DS1 and DS3 for PrivTHR and PrivTHREM;
+    # 2CE is below 0.1 on DS1 for all four techniques.
     for epsilon in (0.5, 1.0, 2.0):
         rounds = [truth(name).agreement(config(name, method, epsilon), seed) for seed in range(5)]
         if method in ("privthr", "privthrem"):
@@ -238,7 +237,7 @@ def test_bands_of_the_paper(truth, name, method):
             assert np.mean([one["two_ce"] for one in rounds]) < 0.1
 
 
-# Means of 10 draws and more: F over cells, as the paper's Figure 7 has it, and over points.
+# Means of at least 10 draws: F-measure of cells, as in the paper's Figure 7, and of points.
 FIGURE_7 = {
     "baseline": {0.1: (0.78, 0.60), 0.5: (0.83, 0.65), 1.0: (0.86, 0.70), 2.0: (0.87, 0.75)},
     "privqt": {0.1: (0.87, 0.84), 0.5: (0.88, 0.76), 1.0: (0.86, 0.72), 2.0: (0.86, 0.68)},
@@ -246,7 +245,7 @@ FIGURE_7 = {
 
 
 def test_figure_7_of_the_paper_comes_out_over_cells(reference):
-    # The set declares bounds: what is published spans the data all the same.
+    # The set declares bounds, but the published variant still uses the range of the data.
     dataset = replace(reference("ds1"), domain=Domain(((0, 1e6), (0, 1e6))))
     settings = {"grid": 64, "density": 0.58}
     ds1 = Subject(name="ds1", title="DS1", dataset=dataset, settings=settings)
@@ -259,7 +258,8 @@ def test_figure_7_of_the_paper_comes_out_over_cells(reference):
     for method, row in FIGURE_7.items():
         for epsilon, expected in row.items():
             assert means.loc[method, epsilon].tolist() == pytest.approx(expected, abs=0.035)
-    # "More than 0.8 for almost all budgets" by cells; by points most are below.
+    # The paper's "more than 0.8 for almost all budgets" is for cells; most values for points are
+    # lower.
     of_two = means.loc[list(FIGURE_7)]
     assert (of_two["f_cells"] > 0.8).mean() >= 16 / 18
     assert (of_two["f_measure"] < 0.8).mean() >= 15 / 18

@@ -1,4 +1,4 @@
-"""Chances of cells by single and by pooled counts, and which of them count."""
+"""Chances of cells from single and from pooled counts, and how they are combined."""
 
 from __future__ import annotations
 
@@ -124,12 +124,12 @@ def test_pools_begin_at_each_place_or_at_two_opposite_ones(axes: int) -> None:
 
 
 def test_chances_are_shares_of_samples() -> None:
-    """Five samples of six counts, of which each holds the two largest for significant."""
+    """There are five samples of six counts; in each, the two largest counts are significant."""
     samples = np.array([[9, 8, 1, 1, 0, 0]] * 3 + [[9, 1, 8, 1, 0, 0]] * 2, dtype=float)
     found = chances(samples, samples, 4.0, 0.5, lambda counts: counts)
     np.testing.assert_allclose(found.chance, [1, 0.6, 0.4, 0, 0, 0])
     assert (found.positive, found.threshold) == (4, 8)
-    # The law has as many filled cells as the samples, or twice as many.
+    # By the law, the number of filled cells is that of the samples, or twice that number.
     assert found.expected == pytest.approx(2)
     assert chances(samples, samples, 8.0, 0.5, lambda counts: counts).expected == pytest.approx(4)
 
@@ -139,17 +139,16 @@ def test_certain_cells_leave_no_doubt_and_too_many_likely_ones_do() -> None:
     sure[:3] = 1.0
     assert seen(sure).doubt == 0
     assert seen(np.full((9, 9), 0.5)).doubt == 1
-    # All cells likely, a third of them expected.
+    # All cells are likely, but a third of them is expected.
     assert seen(np.ones((9, 9)), 27.0).doubt == 1
     assert seen(np.ones((9, 9)), 81 / 1.3).doubt == pytest.approx(math.log(1.3))
-    # Fewer likely than expected ones are no such sign: noise hides single cells.
+    # Fewer likely than expected cells are not a sign of doubt, because noise hides single cells.
     assert seen(sure, 81.0).doubt == 0
-    # Nothing to doubt.
+    # Without likely cells there is no doubt.
     assert seen(np.zeros((9, 9))).doubt == 0
 
 
 def doubtful(seed: int = 0) -> Floats:
-    """Chances that are in more doubt than the limit."""
     found: Floats = np.random.default_rng(seed).uniform(0.2, 0.6, (9, 9))
     assert seen(found).doubt > DOUBTFUL
     return found
@@ -161,9 +160,9 @@ def test_log_odds_of_both_are_averaged() -> None:
     assert expected == 29
     odds = (1 - SHARE) * np.log(single / (1 - single)) + SHARE * np.log(wide / (1 - wide))
     np.testing.assert_allclose(chance, 1 / (1 + np.exp(-odds)))
-    # Where both say the same, this is what they say.
+    # Equal chances stay as they are.
     np.testing.assert_allclose(both(seen(single), seen(single))[0], single)
-    # Where pools see nothing, or there are none, single counts tell all.
+    # If pools see nothing, or if there are no pools, only single counts are used.
     for nothing in (None, seen(wide, 30.0 * math.exp(HOLLOW - 0.01))):
         chance, expected = both(seen(single, 30.0), nothing)
         np.testing.assert_array_equal(chance, single)
@@ -209,10 +208,10 @@ def test_pools_tell_a_chance_of_every_cell(shape: tuple[int, ...]) -> None:
 
 
 def test_sums_over_released_counts_are_unbiased() -> None:
-    """64 x 64 counts of the method itself: mean error of all pools, in standard deviations.
+    """Mean error of all pools over 64 x 64 counts of the method, in standard deviations.
 
-    Where some are low, the finer noise of the others was chosen by its sign, and pools of both
-    would be too small. Five standard errors, over 20 seeds and one grid of pools, come once in a
+    If some counts are low, counts are selected by their noise, and pools with low and other counts
+    would be too small. Five standard errors, over 20 seeds and one grid of pools, occur once in a
     million times.
     """
     counts = np.random.default_rng(0).poisson(2.0, (64, 64))
@@ -243,7 +242,7 @@ def test_a_small_grid_has_no_pools() -> None:
     ("single", "more", "uses"),
     [
         ("sure", -1.0, "single"),  # no doubt
-        ("doubtful", HOLLOW - 0.01, "single"),  # pools see next to nothing
+        ("doubtful", HOLLOW - 0.01, "single"),  # pools see nearly nothing
         ("doubtful", HOLLOW + 0.01, "wide"),
         ("doubtful", BROAD - 0.01, "wide"),
         ("doubtful", BROAD + 0.01, "both"),
@@ -269,7 +268,7 @@ def test_broad_clusters_are_told_by_pools_alone(
     monkeypatch.setattr(significant, "evidence", lambda *_: "structure")
     significant.estimate(released((9, 9)), 0.5, np.random.default_rng(0))
     if uses != "single":
-        # Nothing of it where some counts are low, or where the wavelet blurs counts.
+        # Pools are not used if some counts are low, or if the wavelet blurs counts.
         significant.estimate(released((9, 9), low=True), 0.5, np.random.default_rng(0))
         significant.estimate(released((9, 9)), 0.5, np.random.default_rng(0), pools=False)
         for _ in range(2):
@@ -283,7 +282,7 @@ def test_broad_clusters_are_told_by_pools_alone(
 
 
 def test_pools_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
-    """Two discs of 1,500 records each: DSG_C, mean of 20 seeds, .68 without pools, .52 with."""
+    """Two discs of 1,500 records: the mean DSG_C of 20 seeds is .68 without pools, .52 with."""
     rng = np.random.default_rng(0)
     angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
     middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)

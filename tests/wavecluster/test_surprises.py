@@ -1,4 +1,4 @@
-"""Why a result is not what a person expects: said where it is so, and only there."""
+"""Explanations of surprising results: shown if the result is surprising, and only then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ def test_privqt_keeps_too_many_cells_at_any_epsilon():
 
 
 def test_more_epsilon_raises_the_rank_of_privqt():
-    """What the sentence claims, on average over draws; the paper's figures say the same."""
     means = [
         sum(trial("privqt", epsilon).draw(seed).k for seed in range(20)) / 20
         for epsilon in (0.05, 0.2, 1.0)
@@ -54,7 +53,7 @@ def test_baseline_adds_points_where_there_are_none(name):
 def test_the_true_rank_is_not_the_number_of_cells_where_cells_tie(name):
     stages = trial("privthr", name=name).truth.stages
     cells, k = int(stages.significant.sum()), stages.threshold.k
-    told = f"True k is {k:,}, yet {cells:,} cells are significant"
+    told = f"True k is {k:,}, but {cells:,} cells are significant"
     assert (told in said("privthr", name=name)) == (cells != k)
 
 

@@ -1,4 +1,4 @@
-"""Theorems 4 to 6 of Chen, Yu and Chirkova: the printed formulas, theta, and what draws do."""
+"""Theorems 4 to 6 of Chen, Yu and Chirkova: printed formulas, theta, and comparison with draws."""
 
 import math
 
@@ -26,7 +26,6 @@ PAPER = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
 
 
 def counted(counts, **settings) -> Truth:
-    """True run on a grid of counts."""
     counts = np.asarray(counts, dtype=np.int64)
     box = Domain(((0.0, 1.0),) * counts.ndim, declared=True)
     dataset = Dataset(name="counts", counts=counts, domain=box)
@@ -35,8 +34,6 @@ def counted(counts, **settings) -> Truth:
 
 @pytest.fixture
 def paper(reference):
-    """True run on a data set of the paper, at its own grid and density."""
-
     def truth(name):
         grid, density = PAPER[name]
         return Truth(Source.build(reference(name), grid), Config(grid=grid, density=density))
@@ -48,7 +45,7 @@ def paper(reference):
 
 
 def four_laplaces(value):
-    """P(half the sum of four Lap(1) <= -value): the closed form of the paper's distribution T."""
+    """P(half the sum of four Lap(1) <= -value), the closed form of the paper's distribution T."""
     y = 2 * value
     return math.exp(-y) / 96 * (48 + 33 * y + 9 * y**2 + y**3)
 
@@ -73,7 +70,7 @@ def test_one_and_two_weights_have_their_closed_forms(first, second, value):
 
 
 def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
-    """Section 5.2.1: all of L is 0.5, epsilon 1. The paper has 0.43 |L|."""
+    """Section 5.2.1: all coefficients of L are 0.5, epsilon is 1. The paper prints 0.43 |L|."""
     counts = np.zeros((32, 32))
     counts[::2, ::2] = 1
     true = counted(counts).stages
@@ -81,7 +78,7 @@ def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
     share = lost(true, (32, 32), 1.0) / true.average.size
     assert share == pytest.approx(four_laplaces(0.5), abs=TAIL_ERROR)
     assert share == pytest.approx(0.349, abs=5e-4)
-    # The sum of the four draws, not its half, against 0.5.
+    # This compares the sum of the four Laplace variables, instead of half the sum, with 0.5.
     assert four_laplaces(0.25) == pytest.approx(0.42, abs=5e-3)
     assert any("0.349 |L|" in erratum for erratum in CARDS["privqt"].errata)
 
@@ -95,7 +92,7 @@ def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
 )  # fmt: skip
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_theta_is_the_mean_of_many_draws(wavelet, level, shape, scale):
-    """Four standard errors: one false alarm in 16,000."""
+    """Within four standard errors, which gives one false alarm in 16,000."""
     rng = np.random.default_rng(5)
     counts = rng.poisson(1.0, shape)
     true = counted(counts, wavelet=wavelet, level=level).stages
@@ -161,7 +158,7 @@ def test_bounds_are_the_printed_formulas(paper, name, epsilon):
 
 
 def test_the_surplus_on_ds2_is_the_printed_one(paper):
-    """Section 7.2: 108.45 beside a measured 105.2, which theta and ten draws explain."""
+    """Section 7.2: 108.45 and a measured value of 105.2, which theta and ten draws explain."""
     one = k_bounds(paper("ds2"), Config(method="privqt", density=0.1))
     assert one.surplus == pytest.approx(108.45)
     mean = 0.9 * (241 / 2 - one.theta)
@@ -180,7 +177,6 @@ def test_beta_is_four_times_what_the_step_needs(paper):
 
 @pytest.mark.parametrize(("name", "method"), [(a, b) for a in PAPER for b in THEOREMS])
 def test_draws_stay_inside_as_often_as_promised(paper, name, method):
-    """The share of 150 draws inside, less four standard errors, is no less than the promise."""
     truth = paper(name)
     for epsilon in (0.5, 1.0):
         config = Config(method=method, density=PAPER[name][1], epsilon=epsilon)
@@ -277,7 +273,7 @@ def test_omega_is_a_probability(omega):
 
 
 def test_two_combinations_are_fewer_than_the_paper_counts():
-    """Section 7.4 counts C(k,2) + k(N-k) pairs for k samples that moved: that is the most."""
+    """Section 7.4 counts C(k,2) + k(N-k) pairs for k moved samples, which is the maximum."""
     clusters, each, moved = 15, 200, 40
     table = np.diag([each] * clusters)
     table[0, 0] -= moved
@@ -286,7 +282,7 @@ def test_two_combinations_are_fewer_than_the_paper_counts():
     pairs = n * (n - 1) / 2
     counted_there = (moved * (moved - 1) / 2 + moved * (n - moved)) / pairs
     found = two_ce(table)
-    # The pairs of the moved samples with those that stayed, and with the cluster they came into.
+    # Pairs of moved samples with samples that stayed, and with samples of their new cluster.
     assert found * pairs == pytest.approx(moved * (each - moved) + moved * each)
     ocm = moved / n
     assert found < ocm < counted_there
@@ -296,7 +292,7 @@ def test_two_combinations_are_fewer_than_the_paper_counts():
     ("wavelet", "said"), [("haar", "At least 90%"), ("db1", "At least 90%"), ("bior2.2", "Haar")]
 )
 def test_the_theorems_promise_nothing_for_other_wavelets(wavelet: str, said: str) -> None:
-    """With overlapping filters far fewer cells than half turn positive: k' leaves the bounds."""
+    """With overlapping filters much less than half of the cells turn positive."""
     source = Source.build(load_sample("spirals"), 40)
     config = Config(method="privqt", density=0.1, wavelet=wavelet)
     truth = Truth(source, config)

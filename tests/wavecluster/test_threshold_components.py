@@ -1,4 +1,4 @@
-"""Density threshold, clusters and labels of points, each against its definition."""
+"""Density threshold, clusters and labels of points, compared with their definitions."""
 
 from __future__ import annotations
 
@@ -24,20 +24,18 @@ from dpviz.wavecluster.wavelet import rank_of
 
 quick = settings(max_examples=150, deadline=None)
 
-#: Coefficients of the largest grid: no subband has more.
+#: Largest possible number of coefficients of a subband.
 MOST = MAX_CELLS // 2
 
-#: Percentages, as people give p; most have no exact double.
+#: Percentages for p; most have no exact double.
 PERCENT = st.integers(1, 99)
 
 
 def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Cells per cluster, in the order of the cluster numbers."""
     return np.bincount(labels.ravel(), minlength=n_clusters + 1)[1:]
 
 
 def subband(shape: tuple[int, ...], seed: int) -> NDArray[np.float64]:
-    """Coefficients with many ties, zeros and negative values."""
     return np.random.default_rng(seed).integers(-4, 9, shape) / 2
 
 
@@ -70,7 +68,7 @@ def test_threshold_is_the_kth_largest_positive_coefficient(
 @quick
 @given(percent=PERCENT, hundreds=st.integers(0, MOST // 100))
 def test_rank_has_no_hair_where_the_share_is_whole(percent: int, hundreds: int) -> None:
-    # 0.55 * 100 is a hair above 55 in floating point.
+    # In floating point, 0.55 * 100 is slightly above 55.
     assert rank_of(percent / 100, 100 * hundreds) == (100 - percent) * hundreds
 
 
@@ -81,7 +79,7 @@ def test_rank_is_the_exact_ceiling(percent: int, n: int) -> None:
 
 
 @quick
-@example(density=0.45, n=80, more=20)  # in floating point: from 44 to 56, and 0.55 * 20 is 11
+@example(density=0.45, n=80, more=20)  # floats: k would rise from 44 to 56, but 0.55 * 20 is 11
 @given(
     density=st.one_of(PERCENT.map(lambda percent: percent / 100), st.floats(1e-12, 1 - 1e-12)),
     n=st.integers(0, MOST),
@@ -90,7 +88,7 @@ def test_rank_is_the_exact_ceiling(percent: int, n: int) -> None:
 def test_more_coefficients_raise_the_rank_by_no_more_than_their_own_rank(
     density: float, n: int, more: int
 ) -> None:
-    # The proof of PrivTHREM needs it.
+    # The proof of PrivTHREM needs this inequality.
     assert 0 <= rank_of(density, n + more) - rank_of(density, n) <= rank_of(density, more)
 
 
@@ -117,7 +115,7 @@ def test_density_outside_zero_to_one_is_refused(density: float) -> None:
 
 
 def flood(significant: NDArray[np.bool_]) -> list[set[tuple[int, ...]]]:
-    """Clusters by walking from cell to touching cell, corners included, in reading order."""
+    """Clusters, in reading order, by walking between cells that touch at edges or corners."""
     left = dict.fromkeys(map(tuple, np.argwhere(significant).tolist()))
     found = []
     while left:
@@ -169,7 +167,7 @@ def test_numbers_do_not_depend_on_where_clusters_lie(shape: tuple[int, int], see
     flipped, also = connected_components(significant[::-1, ::-1])
     assert also == n_clusters
     np.testing.assert_array_equal(cluster_sizes(flipped, also), sizes)
-    # Same cells together; only clusters of equal size may swap numbers.
+    # The clusters are the same; only clusters of equal size may exchange labels.
     pairs = set(zip(labels.ravel().tolist(), flipped[::-1, ::-1].ravel().tolist(), strict=True))
     assert len(pairs) == len({label for label, _ in pairs})
     assert all(sizes[one - 1] == sizes[other - 1] for one, other in pairs if one)
@@ -184,7 +182,6 @@ def test_no_significant_cell_gives_no_cluster() -> None:
 
 
 def label_of(point: NDArray, domain: Domain, shape: tuple, labels: NDArray, level: int) -> int:
-    """Label of one point, cell by cell: the definition."""
     cell = []
     for value, (lo, hi), side in zip(point, domain.bounds, shape, strict=True):
         edges = np.linspace(lo, hi, side + 1)
@@ -206,7 +203,7 @@ def test_point_has_the_label_of_its_block_of_cells(
     domain = Domain(tuple((-0.3 * axis, 1.7 + axis) for axis in range(len(shape))))
     labels = rng.integers(0, 4, [-(-side // 2**level) for side in shape]).astype(np.int32)
     points = rng.normal(0.7, 1, (40, len(shape)))
-    # Some values on cell borders and on the domain's.
+    # Some values are on borders of cells and of the domain.
     for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True)):
         points[: side + 1, axis] = np.linspace(lo, hi, side + 1)
     expected = [label_of(point, domain, shape, labels, level) for point in points]

@@ -1,4 +1,4 @@
-"""Two-stage: the samples it draws, what it finds, and what it says where there is nothing."""
+"""Two-stage: its samples, its results, and its notices if nothing is found."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_likelihoods_are_means_over_the_counts_of_a_bin(
         np.mean(np.exp(-rate * np.abs(noisy - np.arange(low, high)))) * (1 - math.exp(-rate))
         for low, high in zip(bins.edges[:-1], bins.edges[1:], strict=True)
     ]
-    # Differences of sums lose what is far below the largest likelihood.
+    # Differences of sums lose values that are much smaller than the largest likelihood.
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-13)
 
 
@@ -122,7 +122,7 @@ def test_expectation_maximisation_climbs_and_keeps_the_share_of_zeros() -> None:
         score = float(times @ np.log(chances @ weights))
         assert score >= last
         last = score
-    # Several mixtures at once, each as alone.
+    # Several mixtures together give the same as each mixture separately.
     shares = np.array([[0.25], [0.0], [0.9]])
     fixed = expectation_maximisation(chances, np.full((3, 6), 1 / 6), times, 10, shares)
     np.testing.assert_allclose(fixed[:, :1], shares, rtol=1e-12)
@@ -203,7 +203,7 @@ def test_risks_are_true_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
         risks.append(found.risk)
         errors.append(((found.counts - counts) ** 2).mean())
     assert np.mean(risks) == pytest.approx(np.mean(errors), abs=4 * np.std(risks) / 20)
-    # An estimate as good gets half of the trust, one with twice the risk nearly none.
+    # Estimates of equal risk get half of the trust each; one with twice the risk gets nearly none.
     assert Smoothed(counts, 9.0).trust(9.0) == 0.5
     assert Smoothed(counts, 9.0).trust(18.0) > 0.9
     assert Smoothed(counts, 9.0).trust(0.0) == pytest.approx(0)
@@ -218,7 +218,7 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
     for counts in (wide, single):
         found = smoothed(rough_alone(counts.round() + noise, 0.1))
         taken.append(np.mean((found.counts - counts.round() - noise) ** 2))
-    # From the wide cluster nearly all noise is taken, from the single cells next to nothing.
+    # Smoothing removes nearly all noise from the wide cluster, and nearly none from single cells.
     assert taken[0] > 0.8 * noise_variance(0.1)
     assert taken[1] < 0.01 * (single + noise).var()
 
@@ -227,7 +227,7 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
 
 
 def law_within(low: float, high: float, noisy: float, rate: float) -> tuple[Floats, Floats]:
-    """The definition: counts from the noisy one downwards, then upwards; cumulated chances."""
+    """By the definition: counts from the noisy count down, then up; cumulative chances."""
     counts = np.arange(low, high)
     ordered = np.concatenate([counts[counts <= noisy][::-1], counts[counts > noisy]])
     far = np.abs(ordered - noisy)
@@ -256,7 +256,7 @@ def plain_gibbs(
     zeros: float, zeros_rate: float, small: int, sweeps: int, found: Floats,
     generator: np.random.Generator,
 ) -> None:  # fmt: skip
-    """The definition: every probability from the whole state."""
+    """By the definition: every probability is computed from the whole state."""
     cells, bins = len(row), chances.shape[1]
     tables, sums = np.tile(prior, (TABLES, 1)), np.zeros((TABLES, bins))
     burn, kept = sweeps // 3, 0
@@ -343,9 +343,9 @@ def test_samples_of_exact_counts_are_these_counts() -> None:
         zeros=0.0, zeros_rate=1.0, rough=counts.astype(float), rough_rate=60.0,
     )  # fmt: skip
     found, filled = random_field.field_samples(released, 0.5, np.random.default_rng(0))
-    # Where 4 of 6 are filled, a mean over all shares, all of them alike, is (4 + 1) / (6 + 2) of 6.
+    # If 4 of 6 cells are filled, the mean over all shares with equal weights is (4 + 1) / (6 + 2).
     assert filled == pytest.approx(6 * 5 / 8, abs=0.1)
-    # Large counts, too, which share bins with others.
+    # This includes large counts, which share bins with other counts.
     assert (found == counts).all()
 
 
@@ -361,7 +361,7 @@ def test_shares_of_zeros_leave_at_least_one_cell_filled(cells: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
 def test_a_box_far_wider_than_its_data_is_nearly_empty(epsilon: float) -> None:
-    """4 of 1,600 blocks are filled: no more than a dozen are found to be, not 2% of all."""
+    """4 of 1,600 blocks are filled: at most a dozen are found to be filled, not 2% of all."""
     counts = np.zeros((80, 80), dtype=np.int64)
     counts[40:44, 40:44] = 900
     released, config, _ = release(
@@ -398,14 +398,14 @@ def test_cells_that_samples_fill_most_keep_their_records(
     last = float(rank[kept].min()) if kept.any() else math.inf
     # Sums in another order may differ in the last digits.
     assert (rank[~kept & (filled > 0)] < last + 1e-9).all()
-    # As many as are filled on average, but for equal ranks and cells that no sample fills.
+    # The mean number of filled cells, except for equal ranks and cells that no sample fills.
     number = round(float(filled.sum()))
     assert (rank > last + 1e-9).sum() < max(number, 1)
     assert kept.any() == (number > 0)
 
 
 def test_scattered_records_are_left_out() -> None:
-    """A dense box, and ten single records that are elsewhere in each sample."""
+    """A dense box, and ten single records that are in other places in each sample."""
     samples = np.zeros((50, 20, 20))
     samples[:, :10, :10] = 5
     for seed, one in enumerate(samples):
@@ -424,7 +424,7 @@ def test_scattered_records_are_left_out() -> None:
 @given(st.integers(0, 2**30), st.sampled_from([(9,), (6, 7), (4, 3, 5)]))
 def test_certain_cells_are_reported_and_no_others(bits: int, shape: tuple[int, ...]) -> None:
     sure = np.random.default_rng(bits).random(shape) < 0.3
-    # Whatever number of cells the law tells: nothing is in doubt.
+    # Without doubt, the expected number of cells has no effect.
     for expected in (0.0, 1.0, float(sure.size)):
         np.testing.assert_array_equal(likely_cells(sure.astype(float), expected), sure)
 
@@ -449,7 +449,7 @@ def test_no_cell_is_reported_of_which_nothing_is_known() -> None:
 
 
 def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() -> None:
-    # Between the likely cells and the expected ones, by doubt.
+    # The number is between those of likely and of expected cells, and depends on doubt.
     chance = np.zeros((9, 12))
     chance[:, :6] = np.linspace(0.54, 0.5, 54).reshape(9, 6)
     chance[:, 6:8] = 0.9
@@ -457,8 +457,8 @@ def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() 
     number = likely_cells(chance, 60).sum()
     assert 18 < number < 60
     assert number == round(18 ** (1 - doubt) * 60**doubt)
-    # Few cells are likely and all are doubtful: as many as are expected, but half of those that do
-    # more harm than good, as a factor.
+    # Few cells are likely and all are doubtful: the number is the geometric mean of the expected
+    # number and the number for which enough cells are right.
     chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.1, 54).reshape(9, 6), 0.0
     doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
     rank = np.sort(with_surroundings(chance, likely.SURROUNDINGS * doubt), axis=None)[::-1]
@@ -480,7 +480,7 @@ def test_doubtful_cells_have_the_rank_of_their_surroundings() -> None:
     chance[2:5, 2:5] = 0.8
     chance[3, 3], chance[7, 7] = 0.6, 0.79
     found = likely_cells(chance, 9)
-    # One cell among others comes before a likelier one by itself.
+    # A cell among reported cells ranks higher than a likelier isolated cell.
     assert found[3, 3]
     assert not found[7, 7]
 
@@ -490,11 +490,11 @@ def test_a_trusted_estimate_ranks_the_expected_number_of_cells() -> None:
     coarse = -np.add.outer((np.arange(9) - 4) ** 2, (np.arange(9) - 4) ** 2).astype(float)
     found = likely_cells(chance, 21, coarse, 1.0)
     np.testing.assert_array_equal(found, coarse >= np.sort(coarse, axis=None)[-21])
-    # With little trust the chances decide, as many as without it.
+    # With little trust, the chances decide, and the number of cells is the same as without trust.
     for trust in (0.0, 1e-6):
         near = likely_cells(chance, 21, coarse, trust)
         assert (near != likely_cells(chance, 21)).sum() <= 2
-    # What is certain stays.
+    # Certain cells stay.
     sure = np.zeros((9, 9))
     sure[1:4, 1:4] = 1.0
     np.testing.assert_array_equal(likely_cells(sure, 9, coarse, 0.4), sure > 0)
@@ -504,13 +504,12 @@ def test_a_trusted_estimate_ranks_the_expected_number_of_cells() -> None:
 def test_wide_joins_stay_where_they_are_likely(cells: int, between: float, clusters: int) -> None:
     chance = two_blobs(0.0)
     chance[:cells, 6] = between
-    # Cells that are unlikely by themselves are reported where so many are expected.
+    # Unlikely cells are reported if this many cells are expected.
     likelier = likely_cells(chance, 60 + cells, (chance > 0).astype(float), 0.9)
     assert connected_components(likelier)[1] == clusters
 
 
 def two_blobs(between: float) -> Floats:
-    """Two certain 5 x 6 clusters, with a cell between them."""
     chance = np.zeros((5, 13))
     chance[:, :6] = chance[:, 7:] = 1.0
     chance[2, 6] = between
@@ -539,7 +538,7 @@ def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
     kept = likely_cells(chance, float(mask.sum()))
     assert not (kept & ~mask).any()
     assert (chance[mask & ~kept] < WEAK).all()
-    # What the definition says, cell by cell, from the likeliest on.
+    # The definition, cell by cell, starting with the likeliest.
     plain, large = np.zeros(shape, dtype=bool), max(likely.LARGE * mask.sum(), FEW)
     flat = chance.ravel()
     for place in np.argsort(-flat, kind="stable"):
@@ -559,7 +558,7 @@ def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
 
 
 def two_hills(bottom: float, width: int, beside: float) -> Floats:
-    """Chances of two 5 x 5 clusters with cells between them, and of a cluster of 600 cells."""
+    """Chances for two 5 x 5 clusters with cells between them, and for a cluster of 600 cells."""
     chance = np.zeros((30, 30))
     chance[1:6, 1:6] = chance[1:6, 9:14] = 0.75
     chance[1 : 1 + width, 6:9] = bottom
@@ -570,8 +569,8 @@ def two_hills(bottom: float, width: int, beside: float) -> Floats:
 @pytest.mark.parametrize(
     ("bottom", "width", "beside", "clusters"),
     [
-        (0.6, 1, 0.7, 3),  # a saddle, and much doubt
-        (WEAK, 1, 0.7, 2),  # no doubt about the cells between
+        (0.6, 1, 0.7, 3),  # saddle and much doubt
+        (WEAK, 1, 0.7, 2),  # the cells between are not weak
         (0.7, 5, 0.7, 2),  # no saddle
         (0.6, 1, 1.0, 2),  # little doubt
     ],
@@ -635,7 +634,7 @@ def shown(counts: NDArray[np.int64], rate: float, runs: int = 200) -> list[Evide
 
 @pytest.mark.parametrize(("shape", "rate"), [((40,), 0.1), ((9, 8), 1.0), ((4, 4, 4), 0.1)])
 def test_no_records_are_noise(shape: tuple[int, ...], rate: float) -> None:
-    """Something else in 1 of 100: 9 of 200 or more would come in 1 of 4,000 such tests."""
+    """Other results occur in 1 of 100 cases; 9 of 200 or more occur in 1 of 4,000 such tests."""
     found = shown(np.zeros(shape, dtype=np.int64), rate)
     assert sum(one != "noise" for one in found) < 9
 
@@ -652,7 +651,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
     counts = np.random.default_rng(0).poisson(20, (12, 12))
     counts[:, :6] += 20
     assert evidence(rough(counts, 0.3, 0), np.random.default_rng(0)) == "structure"
-    # All sums over 3 x 3 cells are the same: single counts tell.
+    # All sums over 3 x 3 cells are the same, so single counts decide.
     two = np.array([[0, 50], [0, 9]])
     assert evidence(rough(two, 1.0, 0), np.random.default_rng(0)) == "structure"
     assert evidence(rough(two * 0, 1.0, 0), np.random.default_rng(0)) == "noise"
@@ -662,7 +661,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
 def test_one_dense_cell_and_a_broad_weak_half_are_structure(
     shape: str, more: int, rate: float
 ) -> None:
-    """Sums of squares over 3 x 3 cells hide both: the largest count and wide sums show them."""
+    """Sums of squares over 3 x 3 cells hide both; the largest count and wide sums show them."""
     counts = np.random.default_rng(0).poisson(20, (64, 64))
     counts[(20, 30) if shape == "one" else np.s_[:, 32:]] += more
     found = [evidence(rough(counts, rate, seed), np.random.default_rng(seed)) for seed in range(20)]
@@ -670,7 +669,7 @@ def test_one_dense_cell_and_a_broad_weak_half_are_structure(
 
 
 def test_a_dense_cell_among_empty_ones_is_no_noise() -> None:
-    """A count of 50 among 1,024 empty ones: its noise reaches that in one of 10,000 releases."""
+    """A count of 50 among 1,024 empty cells: noise reaches 50 in one of 10,000 releases."""
     counts = np.zeros((32, 32), dtype=np.int64)
     counts[10, 10] = 50
     assert "noise" not in shown(counts, 0.4, 20)
@@ -678,16 +677,16 @@ def test_a_dense_cell_among_empty_ones_is_no_noise() -> None:
 
 @pytest.mark.parametrize(("side", "level"), [(33, 1), (66, 3)])
 def test_evenly_spread_records_are_even_where_the_edge_is_padded(side: int, level: int) -> None:
-    """Blocks at the edge hold fewer cells, and fewer records: that is no structure."""
+    """Blocks at the edge have fewer cells and fewer records, which is not structure."""
     counts = np.random.default_rng(0).poisson(20, (side, side))
     blocks, room = block_sums(counts, level), block_sums(np.ones((side, side)), level)
     found = [
         evidence(replace(rough(blocks, 0.5, seed), room=room), np.random.default_rng(seed))
         for seed in range(100)
     ]
-    # Something else than "even" in 1 of 100: 7 or more would come in 1 of 10,000 such tests.
+    # Results other than "even" occur in 1 of 100 cases; 7 or more in 1 of 10,000 such tests.
     assert found.count("even") > 93
-    # A run takes the room from its grid.
+    # A run computes ``room`` from its grid.
     source = Source.build(Dataset(name="", counts=counts), 1)
     stages = run(source, Config(method="twostage", grid=source.shape, level=level), SeededNoise(0))
     assert stages.stages.evidence == "even"
@@ -701,7 +700,7 @@ def test_a_single_block_holds_records_or_none() -> None:
 @pytest.mark.parametrize("mean", [0.0, 0.3, 20.0, 2e6])
 @pytest.mark.parametrize("rate", [0.05, 1.0])
 def test_chances_of_noisy_counts_are_those_of_draws(mean: float, rate: float) -> None:
-    """Each within 5 standard errors, which happens by chance in 1 of 2,000,000 cases."""
+    """Each is within 5 standard errors; a larger error occurs in 1 of 2,000,000 cases."""
     rng, stop, runs = np.random.default_rng(0), -np.expm1(-rate), 200_000
     drawn = rng.poisson(mean, runs) + rng.geometric(stop, runs) - rng.geometric(stop, runs)
     for part in (0.1, 0.5, 0.9, 0.999):
@@ -715,7 +714,7 @@ def test_chances_of_noisy_counts_are_those_of_draws(mean: float, rate: float) ->
 
 
 def test_large_counts_are_as_exact_as_their_release() -> None:
-    """Halves of 10,000 and 20,000 records a block, released with noise of a few records."""
+    """Blocks have 10,000 or 20,000 records, and the noise is a few records."""
     counts = np.full((32, 32), 2_500)
     counts[:, 16:] = 5_000
     found = run(
@@ -726,7 +725,7 @@ def test_large_counts_are_as_exact_as_their_release() -> None:
 
 
 def test_clusters_as_narrow_as_a_cell_are_structure() -> None:
-    """Sums over 3 x 3 cells, each with one cluster, are nearly alike; single counts are not."""
+    """Sums over 3 x 3 cells, each with one cluster, are nearly equal; single counts are not."""
     counts = np.zeros((24, 24), dtype=np.int64)
     counts[1::3, 1::3] = 9
     found = [evidence(rough(counts, 0.6, seed), np.random.default_rng(seed)) for seed in range(20)]
@@ -750,7 +749,6 @@ def test_coherence_sums_squares_over_surroundings(
 
 
 def blobs(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
-    """Counts of two dense boxes in opposite corners."""
     counts = np.zeros(shape, dtype=np.int64)
     near = tuple(slice(0, max(side // 3, 2)) for side in shape)
     far = tuple(slice(side - max(side // 3, 2), side) for side in shape)
@@ -788,7 +786,7 @@ def test_screen_shows_means_on_the_scale_of_the_subband(wavelet: str) -> None:
     if sums_blocks(wavelet):
         blocks = block_sums(stages.counts, 2)
         np.testing.assert_allclose(stages.average, blocks / 4, atol=1e-9)
-        # Cells of a block are alike; nothing is told between them.
+        # Cells of a block are equal, because the releases do not distinguish them.
         assert np.ptp(stages.counts[:4, :4]) == pytest.approx(0, abs=1e-12)
 
 
@@ -811,7 +809,7 @@ def test_without_noise_it_finds_the_true_cells() -> None:
 
 @pytest.mark.parametrize(("shape", "epsilon"), [((40,), 0.05), ((32, 32), 1.0), ((6, 6, 6), 1.0)])
 def test_nothing_is_found_where_there_is_nothing(shape: tuple[int, ...], epsilon: float) -> None:
-    """The chance to find something is 1 in 100: 2 of 6 would come once in 700 such tests."""
+    """The chance of a cluster is 1 in 100; 2 of 6 runs with clusters occur in 1 of 700 tests."""
     empty = np.zeros(shape, dtype=np.int64)
     runs = [drawn(empty, seed, epsilon=epsilon).stages for seed in range(6)]
     assert sum(stages.n_clusters > 0 for stages in runs) < 2
@@ -842,7 +840,7 @@ def test_clusters_without_evidence_come_with_a_warning() -> None:
 def test_no_likely_cell_is_not_called_noise(
     base: int, evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Structure without any cell is rare: here none is reported whatever the chances are.
+    # Structure without a significant cell is rare, so a fake function reports no cell.
     monkeypatch.setattr(
         significant, "likely_cells", lambda chance, *_: np.zeros(chance.shape, dtype=bool)
     )
@@ -851,12 +849,11 @@ def test_no_likely_cell_is_not_called_noise(
     stages = drawn(counts, epsilon=0.25, density=0.97).stages
     assert (stages.evidence, stages.n_clusters) == (evidence, 0)
     (said,) = stages.notices
-    assert "stands out from its noise, but no single cell is likely enough" in said
+    assert "differ clearly from noise, but no single cell is likely enough" in said
 
 
 @pytest.mark.parametrize("epsilon", [20.0, 1500.0, 1e5])
 def test_a_huge_budget_finds_the_true_cells(epsilon: float) -> None:
-    """No factor of the number of empty cells overflows."""
     counts = blobs((24, 24))
     config = Config(method="twostage", grid=24, density=0.5, epsilon=epsilon)
     truth = Truth(source_of(counts), config).stages
@@ -916,7 +913,6 @@ def test_noise_is_for_all_records_that_change(relation: Any, cap: int) -> None:
 def dsg(
     name: str, method: str, epsilon: float, seeds: Sequence[int], wavelet: str = "haar"
 ) -> float:
-    """Mean DSG_C on a sample set."""
     facts = sample(name)
     source = Source.build(load_sample(name), facts.grid)
     config = Config(
@@ -932,13 +928,13 @@ def dsg(
 
 @pytest.mark.parametrize(("name", "epsilon"), [("gaussians", 0.1), ("shapes", 0.5)])
 def test_it_finds_more_than_noise_on_all_counts(name: str, epsilon: float) -> None:
-    """With the same budget, less than two thirds of the error; these seeds are fixed."""
+    """The error is less than two thirds of PrivTHR's with the same budget; seeds are fixed."""
     ours, theirs = (dsg(name, method, epsilon, range(4)) for method in ("twostage", "privthr"))
     assert ours < 0.67 * theirs
 
 
 def test_a_broad_cluster_of_few_records_is_found() -> None:
-    """No cell stands out by itself: the smoothed counts lower the error by a quarter."""
+    """No single cell differs from noise; smoothed counts reduce the error by a quarter."""
     rng = np.random.default_rng(0)
     points = rng.normal(0.5, 0.15, (2_000, 2)).clip(0, 1)
     source = Source.build(Dataset(name="", points=points), 32, Domain(((0.0, 1.0),) * 2))
@@ -958,7 +954,7 @@ def test_a_broad_cluster_of_few_records_is_found() -> None:
 @pytest.mark.parametrize("wavelet", ["db2", "bior2.2", "sym4"])
 @pytest.mark.parametrize("epsilon", [0.25, 1.0])
 def test_it_finds_more_with_other_wavelets(wavelet: str, epsilon: float) -> None:
-    """Blurred data, on which a rank from scattered small counts is far too large."""
+    """On blurred data, a rank from scattered small counts is much too large."""
     ours, theirs = (
         dsg("gaussians", method, epsilon, range(4), wavelet) for method in ("twostage", "privthr")
     )
@@ -975,7 +971,7 @@ def test_the_number_of_positive_coefficients_is_right_with_other_wavelets(wavele
 
 
 def test_on_the_papers_set_a_quarter_of_the_budget_beats_their_techniques(reference: Any) -> None:
-    """DS1 at 0.25: below PrivTHR, which has the least DSG_C of the four there (about 0.19)."""
+    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best of the four (about 0.19)."""
     source = Source.build(reference("ds1"), 64)
     true, errors = Truth(source, Config(density=0.58)).stages.labels, []
     for method in ("twostage", "privthr"):

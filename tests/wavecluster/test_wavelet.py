@@ -1,4 +1,4 @@
-"""The subbands are PyWavelets' own; the sensitivities are what one record can really do."""
+"""Subbands equal those of PyWavelets; sensitivities equal the largest effect of one record."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.tiers import daily
 
 WAVELETS = wavelet_names()
 SOME = ("haar", "db2", "db7", "sym5", "coif2", "bior2.2", "bior3.1", "rbio4.4", "dmey")
-# One of each kind a day: short and long, with and without symmetry, with two pairs of filters.
+# One wavelet of each kind: short and long, symmetric and asymmetric, with two pairs of filters.
 EVERY = daily(WAVELETS, SOME.__contains__)
 
 #: Grids with odd, short and unequal sides; most filters are longer than most sides.
@@ -42,13 +42,12 @@ quick = settings(max_examples=40, deadline=None)
 
 
 def counts_of(shape: tuple[int, ...], seed: int = 0) -> NDArray[np.int64]:
-    """Counts with many empty cells."""
     rng = np.random.default_rng(seed)
     return rng.poisson(rng.exponential(3, shape) * (rng.random(shape) < 0.6))
 
 
 def plain_subbands(counts: NDArray, wavelet: str, level: int) -> dict[str, NDArray[np.float64]]:
-    """Subbands of the last level as PyWavelets gives them, of a grid that is not padded."""
+    """Subbands of the last level from PyWavelets, for a grid without padding."""
     band, bands = np.asarray(counts, dtype=float), {}
     for _ in range(level):
         bands = pywt.dwtn(band, wavelet, mode="periodization")
@@ -57,14 +56,13 @@ def plain_subbands(counts: NDArray, wavelet: str, level: int) -> dict[str, NDArr
 
 
 def rolled(band: NDArray[np.float64], wavelet: str, level: int) -> NDArray[np.float64]:
-    """Band moved back by the delay on every axis."""
     return np.roll(band, [-delay(wavelet, level)] * band.ndim, axis=tuple(range(band.ndim)))
 
 
 # -- subbands ----------------------------------------------------------------------------
 
 
-# Short sides wrap around: PyWavelets warns, and that is meant.
+# PyWavelets warns about short sides, on which filters wrap around.
 @pytest.mark.filterwarnings("ignore:Level value")
 @pytest.mark.parametrize("wavelet", EVERY)
 @pytest.mark.parametrize("shape", [(11,), (8, 13), (3, 4, 5)])
@@ -90,7 +88,7 @@ def test_deeper_levels_are_those_of_pywavelets(
     assert average.shape == tuple(-(-side // 2**level) for side in shape)
 
 
-# Short sides wrap around: PyWavelets warns, and that is meant.
+# PyWavelets warns about short sides, on which filters wrap around.
 @pytest.mark.filterwarnings("ignore:Level value")
 @pytest.mark.parametrize("wavelet", EVERY)
 def test_details_of_all_levels_are_those_of_wavedecn(wavelet: str) -> None:
@@ -110,7 +108,7 @@ def test_details_of_all_levels_are_those_of_wavedecn(wavelet: str) -> None:
 
 
 def test_names_of_details_follow_the_direction_of_the_edges() -> None:
-    """A belt along the first axis, which runs to the right, is seen by "ad" alone: H."""
+    """A belt along the first axis, which points right, is only visible in "ad", called H."""
     counts = np.zeros((16, 16), dtype=np.int64)
     counts[:, 5:12] = 10
     for belt, seen in ((counts, "ad"), (counts.T, "da")):
@@ -133,7 +131,7 @@ def test_haar_averages_blocks() -> None:
 def test_coefficients_that_are_equal_on_paper_are_equal(
     seed: int, level: int, wavelet: str
 ) -> None:
-    # The same block of counts at two places: equal coefficients, to the last bit.
+    # The same block of counts at two places gives exactly equal coefficients.
     counts = np.zeros((96, 16), dtype=np.int64)
     block = counts_of((2**level, 2**level), seed)
     counts[: 2**level, : 2**level] = block
@@ -167,7 +165,7 @@ def test_a_blob_stays_where_it_is(wavelet: str, level: int) -> None:
         blob = np.round(1000 * np.exp(-0.5 * ((cells - middle) / (1.5 * step)) ** 2))
         average = average_subband(blob, wavelet, level)
         centres = step * np.arange(len(average)) + (step - 1) / 2
-        # The long filters' tails leave the subband at one end and re-enter at the other.
+        # The tails of long filters leave the subband at one end and enter at the other end.
         around = (centres - middle + len(cells) / 2) % len(cells) - len(cells) / 2
         moved = (around @ average) / average.sum() - (cells - middle) @ blob / blob.sum()
         assert abs(moved) < step / 2
@@ -183,7 +181,7 @@ def test_delay_of_known_wavelets(wavelet: str, cells: int) -> None:
 @pytest.mark.parametrize("wavelet", EVERY)
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_an_edge_stays_where_it_is(wavelet: str, level: int) -> None:
-    """The energy of an edge's details lies within two cells of the subband around it."""
+    """The energy of an edge's details is within two subband cells of the edge."""
     step = 2**level
     cells = step * max(32, 4 * pywt.Wavelet(wavelet).dec_len)
     for edge in cells // 2 + np.array([0, 1, step + 1]):
@@ -191,7 +189,7 @@ def test_an_edge_stays_where_it_is(wavelet: str, level: int) -> None:
         counts[edge : edge + cells // 4] = 1000
         band = detail_subbands(counts, wavelet, level)[-1]["d"]
         centres = step * np.arange(len(band)) + step / 2
-        # Only this edge: the other end of the plateau is far.
+        # Only this edge is used, not the other end of the plateau.
         energy = band**2 * (np.abs(centres - edge) < cells / 8)
         if energy.any():
             assert abs(centres @ energy / energy.sum() - edge) < 2 * step
@@ -210,7 +208,7 @@ def test_a_blob_on_the_plane_peaks_in_its_own_cell(wavelet: str) -> None:
 
 @cache
 def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray, ...]:
-    """Change of W when one record comes to each cell of the grid in turn."""
+    """Changes of W if one record is added to one cell, for each cell of the grid."""
 
     def all_of_them() -> Iterator[NDArray[np.float64]]:
         for cell in np.ndindex(shape):
@@ -222,17 +220,17 @@ def responses(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[NDArray
 
 
 def touched(response: NDArray[np.float64]) -> tuple[int, int]:
-    """Coefficients raised and lowered; what is 1e-13 times smaller is rounding residue."""
+    """Numbers of raised and lowered coefficients; relative changes below 1e-13 are rounding."""
     residue = 1e-13 * np.abs(response).max()
     return int((response > residue).sum()), int((response < -residue).sum())
 
 
 def check_by_brute_force(wavelet: str, level: int, shape: tuple[int, ...]) -> None:
-    """Hold the computed sensitivities against a record in every cell."""
+    """Compare the computed sensitivities with the effect of a record in each cell."""
     changes = responses(wavelet, level, shape)
     norm = max(float(np.abs(change).sum()) for change in changes)
     pairs = {touched(change) for change in changes}
-    for density in (0.5, 0.25, 0.9):  # where (1 - p) * cells has no rounding that matters
+    for density in (0.5, 0.25, 0.9):  # values for which rounding in (1 - p) * cells has no effect
         found = sensitivity(wavelet, level, shape, density)
         share = 1 - density
         assert found.average == pytest.approx(norm, rel=1e-12)
@@ -258,11 +256,11 @@ def test_sensitivity_of_deeper_levels(wavelet: str, level: int, shape: tuple[int
 
 @pytest.mark.parametrize("wavelet", EVERY)
 def test_every_tap_of_a_filter_counts_as_a_touched_coefficient(wavelet: str) -> None:
-    # One level has no rounding residue on a side that the filter fits: zero is zero.
+    # With one level, and a side that is long enough for the filter, zeros are exact.
     changes = responses(wavelet, 1, (2 * pywt.Wavelet(wavelet).dec_len,))[:2]
     most = max(int((change != 0).sum()) for change in changes)
     found = sensitivity(wavelet, 1, (256,), 1e-9)
-    # Each touched coefficient moves the rank or the target by one where p is next to 0.
+    # If p is nearly 0, each touched coefficient moves the rank or the target by one.
     assert found.rank == most
 
 
@@ -283,21 +281,20 @@ def test_unpadded_odd_side_would_quadruple_the_sensitivity() -> None:
 
 
 def distances(average: NDArray, density: float, at: NDArray) -> NDArray[np.int64]:
-    """|rank(x) - k| at every x, from the definitions in the code."""
     values = positive_values(average)
     ranks = (values[None, :] >= at[:, None]).sum(axis=1)
     return np.abs(ranks - rank_of(density, values.size))
 
 
 def candidates(*averages: NDArray) -> NDArray[np.float64]:
-    """Every x where a rank may differ: the coefficients, just above each, next to 0."""
+    """All x at which a rank may differ: the coefficients, values just above them, and near 0."""
     values = np.unique(np.concatenate([average[average > 0] for average in averages]))
     return np.concatenate([[1e-9], values, np.nextafter(values, np.inf)])
 
 
 @st.composite
 def neighbours(draw: st.DrawFn) -> tuple[NDArray, NDArray]:
-    """Sparse, dense or large counts of 1 to 3 axes, without and with one record more."""
+    """Sparse, dense or large counts on 1 to 3 axes, and the same counts with one more record."""
     shape = draw(st.sampled_from([(6,), (40,), (5, 5), (8, 8), (7, 12), (4, 4, 4)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     mean = draw(st.sampled_from([0.05, 0.3, 1.0, 5.0]))
@@ -317,10 +314,10 @@ def neighbours(draw: st.DrawFn) -> tuple[NDArray, NDArray]:
 def test_one_record_never_changes_more_than_the_sensitivity(
     pair: tuple[NDArray, NDArray], wavelet: str, level: int, density: float
 ) -> None:
-    """The theory with the code's own rounding, thresholds and ranks."""
+    """Checks the theory with the rounding, thresholds and ranks of the code."""
     without, with_it = (average_subband(counts, wavelet, level) for counts in pair)
     bound = sensitivity(wavelet, level, pair[0].shape, density)
-    # The last digit kept, and what sums of counts in the millions lose.
+    # Rounding of the last digit, and errors of sums of counts in the millions.
     rounding = without.size * (1e-9 + 8 * np.spacing(np.abs(without).max()))
     assert np.abs(with_it - without).sum() <= bound.average + rounding
     changed_z = int((with_it <= 0).sum()) - int((without <= 0).sum())
@@ -337,7 +334,7 @@ def test_one_record_never_changes_more_than_the_sensitivity(
 def test_larger_sign_count_alone_is_too_small_a_sensitivity_of_the_rank(
     wavelet: str, density: float, counts: list[int], change: int
 ) -> None:
-    """Neighbours that exceed the paper's hint, max(n+, n-), and reach our bound."""
+    """These neighbours exceed the paper's hint, max(n+, n-), and reach our bound."""
     more = [counts[0] + 1, *counts[1:]]
     without, with_it = (average_subband(np.array(one), wavelet, 1) for one in (counts, more))
     at = candidates(without, with_it)
@@ -350,7 +347,6 @@ def test_larger_sign_count_alone_is_too_small_a_sensitivity_of_the_rank(
 
 
 def assert_within(bound: Sensitivity, without: NDArray, with_it: NDArray, density: float) -> None:
-    """One record changes no more than is claimed, to the last bit."""
     assert int((with_it > without).sum()) <= bound.positive_cells
     assert int((with_it < without).sum()) <= bound.negative_cells
     assert abs(int((with_it > 0).sum()) - int((without > 0).sum())) <= bound.nonpositive
@@ -360,7 +356,7 @@ def assert_within(bound: Sensitivity, without: NDArray, with_it: NDArray, densit
 
 
 def test_taps_that_cancel_on_paper_leave_no_residue() -> None:
-    """Millions of records, and one more in a cell that two taps weigh with opposite signs."""
+    """Millions of records, and one more in a cell in which two taps cancel."""
     counts = np.zeros((4, 8), dtype=np.int64)
     for column in (2, 4, 5, 6):
         counts[2, column] = 68_281_193
@@ -398,14 +394,14 @@ def test_large_cancelling_counts_change_no_more_than_the_sensitivity(
 def cancelling(
     rng: np.random.Generator, wavelet: str, level: int, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Up to 10^13 records in few cells: equal ones, or such that coefficients nearly cancel."""
+    """Up to 10^13 records in few cells, with equal counts or counts that nearly cancel."""
     counts = np.zeros(shape, dtype=np.int64)
     size = 10 ** rng.uniform(0, 13)
     chosen = [tuple(rng.integers(side) for side in shape) for _ in range(rng.integers(1, 7))]
     for cell in chosen:
         counts[cell] = int(size) if rng.random() < 0.7 else int(size * rng.random())
     if len(chosen) > 1 and rng.random() < 0.5:
-        # The last cell makes up for the others in one of the coefficients that it lowers.
+        # The last cell cancels the other cells in one of the coefficients that it lowers.
         last = chosen[-1]
         counts[last] = 0
         record = np.zeros(shape)

@@ -1,1 +1,1 @@
-"""Passes over stored records: one task a part, and nothing but tables leaves it."""
+"""Passes over stored records: one task per part, and a task returns only tables."""

@@ -1,4 +1,4 @@
-"""The engine that somebody asks for by name."""
+"""Choose an engine by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENGINES = ("local", "dask")
 
 
 def check_engine(name: str, scheduler: str | None) -> None:
-    """Raise InputError where there is no such engine, or its scheduler is missing or too much."""
+    """Raise InputError if the engine is unknown, or its scheduler is missing or not allowed."""
     if name not in ENGINES:
         raise InputError(f'engine = "{shown(name)}" is unknown: choose {" or ".join(ENGINES)}.')
     if name == "dask" and scheduler is None:
@@ -38,16 +38,16 @@ def engine_of(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Iterator[Engine]:
-    """Engine of a name in ``ENGINES``; its callbacks are those of ``Local``.
+    """Engine with a name in ``ENGINES``; the callbacks are described at ``Local``.
 
-    Raises InputError where name and address of a scheduler don't fit together, Dask is not
-    installed, or no scheduler with a worker answers.
+    Raises InputError if name and scheduler address do not match, Dask is not installed, or no
+    scheduler with a worker answers.
     """
     check_engine(name, scheduler)
     if scheduler is None:
         yield Local(progress=progress, cancelled=cancelled)
         return
-    # Only who asks for Dask needs it.
+    # Import Dask only if it is used.
     from dpviz.data.engine.dask import Cluster
 
     with Cluster(scheduler=scheduler, progress=progress, cancelled=cancelled) as cluster:

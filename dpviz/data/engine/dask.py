@@ -1,8 +1,8 @@
-"""The engine of many machines: a task of Dask for each part, tables added on the way.
+"""The engine for many machines: one Dask task per part, and more tasks that add the tables.
 
-Parts and work travel to the workers, tables travel back: no record does, and no noise is drawn
-there. A worker that dies takes its tables along; the scheduler has its parts read again by
-others, so the total is the same.
+Parts and work are sent to the workers, and tables are sent back. No record is sent, and workers do
+not sample noise. If a worker dies, its tables are lost; the scheduler lets other workers read its
+parts again, so the total is the same.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from dpviz.base.errors import InputError, shown
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.engine.tables import PartWork, Tables, Titled, joined, read, read_alone, summed
 
-#: Tables that a task adds up: a tree of such tasks keeps every worker's memory small.
+#: Number of tables that a task adds. A tree of such tasks keeps the memory of each worker small.
 JOINED = 16
 
-#: Seconds until a scheduler has to answer, and until a first worker has to be there.
+#: Seconds to wait for an answer of the scheduler, and for a first worker.
 ANSWER, FIRST_WORKER = 10, 60
 
-#: What scheduler and workers have to import.
+#: Code that scheduler and workers must be able to run.
 _NEEDED = "import dpviz.data.engine.tables"
 
-#: Seconds between two looks at progress and cancelling, and between two at the workers.
+#: Seconds between two checks of progress and cancelling, and between two checks of the workers.
 LOOK, PULSE = 0.2, 5.0
 
-#: Seconds without a worker, or without an answer of the scheduler, after which a run gives up. A
-#: worker that was ended for its memory is back sooner.
+#: Seconds without a worker or an answer of the scheduler until a run stops with an error. A worker
+#: that was restarted because of its memory returns sooner.
 LOST = 40.0
 
 
 @dataclass(kw_only=True)
 class Cluster(AbstractContextManager["Cluster"]):
-    """Workers of a Dask scheduler; a context manager, which closes the connection.
+    """Workers of a Dask scheduler; a context manager that closes the connection at the end.
 
-    ``scheduler`` is its address, as ``dask scheduler`` prints it: "tcp://10.0.0.1:8786"; for the
-    callbacks see :class:`~dpviz.data.engine.local.Local`. Raises InputError where Dask is not
-    installed, or no scheduler answers or has a worker.
+    ``scheduler`` is its address as ``dask scheduler`` prints it, such as "tcp://10.0.0.1:8786". The
+    callbacks are described at :class:`~dpviz.data.engine.local.Local`. Raises InputError if Dask is
+    not installed, or no scheduler with a worker answers.
     """
 
     scheduler: str
@@ -57,25 +57,25 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._client = _connected(self.scheduler)
 
     def __exit__(self, *error: object) -> None:
-        """Close the connection; scheduler and workers go on."""
-        # A scheduler that has stopped answers no farewell.
+        """Close the connection; the scheduler and the workers continue to run."""
+        # With a timeout, because a stopped scheduler does not answer.
         self._client.close(timeout=PULSE)
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part, in the order of the parts."""
+        """Return the tables of each part, in the order of the parts."""
         found: list[Tables] = self._run(parts, partial(read, work), list)
         return found
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts, added up in the order of the parts."""
+        """Return the sum of the tables of all parts, added in the order of the parts."""
         return summed(self._run(parts, partial(read_alone, work), joined))
 
     def _run(
         self, parts: Sequence[Titled], task: Callable[[Any], Any], join: Callable[[Any], Any]
     ) -> Any:
-        """Result of a tree of tasks: one for each part, joined by fewer and fewer."""
+        """Run a tree of tasks: one task per part, then levels of tasks that join their results."""
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Impure: an equal task of another run, or of a file that has changed since, is another.
+        # Not pure, because an equal task may read a file that has changed since the earlier run.
         leaves = level = self._client.map(task, parts, pure=False)
         every = list(leaves)
         while len(level) > 1 or level is leaves:
@@ -88,12 +88,12 @@ class Cluster(AbstractContextManager["Cluster"]):
         try:
             return self._waited(level[0], leaves, parts, steps)
         finally:
-            # What nobody wants any more is not begun.
+            # Tasks that are no longer needed are not started.
             for future in every:
                 future.release()
 
     def _waited(self, last: Any, leaves: list[Any], parts: Sequence[Titled], steps: Work) -> Any:
-        """Result of the last task; looks at progress and cancelling meanwhile."""
+        """Wait for the result of the last task; check progress and cancelling meanwhile."""
         from distributed import KilledWorker
 
         finished, left = Event(), leaves
@@ -107,7 +107,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             waiting = []
             for leaf in left:
                 if leaf.done():
-                    leaf.release()  # what is added need not stay in a worker's memory
+                    leaf.release()  # frees the worker's memory of a table that was added
                     steps.advance()
                 else:
                     waiting.append(leaf)
@@ -133,7 +133,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return found
 
     def _seen(self, before: float) -> float:
-        """When the scheduler had a worker for the last time; InputError where that is long ago."""
+        """Time at which the scheduler last had a worker; InputError if this is too long ago."""
         scheduler = shown(self.scheduler)
         try:
             facts = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
@@ -155,7 +155,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connected(scheduler: str) -> Any:
-    """Client of a scheduler that has a worker."""
+    """Connect to a scheduler that has a worker."""
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port, parse_address
@@ -164,13 +164,13 @@ def _connected(scheduler: str) -> Any:
             'engine = "dask" needs a package that is not installed: pip install "dpviz[dask]", '
             "or choose the engine local."
         ) from None
-    # What goes wrong is said in one sentence, not in the log of every layer.
+    # One error message replaces the log messages of all layers.
     for layer in ("client", "core", "comm"):
         logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
     place = shown(scheduler)
     try:
         if parse_address(scheduler)[0] in ("tcp", "tls"):
-            # Nobody there: a client would try again and again, and at times never ends.
+            # Check the address first: a client without a scheduler retries, and may never end.
             socket.create_connection(get_address_host_port(scheduler), ANSWER).close()
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -180,7 +180,8 @@ def _connected(scheduler: str) -> Any:
         ) from None
     try:
         client.wait_for_workers(1, timeout=FIRST_WORKER)
-        # Asked beforehand: one that can't read a task drops it, or ends, and nobody is told.
+        # Check the import first, because workers drop a task that they can't read without a
+        # message.
         client.run_on_scheduler(exec, _NEEDED)
         client.run(exec, _NEEDED)
     except (TimeoutError, ImportError) as error:

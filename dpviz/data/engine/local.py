@@ -1,4 +1,4 @@
-"""The engine of one machine: threads read the parts, a few at a time."""
+"""The engine for one machine: threads read a few parts at a time."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dpviz.base.threads import processors
 from dpviz.base.work import IsCancelled, Progress, Work
 from dpviz.data.engine.tables import PartWork, Tables, Titled, read
 
-#: Parts that are read or wait for their turn, for each processor: tables of more would only
-#: fill the memory.
+#: Number of parts per processor that are being read or wait in the queue. Tables of more parts
+#: would only fill memory.
 AHEAD = 2
 
 
@@ -20,19 +20,19 @@ AHEAD = 2
 class Local:
     """Threads of this process.
 
-    ``progress`` is called with the number of parts read and that of all parts, anew in each pass;
-    ``cancelled`` is asked between parts whether the run should stop.
+    Each pass calls ``progress`` with the number of parts read so far and the number of all parts.
+    It calls ``cancelled`` between parts to check whether to stop.
     """
 
     progress: Progress | None = None
     cancelled: IsCancelled | None = None
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part, in the order of the parts."""
+        """Return the tables of each part, in the order of the parts."""
         return list(self._read(parts, work))
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts, added up in the order of the parts."""
+        """Return the sum of the tables of all parts, added in the order of the parts."""
         found = self._read(parts, work)
         total = tuple(table.copy() for table in next(found))
         for tables in found:
@@ -42,7 +42,7 @@ class Local:
 
     def _read(self, parts: Sequence[Titled], work: PartWork) -> Iterator[Tables]:
         steps = Work(len(parts), "parts", self.progress, self.cancelled)
-        # Not the threads of dpviz.base.threads, which no task may wait for: reading may use them.
+        # Reading may use the threads of dpviz.base.threads, for which tasks must not wait.
         threads = ThreadPoolExecutor(processors(), thread_name_prefix="dpviz-read")
         ahead: deque[Future[Tables]] = deque()
         left = iter(parts)

@@ -1,7 +1,8 @@
-"""What all engines have in common: a part, the work on it, and how tables are added.
+"""Common types of all engines: a part, the work on a part, and sums of tables.
 
-Whole numbers add up to the same in any order. Floats don't, so they are added in the order of the
-parts: any engine returns the same bits, however many workers it has and whichever of them die.
+Sums of whole numbers are the same in any order. Sums of floats are not, so floats are added in the
+order of the parts. Every engine returns the same bits, for any number of workers, even if some
+workers die.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from numpy.typing import NDArray
 
 from dpviz.data.reading.files import out_of_reach, refusing
 
-#: What a pass finds in a part of the records: additive arrays of the same shapes for all parts.
+#: Result of a pass for one part: arrays that can be added, with the same shapes for all parts.
 Tables = tuple[NDArray[Any], ...]
 
-#: Tables that wait to be added, for each place of the tuple.
+#: Tables that are still to be added, for each position of the tuple.
 Waiting = tuple[list[NDArray[Any]], ...]
 
-#: Reads a part; a function of a module, or a partial of one, since it travels to the workers.
+#: Function that reads a part. A module's function or a partial of it, because it is sent to
+#: workers.
 PartWork = Callable[[Any], Tables]
 
 
 class Titled(Protocol):
-    """A part of stored records: it can be sent to another process, and has a name for messages."""
+    """A part of stored records. It can be sent to other processes; messages use its ``title``."""
 
     @property
     def title(self) -> str: ...  # noqa: D102
@@ -37,31 +39,31 @@ class Part(Titled, Protocol):
     """Stored records, or some of them."""
 
     def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        """Finite records (m, d) chunk by chunk, each with the number of records left out."""
 
     def rows(self) -> Iterator[NDArray[np.float64]]:
-        """All records (m, d) chunk by chunk, also those that :meth:`chunks` leaves out."""
+        """All records (m, d) chunk by chunk, including those that :meth:`chunks` leaves out."""
 
     def check(self) -> None:
-        """Raise InputError where the part is not what it was when it was opened."""
+        """Raise InputError if the part has changed since it was opened."""
 
 
 class Engine(Protocol):
     """Runs the same work on all parts of the records.
 
-    It raises InputError where a part can't be read, or has changed, with its name; and Cancelled
-    where the run should stop.
+    Raises InputError with the name of a part that can't be read or has changed, and Cancelled if
+    the run is to stop.
     """
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
-        """Return the tables of every part, in the order of the parts."""
+        """Return the tables of each part, in the order of the parts."""
 
     def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
-        """Return the tables of all parts, added up in the order of the parts."""
+        """Return the sum of the tables of all parts, added in the order of the parts."""
 
 
 def read(work: PartWork, part: Titled) -> Tables:
-    """Do the work on a part; InputError names a file that is missing or can't be read."""
+    """Do the work on a part; InputError names a file that is missing or unreadable."""
     with refusing(partial(out_of_reach, part.title), OSError):
         return work(part)
 
@@ -72,7 +74,7 @@ def read_alone(work: PartWork, part: Titled) -> Waiting:
 
 
 def joined(some: Iterable[Waiting]) -> Waiting:
-    """Join tables in the order of their parts: whole numbers are added, floats wait."""
+    """Join tables in the order of their parts: add whole numbers, keep floats for later."""
     columns = [list(chain(*column)) for column in zip(*some, strict=True)]
     return tuple(
         [_added(tables)] if all(table.dtype.kind in "iu" for table in tables) else tables

@@ -1,1 +1,1 @@
-"""Readers for exploring: they may guess, and say what they took for what."""
+"""Readers for exploring. They may guess, and then report their guesses."""

@@ -1,4 +1,4 @@
-"""Zip archives: names and bytes of the files in them, within a limit."""
+"""Zip archives: names and bytes of the files inside, within a limit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dpviz.base.errors import InputError, listed, shown
 from dpviz.data.reading.files import ZIP, refusing, too_large
 
-#: Most files in an archive, whose list is held in memory. It may unpack to a multiple of its size,
-#: plus a constant: tables shrink to a tenth or so, and archives made as bombs to a thousandth.
+#: Largest number of files in an archive, because their list is kept in memory. The archive may
+#: unpack to a multiple of its size plus a constant. Tables shrink to about a tenth when packed; zip
+#: bombs shrink to a thousandth.
 _FILES, _TIMES, _MORE = 20_000, 40, 2**26
 
-#: Endings of tables that are archives themselves.
+#: Endings of table formats that are zip archives themselves.
 _PACKED = (".xlsx", ".xlsm", ".xlsb", ".ods", ".npz", ".kmz", ".shz")
 
 _DAMAGE = (
@@ -32,7 +33,7 @@ def members(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes:
-    """All bytes of one file of an archive, which is none itself; up to a limit."""
+    """All bytes of one file in an archive, up to a limit; the file must not be an archive."""
     most = most or _TIMES * len(data) + _MORE
     with _opened(data, name) as (archive, entries):
         if which not in entries:
@@ -55,19 +56,19 @@ def member(data: bytes, name: str, which: str, most: int | None = None) -> bytes
 
 @contextmanager
 def _opened(data: bytes, name: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
-    """An archive and its files by name; whatever fails becomes one sentence."""
+    """Open an archive and list its files by name; errors become InputError."""
     if data.count(b"PK\x01\x02") > _FILES:
         raise InputError(
             f"{shown(name)} is an archive of more than {_FILES:,} files: give the table alone."
         )
     said = (
-        f"{shown(name)} is no whole zip archive or workbook, perhaps cut off or packed in an "
+        f"{shown(name)} is not a whole zip archive or workbook, perhaps cut off or packed in an "
         "unusual way: save or pack it again."
     )
     with refusing(said, *_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        # Python 3.11 can't tell whether one without a name is a folder.
+        # Python 3.11 can't determine whether an entry without a name is a folder.
         found = [one for one in archive.infolist() if one.filename and not one.is_dir()]
-        # Programs differ in which of two files of one name they read.
+        # If two files have the same name, programs do not agree which of them to read.
         if len({one.filename.lower() for one in found}) < len(found):
             raise zipfile.BadZipFile
         yield archive, {one.filename: one for one in found}

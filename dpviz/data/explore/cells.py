@@ -27,7 +27,7 @@ from dpviz.data.reading.cells import (
 )
 from dpviz.data.reading.kinds import holds_numbers, holds_text, whole
 
-#: Marks that stand for no value where numbers are explored; a release leaves them to its own rule.
+#: Marks for a missing value in columns of numbers, for exploring only. A release has its own rule.
 MARKS = (
     "-", "--", "---", "\u2013", "\u2014", "?", "??", ".", "..", "...", "*", "**", "\\N", "NIL",
     "nil", "MM", "na", "Na", "NAN", "Nan", "n.a.", "N.A.", "n/d", "N/D", "nd", "ND", "n.d.", "k.A.",
@@ -36,20 +36,20 @@ MARKS = (
     "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A N/A", "NaT",
 )  # fmt: skip
 
-#: Signs around numbers: of currencies, parts of a hundred, and other signs than "-" for minus.
+#: Characters next to numbers: currency signs, percent, and other minus signs than "-".
 _MINUS = "[\u2212\u2013\ufe63\uff0d]"
 _MONEY = r"\s*(?:[€$£¥₹%]|EUR|USD|GBP|CHF)?\s*"
 _CURRENCY = rf"^\s*([+-]?){_MONEY}([+-]?[\d.,'\s" + "\u2019\u00a0\u202f" + rf"]*\d[.,]?){_MONEY}$"
 
-#: First cells that tell whether a column holds numbers.
+#: Number of cells that decide whether a column contains numbers.
 _LOOKED_AT = 1000
 
 
 class ArrowCells(TableCells):
     """Named rows as people write them.
 
-    ``missing`` cells of text stand for no value, besides the usual ones; ``tidy`` looks for marks
-    for no value and signs of currencies.
+    Text cells in ``missing`` mean a missing value, in addition to the usual marks. ``tidy`` allows
+    other marks for missing values, and currency signs.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ArrowCells(TableCells):
         self._tidies, self._missing = tidy, marks_of(missing)
         self._tidied: set[int] = set()
         words = [set(words_of(name)) for name in names]
-        #: Largest absolute value of columns that are longitude or latitude by their names.
+        #: Largest absolute value of columns whose names mean longitude or latitude.
         self._degrees = {axis: 360.0 for axis, one in enumerate(words) if one & LON_WORDS}
         self._degrees |= {axis: 90.0 for axis, one in enumerate(words) if one & LAT_WORDS}
 
@@ -73,14 +73,14 @@ class ArrowCells(TableCells):
             ]
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
-        """Numbers in the source, from 1, of the rows at some positions."""
+        """Row numbers in the source, from 1, of the rows at some positions."""
         if self._numbers is None or not positions:
             return super().row_numbers(positions)
         found: list[int] = self._numbers()[list(positions)].tolist()
         return found
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
-        """How many rows hold which mark for no value in one of some columns of text."""
+        """Number of rows with each mark for a missing value in some text columns."""
         found: Counter[str] = Counter()
         for columns in self.batches(axes):
             texts = [text_cells(one) for one in columns if holds_text(one.type)]
@@ -92,7 +92,7 @@ class ArrowCells(TableCells):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Kinds of all columns of text: how numbers are written in one tells about the others."""
+        """Kinds of all text columns. The number style of a column can decide about others."""
         axes = [axis for axis, one in enumerate(self.table.schema) if holds_text(one.type)]
         kinds = {axis: self._alone(axis) for axis in axes}
         doubtful: dict[int, Style] = {
@@ -108,8 +108,7 @@ class ArrowCells(TableCells):
         return kinds
 
     def _alone(self, axis: int) -> Kind:
-        """Kind of a column by its own cells."""
-        # Where a program wrote the numbers, a point is a decimal mark.
+        # If a program wrote the numbers, a point is a decimal mark.
         but = ("either", "points") if self._typed else ("either",)
         styles = [style for style in PATTERNS if style not in but]
         kind = self.fitting(axis, styles)
@@ -122,14 +121,14 @@ class ArrowCells(TableCells):
         return "unclear" if both else kind
 
     def _needs_tidying(self, axis: int) -> bool:
-        """Tell whether the first cells of a column are numbers once they are tidied."""
+        """Whether more than half of the first cells of a column are numbers after tidying."""
         cells = self.table.column(axis).slice(0, _LOOKED_AT).combine_chunks()
         tidy = [one for one in text_cells(tidied(cells, self._missing)).to_pylist() if one]
         right = sum(may_be_number(one, ";") for one in tidy)
         return self._tidies and right * 2 > len(tidy)
 
     def _may_group(self, axis: int) -> bool:
-        """Tell whether all signs in a column may be decimal marks, or set thousands apart."""
+        """Whether all marks in a column may be either decimal marks or thousands separators."""
         marked = False
         for (cells,) in self.blocks([axis]):
             right = pc.match_substring_regex(text_cells(cells), rf"{UNCLEAR}|^[+-]?\d{{1,3}}$")
@@ -139,21 +138,22 @@ class ArrowCells(TableCells):
         return marked
 
     def _decided(self, axis: int, mark: Style, *, by_comma: bool) -> Kind:
-        """Kind of numbers that may have thousands set apart, where something else tells."""
+        """Kind of numbers that may have thousands separators, decided by other information."""
         most = self._degrees.get(axis)
-        if most is not None:  # as thousands they are no degrees
+        if most is not None:  # with thousands separators they would not be degrees
             values = np.concatenate([as_numbers(one, mark)[0] for (one,) in self.blocks([axis])])
             return mark if np.nanmax(np.abs(values), initial=0) <= most else "unclear"
-        # Who separates fields by commas writes decimals with points, unless other numbers don't.
+        # With commas between fields, decimals have points, unless other numbers have decimal
+        # commas.
         return "commas" if self.style == "point" and mark == "comma" and not by_comma else "unclear"
 
     def reading(self, axis: int) -> tuple[Style, bool]:
-        """How the cells of a column are read: their style, and whether they are tidied before."""
+        """Style of the numbers in a column, and whether its cells are tidied first."""
         return self.style_of(axis), axis in self._tidied
 
 
 class NamedCells(Cells):
-    """Cells of any source without values that a person names, such as -9999, also of numbers."""
+    """Cells of any source; the user's marks for a missing value, such as -9999, become null."""
 
     def __init__(self, cells: Cells, missing: Collection[str]) -> None:
         self._cells, self.rows, self.style = cells, cells.rows, cells.style
@@ -166,30 +166,30 @@ class NamedCells(Cells):
             yield [pc.if_else(self._holding(one, self._marks), None, one) for one in plain]
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns, of their own types."""
+        """Successive rows of some columns, with their own types."""
         return self._cells.batches(axes)
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
-        """Numbers in the source, from 1, of the rows at some positions."""
+        """Row numbers in the source, from 1, of the rows at some positions."""
         return self._cells.row_numbers(positions)
 
     def kind(self, axis: int) -> Kind:
-        """Kind of a column; those of text that is in memory tell about each other."""
+        """Kind of a column. Kinds of text columns in memory depend on each other."""
         known = isinstance(self._cells, ArrowCells)
         return self._cells.kind(axis) if known else super().kind(axis)
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
-        """How many rows hold which mark for no value in one of some columns."""
+        """Number of rows with each mark for a missing value in some columns."""
         found: Counter[str] = Counter()
         for columns in self._cells.blocks(axes):
             for mark in self._marks:
                 held = [self._holding(whole(one), [mark]) for one in columns]
                 found[mark] += int(np.count_nonzero(np.any(held, axis=0)))
-        # What is null already is known.
+        # The inner cells count the marks that are null already.
         return {**self._cells.marks(axes), **{mark: many for mark, many in found.items() if many}}
 
     def _holding(self, cells: pa.Array, marks: Collection[str]) -> NDArray[np.bool_]:
-        """Mask (m,) of the cells that hold one of some marks, as text or as a number."""
+        """Mask (m,) of the cells that contain one of these marks, as text or as a number."""
         if not holds_numbers(cells.type) and not holds_text(cells.type):
             return np.zeros(len(cells), dtype=bool)
         numbers = [one for mark in marks for one in self._marks[mark] if np.isfinite(one)]
@@ -200,7 +200,7 @@ class NamedCells(Cells):
 
 
 def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
-    """Text, null where it stands for no value; numbers without signs of currencies."""
+    """Text without currency signs around numbers, null where a mark means a missing value."""
     cells = pc.utf8_trim_whitespace(cells)
     for pattern, kept in ((_MINUS, "-"), (r'^="([^"]*)"$', r"\1"), (_CURRENCY, r"\1\2")):
         cells = pc.replace_substring_regex(cells, pattern, kept)
@@ -208,5 +208,5 @@ def tidied(cells: pa.Array, missing: pa.Array) -> pa.Array:
 
 
 def marks_of(missing: Collection[str] = ()) -> pa.Array:
-    """Text that stands for no value, with some that a person names."""
+    """Texts that mean a missing value, including the user's texts."""
     return pa.array([*MARKS, *missing], pa.large_string())

@@ -1,4 +1,4 @@
-"""Columns of programs: Parquet, Feather, NumPy's files, Arrow tables, data frames and arrays."""
+"""Columns from programs: Parquet, Feather, NumPy files, Arrow tables, data frames and arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 from numpy.typing import NDArray
@@ -18,18 +17,18 @@ from dpviz.data.explore.places import may_be_places, with_places
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.tables import table_of
 from dpviz.data.parquet import ParquetCells
-from dpviz.data.reading.arrays import read_array, read_npy
+from dpviz.data.reading.arrays import arrow_cells, check_real, read_array, read_npy
 from dpviz.data.reading.cells import text_cells
 from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, readable
 from dpviz.data.reading.table import Table, named_table
 
-#: First cells that tell whether a column holds places, and characters of each.
+#: Number of cells that decide whether a column contains places, and number of characters of each.
 _LOOKED_AT, _LONG = 100, 200
 
 
 def read_parquet(file: File, options: Options) -> Table:
-    """Make a table of the columns of a Parquet file; points in geometry columns become two."""
+    """Read a Parquet file to a table; points in a geometry column become two columns."""
     cells = ParquetCells(file.data, file.name)
     may_be = [axis for axis, one in enumerate(cells.schema) if may_be_places(one.type)]
     first = next(cells.stored(may_be), []) if may_be and cells.rows else []
@@ -48,8 +47,8 @@ def read_parquet(file: File, options: Options) -> Table:
 
 
 def read_feather(file: File, options: Options) -> Table:
-    """Make a table of a Feather or Arrow file."""
-    said = f"{shown(file.name)} is no whole Feather file, perhaps cut off: transfer or write it "
+    """Read a Feather or Arrow file to a table."""
+    said = f"{shown(file.name)} is not a whole Feather file, perhaps cut off: transfer or write it "
     with refusing(f"{said}again.", pa.ArrowException, ValueError, OSError, TypeError):
         table = pa.feather.read_table(pa.BufferReader(file.data), memory_map=False)
         table.validate(full=True)
@@ -59,7 +58,7 @@ def read_feather(file: File, options: Options) -> Table:
 def read_arrow(
     table: pa.Table, name: str, options: Options | None = None, memory: int | None = None
 ) -> Table:
-    """Make a table of the columns of an Arrow table that are not nested."""
+    """Convert the columns of an Arrow table, except nested columns, to a table."""
     _check_flat(table.schema, name)
     return of_columns(
         table.columns, table.column_names, File(name, "feather", b"", memory), options
@@ -69,14 +68,13 @@ def read_arrow(
 def of_columns(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str], file: File, options: Options | None
 ) -> Table:
-    """Make a table of columns in memory."""
+    """Convert columns in memory to a table."""
     found, titles, notes = with_places(columns, names)
     rows = Rows(columns=found, names=titles, notes=notes, written=True)
     return table_of(rows, file.name, options or Options(), file.memory, exact=True)
 
 
 def _holds_places(column: pa.Array) -> bool:
-    """Tell whether the first cells of a column are places."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary
     few = column.slice(0, _LOOKED_AT)
@@ -87,7 +85,6 @@ def _holds_places(column: pa.Array) -> bool:
 
 
 def _check_flat(schema: pa.Schema, name: str) -> None:
-    """Refuse a table whose numbers stand in lists alone."""
     flat = [one.name for one in schema if readable(one.type)]
     lists = [one.name for one in schema if pa.types.is_nested(one.type)]
     numbers = [one for one in schema if readable(one.type) and not holds_text(one.type)]
@@ -102,18 +99,18 @@ def _check_flat(schema: pa.Schema, name: str) -> None:
 
 
 def tables_within(file: File) -> tuple[str, ...]:
-    """Names of the arrays to choose from in a .npz file: those of two axes, if several have two."""
+    """Names of the arrays with two axes in a .npz file, if there are several to choose from."""
     found = []
     for one in _array_names(file):
-        with suppress(InputError):  # reading the array says what is wrong
+        with suppress(InputError):  # reading the array later shows its error
             found += [one] * (_array(file, one).ndim == 2)
     return tuple(found) if len(found) > 1 else ()
 
 
 def read_npz(file: File, options: Options) -> Table:
-    """Make a table of an array of a .npz file, or of several of one axis and the same length.
+    """Read one array of a .npz file to a table, or several arrays (n,) of the same length.
 
-    Raises InputError if several arrays may be meant.
+    Raises InputError if it is not clear which array to read.
     """
     names = _array_names(file)
     if options.part is not None and options.part not in names:
@@ -123,14 +120,17 @@ def read_npz(file: File, options: Options) -> Table:
     arrays = {one: _array(file, one) for one in names if options.part in (None, one)}
     tables = [one for one, array in arrays.items() if array.ndim == 2]
     columns = {one: array for one, array in arrays.items() if array.ndim == 1}
-    if len(tables) == 1:
-        table = read_array(arrays[tables[0]], file.name, file.memory)
+    if len(tables) == 1 or len(arrays) == 1 != len(columns):
+        table = read_array(arrays[(*tables, *arrays)[0]], file.name, file.memory)
         said = (f'The array "{shown(tables[0])}" is read.',) if len(names) > 1 else ()
         return replace(table, notes=(*table.notes, *said))
     if not tables and columns and len({*map(len, columns.values())}) == 1:
-        if any(array.dtype.kind in "OV" for array in columns.values()):
-            return read_array(next(iter(columns.values())), file.name, file.memory)
-        made = [pa.chunked_array([pa.array(np.asarray(one))]) for one in columns.values()]
+        for one, array in columns.items():
+            if array.dtype.names or array.dtype.kind == "O":
+                return read_array(array, file.name, file.memory)
+            if array.dtype.kind == "c" or array.dtype in ("M8", "m8"):  # times without a unit
+                check_real(array, f"{file.name}, {one}")
+        made = [pa.chunked_array([arrow_cells(one)]) for one in columns.values()]
         return of_columns(made, list(columns), file, options)
     raise InputError(
         f"{shown(file.name)} has several arrays, {listed(names)}: choose one (--array on the "

@@ -1,4 +1,4 @@
-"""Names of the columns of rows, and the rows that are no records: units, totals, names again."""
+"""Find the column names of rows, and rows that are not records: units, totals, repeated names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.text import SHORT, UNIT, may_be_number
 from dpviz.data.reading.kinds import MISSING, holds_text
 
-#: Rows that tell what the columns hold, and most of them above the first record.
+#: Number of rows that decide the kinds of columns, and most rows above the first record.
 _LOOKED_AT, _MOST_ABOVE = 200, 10
 
-#: Share of the cells of a column that makes its kind.
+#: Share of cells of the same kind that determines the kind of a column.
 _MOSTLY = 0.7
 
 #: First cell of a row below all records.
@@ -43,14 +43,14 @@ _PLACE = re.compile(
 class Heading:
     """Names of the columns, and the rows above the first record."""
 
-    names: list[str]  # empty where there is none
-    above: int  # how many of the first rows are no records
-    given: bool  # whether a row, or the format, holds the names
-    notes: tuple[str, ...] = ()  # on what was taken for what
+    names: list[str]  # empty where a column has no name
+    above: int  # number of rows above the first record
+    given: bool  # whether a row or the format provides the names
+    notes: tuple[str, ...] = ()  # about guesses
 
 
 def kind_of(cell: str) -> str:
-    """Kind of a cell: a number, a date, a place, other text, or "" for no value."""
+    """Kind of a cell: a number, a date, a place, other text, or "" for a missing value."""
     cell = cell.strip()
     if not cell or cell in MISSING or cell in MARKS:
         return ""
@@ -62,7 +62,7 @@ def kind_of(cell: str) -> str:
 
 
 def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
-    """Find the names of rows, and leave out what is no record: units, totals, names again."""
+    """Find the names of rows; remove rows that are not records: units, totals, repeated names."""
     sample = _sample(rows.columns)
     if rows.names is not None or options.header is False or not sample:
         given = rows.names is not None
@@ -88,7 +88,6 @@ def headed(rows: Rows, options: Options) -> tuple[Rows, Heading]:
 
 
 def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
-    """First rows as text."""
     few = [column.slice(0, _LOOKED_AT) for column in columns]
     texts = [
         column.fill_null("")
@@ -100,7 +99,7 @@ def _sample(columns: Sequence[pa.ChunkedArray]) -> list[list[str]]:
 
 
 def _column_kinds(sample: list[list[str]]) -> list[str]:
-    """Kind of most cells of each column, from rows that are surely records."""
+    """Kind of most cells in each column, based on rows that are certainly records."""
     body = sample[min(len(sample) // 2, 20) :]
     kinds = []
     for column in zip(*body, strict=True):
@@ -111,7 +110,7 @@ def _column_kinds(sample: list[list[str]]) -> list[str]:
 
 
 def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
-    """How many cells of a row are of the kinds of their columns, and how many are not."""
+    """Number of cells in a row that have the kind of their column, and number of other cells."""
     found = [
         kind_of(cell) == kind for cell, kind in zip(row, kinds, strict=True)
         if kind != "text" and kind_of(cell)
@@ -120,11 +119,10 @@ def _fit(row: list[str], kinds: list[str]) -> tuple[int, int]:
 
 
 def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
-    """Names in the first rows, or none."""
     kinds = _column_kinds(sample)
     width = len(kinds)
     if not sure and _is_record(sample, kinds):
-        what = "only numbers" if {*kinds} == {"number"} else "values where the others do"
+        what = "only numbers" if {*kinds} == {"number"} else "values like the rows below"
         said = f"The first row holds {what}, so it is read as data, not as a header."
         return Heading(names=[""] * width, above=0, given=False, notes=(said,))
     above = 1
@@ -156,7 +154,7 @@ def _heading(sample: list[list[str]], *, sure: bool) -> Heading:
 
 
 def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
-    """Tell whether the first row is a record: its cells are like those below."""
+    """Whether the first row is a record, that is, its cells are like the cells below."""
     first = sample[0]
     right, wrong = _fit(first, kinds)
     if wrong or not right:
@@ -166,7 +164,7 @@ def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
     whole = [int(one) for one in numbers if re.fullmatch(r"\d{1,9}", one)]
     if len(whole) < len(numbers) or any(kind in ("date", "place") for _, kind in cells):
         return True
-    # Numbers from 0 or 1 on are names of columns without any, where those below have decimals.
+    # Numbers in order from 0 or 1 are names that a program made, if the cells below have decimals.
     below = [cell for row in sample[1:21] for cell in row]
     in_order = whole in (list(range(len(whole))), list(range(1, len(whole) + 1)))
     decimals = sum(bool(re.fullmatch(r"\s*[-+]?\d*[.,]\d+\s*", cell)) for cell in below)
@@ -179,12 +177,11 @@ def _is_record(sample: list[list[str]], kinds: list[str]) -> bool:
 
 
 def _is_rule(row: list[str]) -> bool:
-    """Tell whether a row is empty, or a line drawn below the names."""
+    """Whether a row is empty or is a line of dashes below the names."""
     return all(re.fullmatch(r"[-:=_ ]*", cell) for cell in row)
 
 
 def _are_units(row: list[str], kinds: list[str]) -> bool:
-    """Tell whether a row below the names holds units."""
     odd = [
         cell.strip() for cell, kind in zip(row, kinds, strict=True)
         if kind == "number" and kind_of(cell)
@@ -204,7 +201,7 @@ def _said_units(rows: list[list[str]]) -> tuple[str, ...]:
 def _no_records(
     columns: list[pa.ChunkedArray], heading: Heading
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Positions of rows that repeat the names, and of sums at the end, with sentences on them."""
+    """Positions of rows with repeated names and of totals at the end, with sentences."""
     gone: list[int] = []
     notes = []
     named = next((at for at, name in enumerate(heading.names) if name), None)
@@ -229,6 +226,5 @@ def _no_records(
 
 
 def _row(columns: Sequence[pa.ChunkedArray], at: int) -> list[str]:
-    """Cells of one row as text."""
     cells = [column[at].as_py() for column in columns]
     return ["" if cell is None else str(cell).strip() for cell in cells]

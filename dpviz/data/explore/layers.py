@@ -1,7 +1,8 @@
-"""Points of geographic files (shapefile, GPKG, FlatGeobuf, KML, GPX, GML) by GDAL.
+"""Read points of geographic files (shapefile, GPKG, FlatGeobuf, KML, GPX, GML) with GDAL.
 
-GDAL knows formats that name other files and addresses. So the bytes are looked at first, only
-plain kinds reach it, in memory, and nothing in them can name a file (see :func:`_checked`).
+Some formats of GDAL can refer to other files and addresses. So the bytes are checked first. Only
+simple formats are passed to GDAL, in memory, and nothing in them can refer to a file (see
+:func:`_checked`).
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.reading.cells import check_width, text_cells
 from dpviz.data.reading.files import ZIP, File, refusing
 
-#: Files of an archive that hold places.
+#: Endings of files in an archive that contain places.
 _MAIN = (".shp", ".kml", ".gpkg", ".gpx", ".gml", ".fgb")
 
-#: Drivers that may read; another one means that the bytes were taken for something else.
+#: Drivers that may read. Another driver means that GDAL interpreted the bytes as another format.
 _DRIVERS = {"ESRI Shapefile", "LIBKML", "KML", "GPKG", "SQLite", "GPX", "GML", "FlatGeobuf"}
 
-#: How XML of places begins; GDAL follows references that stand anywhere near its beginning.
+#: Beginnings of XML with places. GDAL follows references that are near the beginning.
 _XML = re.compile(
     r"(?!.*<(OGR|GDAL|VRT|WMS|WFS|WCS))(<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>[]*>|\s)*<(\w+:)?"
     r"(gpx|kml|FeatureCollection|Placemark|Document|Folder)\b", re.DOTALL,
 )  # fmt: skip
 
-#: Tables that SQLite itself makes; others may name files.
+#: Virtual tables that SQLite itself makes are allowed; others may refer to files.
 _VIRTUAL = re.compile(r"create\s+virtual\s+table.*?using\s+(?!rtree\b|fts[345]\b)\w", re.I | re.S)
 
-#: Options of GDAL against other files and addresses.
+#: GDAL options that forbid other files and addresses.
 _ALONE = {
     "CPL_VSIL_CURL_ALLOWED_FILENAME": "none", "GDAL_HTTP_PROXY": "127.0.0.1:9",
     "GML_SKIP_RESOLVE_ELEMS": "ALL", "OGR_SQLITE_ALLOW_EXTERNAL_ACCESS": "NO",
@@ -58,19 +59,19 @@ _ALONE = {
 #: Parts of a shapefile that are read.
 _BESIDE = (".shp", ".dbf", ".prj", ".cpg")
 
-#: Columns that every KML has, and that say nothing.
+#: Columns that every KML file has, without information.
 _STYLE = {"tessellate", "extrude", "visibility", "drawOrder", "altitudeMode", "icon"}
 
 _DAMAGED = (
-    "is damaged, not whole, or no file of places that can be read here: save it again with all its "
-    "parts, or save its points as GeoJSON or CSV."
+    "is damaged, incomplete, or not a file of places that can be read here: save it again with all "
+    "its parts, or save its points as GeoJSON or CSV."
 )
 
 
 def read_layer(file: File, options: Options) -> Rows:
-    """Read the points of one layer; the first two columns are lon and lat, or x and y.
+    """Read the points of one layer. The first two columns are lon and lat, or x and y.
 
-    Raises InputError if it can't be read, has no points, or several layers and none is named.
+    Raises InputError if the layer can't be read, has no points, or is not chosen from several.
     """
     name = file.name
     whole, layers = _opened(file.data, name, options.part)
@@ -87,15 +88,15 @@ def read_layer(file: File, options: Options) -> Rows:
     if not len(points):
         raise _unread(name, f"holds no points: {ONLY_POINTS}")
     table = pa.Table.from_batches(batches)
-    if b"<" in whole[:64]:  # XML has columns by its format
+    if b"<" in whole[:64]:  # XML always has the columns of its format
         used = [one for one in table.column_names if table[one].null_count < len(table)]
         table = table.select([one for one in used if one not in _STYLE])
     crs = json.loads(told or "{}").get("crs") or {}
     crs = crs.get("source_crs", crs)
-    crs = (crs.get("components") or [crs])[0]  # the second is the height
+    crs = (crs.get("components") or [crs])[0]  # the second component is the height
     names, notes = axes(points, crs.get("name", ""), crs.get("type", "")[:3] == "Geo")
     if left:
-        notes += (f"Left out, for no point: {counted(left, 'feature')}.",)
+        notes += (f"Not a point, so left out: {counted(left, 'feature')}.",)
     notes += (SEVERAL,) if len(np.unique(numbers)) < len(numbers) else ()
     columns = [*(pa.chunked_array([one]) for one in points.T), *map(_in_unicode, table.columns)]
     return Rows(columns=columns, names=[*names, *table.column_names], numbers=lambda: numbers,
@@ -103,7 +104,7 @@ def read_layer(file: File, options: Options) -> Rows:
 
 
 def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same column; damaged characters of text, as in a wrong code page, become U+FFFD."""
+    """Replace damaged characters in text, for example from a wrong encoding, by U+FFFD."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -112,26 +113,26 @@ def _in_unicode(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def layer_names(file: File) -> tuple[str, ...]:
-    """Names of the layers of points, or of the files of an archive, to choose from."""
+    """Names of the layers with points, or of the files in an archive, to choose from."""
     mains = _mains(file.data, file.name) if file.data.startswith(ZIP) else []
     return tuple(mains if len(mains) > 1 else _opened(file.data, file.name, None)[1])
 
 
 def _opened(data: bytes, name: str, part: str | None) -> tuple[bytes, list[str]]:
-    """Bytes for GDAL, and the names of the layers that may hold points."""
+    """Bytes for GDAL, and the names of the layers that may contain points."""
     if not data.startswith(ZIP):
         return _layers(_checked(data, name), name, len(data))
     try:
         return _layers(_unpacked(data, name, part, _BESIDE), name, len(data))
-    except InputError:  # of a reference system, perhaps, that nobody knows
+    except InputError:  # the reference system may be unknown
         parts = (".shp", ".dbf", ".cpg")
         return _layers(_unpacked(data, name, part, parts), name, len(data))
 
 
 def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
-    """The bytes, of a file of this size, and the names of the layers that may hold points."""
-    # The library holds all of KML at once: more than 4 times the size and 1 GB is refused before.
-    parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # bytes for each, as measured
+    """The bytes, and the names of the layers that may contain points; ``size`` is the file size."""
+    # GDAL keeps the whole KML in memory. More than 4 times the file size plus 1 GB is refused here.
+    parts = {b"<": 90, b"<Placemark": 400, b"": 5}  # measured bytes per occurrence
     is_kml = re.search(rb"<(\w+:)?kml\b", whole[:4096])
     needed = sum(whole.count(part) * many for part, many in parts.items()) if is_kml else 0
     if needed + 2**27 > 4 * size + 2**30:
@@ -143,7 +144,7 @@ def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
         facts = [pyogrio.read_info(whole, layer=one, force_feature_count=True) for one in some[:9]]
         if any(one["driver"] not in _DRIVERS for one in facts):
             raise _unread(name)
-        # GPX has five layers, most of them empty.
+        # GPX has five layers, and most of them are empty.
         some = [one["layer_name"] for one in facts if one["features"]] + some[9:] or some[:1]
     if not some:
         held = listed(sorted(set(map(str, kinds.values()))))
@@ -153,7 +154,7 @@ def _layers(whole: bytes, name: str, size: int) -> tuple[bytes, list[str]]:
 
 
 def _checked(data: bytes, name: str) -> bytes:
-    """Bytes of a kind that GDAL may read, in which nothing names a file or an address."""
+    """Check that GDAL may read the format, and that nothing refers to a file or an address."""
     if data.startswith(b"fgb\x03fgb"):
         return data
     if data.startswith(b"SQLite format 3\0"):
@@ -164,22 +165,22 @@ def _checked(data: bytes, name: str) -> bytes:
             if not any(_VIRTUAL.search(str(sql)) for (sql,) in made):
                 return data
     elif _XML.match(data[: 2**16].decode("utf-8-sig", "ignore")):
-        return data.replace(b"schemaLocation", b"schemaWhatever")  # as long as before
+        return data.replace(b"schemaLocation", b"schemaWhatever")  # the same length
     raise _unread(name)
 
 
 def _mains(data: bytes, name: str) -> list[str]:
-    """Files of an archive that hold places; macOS adds others that only look like it."""
+    """Files in an archive that contain places, without the similar files that macOS adds."""
     names = [one for one in members(data, name) if "__MACOSX" not in one]
     mains = [one for one in names if one.lower().endswith(_MAIN)]
     if len(mains) > 1 and all(one.lower().endswith(".kml") for one in mains):
-        # The first of a KMZ may only refer to the others.
+        # The first KML in a KMZ may only refer to the other ones.
         mains = [one for one in mains if b"<Point" in member(data, name, one)] or mains
     return mains
 
 
 def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -> bytes:
-    """The one file of an archive, or a new archive of it and those beside it, and nothing else."""
+    """The only file of an archive, or a new archive of it and the files that belong to it."""
     mains = _mains(data, name)
     chosen = [part] if part in mains else mains
     if len(chosen) != 1:
@@ -199,7 +200,7 @@ def _unpacked(data: bytes, name: str, part: str | None, kept: tuple[str, ...]) -
 
 
 def _index(shapes: bytes, table: bytes | None, name: str) -> bytes:
-    """Where each record of a shapefile begins: the .shx may be missing, or lead elsewhere."""
+    """Index of the record positions in a shapefile. Its own .shx may be missing or invalid."""
     found, place = bytearray(shapes[:100]), 100
     while place < len(shapes):
         words = int.from_bytes(shapes[place + 4 : place + 8], "big")
@@ -218,7 +219,7 @@ def _unread(name: str, what: str = _DAMAGED) -> InputError:
 
 @contextmanager
 def _by_gdal(name: str) -> Iterator[None]:
-    """Let GDAL read nothing else; its errors are one sentence."""
+    """Forbid GDAL to read other files; its errors become InputError."""
     pyogrio.set_gdal_config_options(_ALONE)
     wrong = (RuntimeError, OSError, ValueError, pa.ArrowException, KeyError)
     with refusing(str(_unread(name)), *wrong), warnings.catch_warnings():
@@ -227,13 +228,13 @@ def _by_gdal(name: str) -> Iterator[None]:
 
 
 def _points(reader: Any, place: str) -> tuple[NDArray[Any], NDArray[Any], list[Any], int]:
-    """Points (n, 2), their feature numbers, rows of other columns, and features left out."""
+    """Points (n, 2), feature number of each, rows of other columns, number of features left out."""
     points, numbers, batches = [np.empty((0, 2))], [np.empty(0, np.int64)], []
     left = start = 0
     for batch in reader:
         cells = batch.column(place).to_numpy(zero_copy_only=False)
         shapes = np.asarray(shapely.from_wkb(cells, on_invalid="ignore"), dtype=object)
-        shapes[shapely.get_num_coordinates(shapes) == 0] = shapely.Point()  # missing
+        shapes[shapely.get_num_coordinates(shapes) == 0] = shapely.Point()  # a missing point
         parts, rows = shapely.get_parts(shapes, return_index=True)
         fine = shapely.get_type_id(parts) == 0
         parts, rows = parts[fine], rows[fine]

@@ -1,7 +1,7 @@
-"""JSON: records, columns, one record a line, and GeoJSON, as columns of values.
+"""JSON to columns: records, columns, one record per line, and GeoJSON.
 
-Decoded value by value by the standard library, so that memory holds one batch of objects, and a
-number or a depth that is too large stops one record, not the file.
+The standard library decodes value by value. So memory contains only one batch of objects. A number
+that is too large, or nesting that is too deep, affects one record only.
 """
 
 from __future__ import annotations
@@ -29,29 +29,31 @@ from dpviz.data.reading.files import File
 from dpviz.data.reading.unread import FEW, NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Records that become arrays together, and objects within objects that become columns.
+#: Number of records per batch of arrays, and deepest level of nested objects that become columns.
 _BATCH, _DEEPEST = 2**13, 8
 
-#: Characters that are decoded together, and short lists in one object that are rows, not columns.
+#: Number of characters that are decoded together, and smallest number of short lists in one object
+#: that are rows instead of columns.
 _WINDOW, _ROWS = 2**16, 10
 
-#: A whole number of more digits is infinite: its time grows with the square of them.
+#: Integers with more digits become infinite, because parsing time is quadratic in their number.
 _DECODER = json.JSONDecoder(
     parse_int=lambda text: int(text) if len(text) <= 400 else float(text), strict=False
 )
-#: White space, and the mark before each record of a sequence (RFC 8142).
+#: White space, including the mark before each record of a sequence (RFC 8142).
 _SPACE = re.compile(r"[ \t\r\n\x1e]*")
 
-#: Geometries of GeoJSON that are no points.
+#: GeoJSON geometries that are not points.
 _SHAPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection")
 
-#: Geographic reference systems by names and EPSG numbers: nearly all from 4000 to 4999 are.
+#: Geographic reference systems by name and EPSG number. Nearly all from 4000 to 4999 are
+#: geographic.
 _GEOGRAPHIC = re.compile(
     r"(CRS:?(84h?|83|27)|(WGS|NAD|ETRS)[ _]?(19|20)?(83|84|89|27)|(EPSG:+([\d.]*:)?|EPSG/[\d.]+/|"
     r"\A)(4\d{3}|6318|6319|6668|7683|7844|9057|9755|10283))$", re.IGNORECASE,
 )  # fmt: skip
 
-#: Types of arrays.
+#: Arrow types of Python values.
 _TYPES: dict[type, pa.DataType] = {
     str: pa.large_string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(),
     type(None): pa.null(),
@@ -59,18 +61,18 @@ _TYPES: dict[type, pa.DataType] = {
 
 _PLAIN = {*_TYPES}
 
-#: A note on records of several points.
+#: Note about records with several points.
 SEVERAL = "Points of MultiPoint features are rows by themselves."
 
-#: What to do about other shapes.
+#: Recommendation for other geometries.
 ONLY_POINTS = "make points of other shapes first (QGIS: Vector, Geometry Tools, Centroids)."
 
 
 def read_objects(file: File, options: Options) -> Rows:
-    """Read JSON or GeoJSON; InputError if it is none, or holds neither records nor columns."""
+    """Read JSON or GeoJSON; InputError if it is invalid, or has neither records nor columns."""
     data, notes = decoded(file.data, file.name, options.encoding)
     text = _Text(data.decode(errors="replace"), file.name)
-    del data  # the text takes its place in memory
+    del data  # the decoded text replaces it in memory
     lines = filter(None, (one[0].strip(" \t\x1e,") for one in re.finditer(r"[^\n]+", text.all)))
     first = list(islice(lines, 2))
     one = _line_value(first[0]) if len(first) == 2 else None
@@ -86,7 +88,7 @@ def read_objects(file: File, options: Options) -> Rows:
 
 
 def _line_value(line: str) -> Any:
-    """The value of a line, or its text, which is no record."""
+    """The value of a line, or its text if it is not a record."""
     try:
         return _DECODER.decode(line)
     except (ValueError, RecursionError):
@@ -94,22 +96,22 @@ def _line_value(line: str) -> Any:
 
 
 class _Text:
-    """JSON that is decoded as far as somebody asks, and the tables in it, by their places.
+    """JSON that is decoded step by step, and the tables in it, by their paths.
 
-    Tables are lists of objects or lists, and members of an object that are lists of one length. An
-    object of more members than a table has columns is a list, too.
+    A table is a list of objects or lists, or an object with several lists of the same length. An
+    object with more members than a table may have columns also counts as a list.
     """
 
     def __init__(self, whole: str, name: str) -> None:
         self.all, self._name = whole, name
         self._at = self._slow = self._read = 0
-        #: Values that stand alone, or in a list that stands alone.
+        #: Values at the top level, or in a list at the top level.
         self.records = _Records(name)
         self._tables: dict[str, _Records] = {}
         self._lists: dict[str, int] = {}
 
     def best(self) -> _Records:
-        """The largest table, or objects after each other."""
+        """The largest table, or the sequence of objects at the top level."""
         alone = self.records
         if alone.number > 1 or (alone.geo and not alone.left):
             return alone
@@ -128,16 +130,16 @@ class _Text:
         found = self._tables[largest]
         if alike := [place.strip("/") for place in others if sizes[place] == sizes[largest]]:
             what = f"The table {listed([largest.strip('/')])} is read"
-            found.notes += (f"{what}, and left out are others as large: {listed(alike)}.",)
+            found.notes += (f"{what}; others of its size are left out: {listed(alike)}.",)
         return found
 
     def next(self) -> str:
-        """The next sign that is no white space; nothing at the end."""
+        """The next character that is not white space; '' at the end."""
         self._at = _SPACE.match(self.all, self._at).end()  # type: ignore[union-attr]
         return self.all[self._at : self._at + 1]
 
     def walk(self, place: str = "", deep: int = 0) -> Any:
-        """The next value; a table, or an array, in place of a list."""
+        """Decode the next value. A table or an array replaces a list."""
         sign = self.next()
         if deep > _DEEPEST or sign not in ("[", "{") or place.endswith(("/coordinates", "/bbox")):
             return self._value()
@@ -183,7 +185,7 @@ class _Text:
             self._tables[f"{place}/"] = records
 
     def _listed(self, values: Iterator[Any], place: str) -> Any:
-        """A table of objects or lists; a list of other values, in an array if they are many."""
+        """A table of objects or lists. Otherwise a list, or an array if there are many values."""
         first = next(values, self)
         if first is self:
             return []
@@ -193,7 +195,7 @@ class _Text:
                 self._tables.setdefault(place, _Records(self._name)) if place else self.records
             )
             records.add_all([one] if isinstance(one, _Records) else one for one in values)
-            if records.number > 1:  # the first may have looked like a table
+            if records.number > 1:  # the first value may have looked like a table
                 keys = [key for key in self._tables if key.startswith(f"{place}[")]
                 deque(map(self._tables.pop, keys), maxlen=0)
             return records
@@ -205,7 +207,7 @@ class _Text:
         return _united(chunks)
 
     def _values(self, close: str, place: str = "", deep: int = 0) -> Iterator[Any]:
-        """Values up to the end of a list, of which the first may hold tables, or of an object."""
+        """Values up to the end of a list or object. Only a list's first value may have tables."""
         more, is_first, between = self.next() != close, close == "]", ""
         while more:
             many = self._together(close, between)
@@ -220,13 +222,13 @@ class _Text:
             end, is_first = self._at, False
             more = self._is_more()
             self.next()
-            # What stands between two values, with the signs at their borders where these are known.
+            # The text between two values, with the last character before it and the first after it.
             edge = self.all[end - 1] in '}]"'
             between = self.all[end - edge : self._at + edge]
         self._take(close)
 
     def _together(self, close: str, between: str) -> list[Any]:
-        """Some of the next values, decoded at once; none where that fails."""
+        """Decode some of the next values together; return [] if this fails."""
         if not between or self._at < self._slow:
             return []
         end = self.all.rfind(between, self._at, self._at + _WINDOW)
@@ -242,7 +244,6 @@ class _Text:
         return [*found.values()] if close == "}" else found
 
     def _value(self) -> Any:
-        """The next value, decoded."""
         self.next()
         try:
             found, self._at = _DECODER.raw_decode(self.all, self._at)
@@ -259,7 +260,7 @@ class _Text:
         return key
 
     def _is_more(self) -> bool:
-        """Tell whether a comma follows, and go over it."""
+        """If a comma follows, skip it and return True."""
         is_more = self.next() == ","
         self._at += is_more
         return is_more
@@ -269,7 +270,7 @@ class _Text:
             raise self._wrong()
         self._at += 1
 
-    def _wrong(self, what: str = "is no JSON") -> InputError:
+    def _wrong(self, what: str = "is not JSON") -> InputError:
         at = f"record {max(self._read, 1):,}, line {self.all.count(chr(10), 0, self._at) + 1:,},"
         if not self.next():
             at, what = f"it ends within {at[:-1]}", "and is cut off"
@@ -279,26 +280,27 @@ class _Text:
 
 
 class _Records:
-    """Columns from records; of GeoJSON, with longitude and latitude in front."""
+    """Columns from records. For GeoJSON, the first columns are longitude and latitude."""
 
     def __init__(self, name: str, rank: int = 0) -> None:
         self._name, self.number, self.rank = name, 0, rank
         self.is_rows = self.geo = self._several = False
-        #: The object that holds the list, perhaps with names or a reference system.
+        #: The object that contains the list. It may have names or a reference system.
         self.around: dict[str, Any] = {}
         self._batch: list[dict[Any, Any]] = []
         self._chunks: list[tuple[int, dict[Any, pa.Array]]] = []
         self._columns: dict[Any, None] = {}
         self._numbers = array("q")
-        #: Records that are left out: their numbers, what the first is, how many can't be read.
+        #: Records left out: their numbers, the first of them, and how many can't be read.
         self.left, self._first, self._unread = array("q"), None, 0
-        #: Number of cells of most lists, and of others; of lists of numbers, by their names.
+        #: Usual length of lists; number of lists of each other length; lengths of named lists of
+        #: numbers.
         self._width, self._ragged, self._widths = 0, dict[int, int](), dict[Any, int]()
         self._lists: dict[str, None] = {}
         self.notes: tuple[str, ...] = ()
 
     def hold(self, columns: dict[str, Any], gone: list[str]) -> None:
-        """Take columns of one length; others are gone."""
+        """Use columns of the same length; the columns ``gone`` are left out."""
         made = {
             key: one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([_array(one)])
             for key, one in columns.items()
@@ -308,10 +310,9 @@ class _Records:
         self._chunks, self._columns = [(self.number, made)], dict.fromkeys(made)
         self._numbers = array("q", range(1, self.number + 1))
         if gone:
-            self.notes = (f"Left out, for they have another length: {listed(gone)}.",)
+            self.notes = (f"Left out, because their length differs: {listed(gone)}.",)
 
     def add_all(self, records: Iterable[Any]) -> None:
-        """Add some."""
         for record in records:
             self.add(record)
 
@@ -344,7 +345,7 @@ class _Records:
     def _flat(
         self, record: dict[Any, Any], before: str = "", deep: int = 0
     ) -> Iterator[tuple[Any, Any]]:
-        """Members, those of objects as "outer.inner", and places as text that is read as one."""
+        """Members of a record; nested members are named "outer.inner", and places become text."""
         for key, value in record.items():
             name, place, width = f"{before}{key}" if before else key, None, -1
             if isinstance(value, dict) and value.get("type") == "Point":
@@ -377,19 +378,19 @@ class _Records:
         self._batch = []
 
     def rows(self, notes: tuple[str, ...]) -> Rows:
-        """All columns, unless what is left out is not little."""
+        """All columns; InputError if too many records are left out."""
         self._flush()
         what, kept = "feature" if self.geo else "record", len(self._numbers)
         notes += self.notes + ((SEVERAL,) if self._several else ())
         if self.left:
-            first, is_ = f"{what} {self.left[0]:,}", "no point" if self.geo else "no object"
+            first, is_ = f"{what} {self.left[0]:,}", "not a point" if self.geo else "not an object"
             if not kept or self._unread > FEW * kept:
                 way = f"give points, or {ONLY_POINTS}" if self.geo else "give objects."
                 raise InputError(
                     f'{first} of {shown(self._name)} is {is_}, but "{shown(self._first)}": {way}'
                 )
             many = counted(len(self.left), what)
-            notes += (f"Left out, for {is_}: {many}, the first is {first}.",)
+            notes += (f"{is_.capitalize()}, so left out: {many}, the first is {first}.",)
         if not self._columns:
             held, each = "no records", "JSON with a list of objects, one object a line, or GeoJSON"
             if self._lists:
@@ -400,7 +401,7 @@ class _Records:
                 )
             raise InputError(f"{shown(self._name)} holds {held}: give {each}.")
         if self._lists:
-            notes += (f"Left out where they hold lists or objects: {listed(self._lists)}.",)
+            notes += (f"Left out, because they contain lists or objects: {listed(self._lists)}.",)
         columns = [
             _united([made.get(key, pa.nulls(many)) for many, made in self._chunks])
             for key in self._columns
@@ -433,7 +434,7 @@ class _Records:
 def axes(
     points: NDArray[np.float64], crs: str, geographic: bool
 ) -> tuple[tuple[str, str], tuple[str, ...]]:
-    """Names of the coordinates (n, 2), and a sentence where they are no degrees."""
+    """Names of the coordinates (n, 2), and a sentence if they are not degrees."""
     if (geographic or not crs) and is_degrees(points[np.isfinite(points).all(axis=1)]):
         return ("lon", "lat"), ()
     said = f"those of {shown(crs)}" if crs else "too large for degrees"
@@ -442,7 +443,7 @@ def axes(
 
 
 def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
-    """Rows of a feature or geometry, their places under 0 and 1, and a word for what it is."""
+    """Rows of a feature or geometry with coordinates at keys 0 and 1, and its type."""
     shape, named = item, None
     if isinstance(item, dict) and item.get("type") == "Feature":
         shape = item.get("geometry") or {"type": "Point", "coordinates": []}
@@ -452,20 +453,20 @@ def _features(item: Any) -> tuple[list[dict[Any, Any]], Any]:
     if kind not in ("Point", "MultiPoint"):
         return [], kind if kind in _SHAPES else item
     pairs = [_pair(one) for one in (place if kind == "MultiPoint" and place else [place])]
-    named = named if isinstance(named, dict) else {}  # whose names are no numbers
+    named = named if isinstance(named, dict) else {}  # property names are never numbers
     rows = [{0: pair[0], 1: pair[1], **named} for pair in pairs if pair]
     return (rows, item) if len(rows) == len(pairs) else ([], item)
 
 
 def _pair(place: Any) -> tuple[float, float] | None:
-    """Two finite numbers; NaN for a point without a place; None of everything else."""
+    """Two finite numbers; NaN for a point without coordinates; None for other values."""
     two = (place or [math.nan] * 2)[:2] if isinstance(place, list) else []
     fine = [float(one) for one in two if type(one) in (int, float) and not abs(one) > 1e300]
     return (fine[0], fine[1]) if len(fine) == 2 else None
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """Values of one type as Arrow holds it, of several as text; NaN is missing."""
+    """Values of one type as its Arrow type, of several types as text; NaN is missing."""
     kinds = {*map(type, values)} - {type(None)}
     try:
         if kinds == {int, float}:
@@ -473,7 +474,7 @@ def _array(values: list[Any]) -> pa.Array:
         if len(kinds) < 2:
             return pa.array(values, _TYPES[kinds.pop() if kinds else type(None)], from_pandas=True)
     except (KeyError, OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
-        pass  # digits of a long number stay
+        pass  # keeps the digits of a long number
     values = [None if one != one else one for one in values]
     texts = [one if type(one) in (str, type(None)) else json.dumps(one) for one in values]
     texts = [one and one.encode(errors="replace").decode() for one in texts]
@@ -481,7 +482,7 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _united(parts: Sequence[pa.Array | pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Arrays of one type: that of all, floats for numbers, or text."""
+    """Join arrays with a common type: their own type, floats for numbers, or text."""
     chunks = [one for part in parts for one in getattr(part, "chunks", [part])]
     kinds = {one.type for one in chunks} - {pa.null()}
     kind = pa.float64() if kinds == {pa.int64(), pa.float64()} else pa.large_string()

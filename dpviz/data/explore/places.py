@@ -1,4 +1,4 @@
-"""Places in cells: WKT, WKB, "(lat, lon)", degrees and minutes, as two columns of numbers."""
+"""Convert places in cells to two columns of numbers: WKT, WKB, "(lat, lon)", degrees, minutes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dpviz.data.reading.kinds import holds_text
 
 Floats = NDArray[np.float64]
 
-#: First cells that tell what a column holds, and the share of them that has to.
+#: Number of cells that decide what a column contains, and share of them that must agree.
 _LOOKED_AT, _MOSTLY = 500, 0.8
 
-#: Longer cells are no places, but those of GeoJSON or WKB may be.
+#: Longer cells are not places, except GeoJSON and WKB.
 _LONG = 200
 
 _PLAIN = r"^\s*[-+]?\d{0,20}(\.\d{0,20})?\s*$"
@@ -35,7 +35,8 @@ _POINT = (
 )
 _GEOJSON = rf'"coordinates"\s*:\s*\[\s*(?P<a>{_NUMBER})\s*,\s*(?P<b>{_NUMBER})'
 
-#: Forms of two numbers in one cell: how the first cells tell, and which numbers are taken.
+#: Forms of two numbers in one cell: a pattern for the first cells, and a pattern for the two
+#: numbers.
 _FORMS = (
     ("WKT", _WKT, _POINT),
     ("WKB", _HEX, ""),
@@ -43,16 +44,16 @@ _FORMS = (
     ("two numbers", re.compile(_PAIR), _PAIR),
 )
 
-#: Tells whether bytes begin like a point in well-known binary, in both byte orders.
+#: Matches bytes that begin like a point in well-known binary, in either byte order.
 _BINARY = re.compile(rb"\x01(\x01\0\0|\xe9\x03\0)|\0\0\0\0\x01").match
 
-#: Words of names of columns that hold two numbers in each cell.
+#: Words in the names of columns with two numbers in each cell.
 _PLACE_WORDS = {
     "location", "coordinates", "coordinate", "coords", "coord", "koordinaten", "geo", "point",
     "position", "pos", "latlng", "latlon", "lonlat", "gps", "geom", "geometry",
 }  # fmt: skip
 
-#: Degrees, perhaps with minutes and seconds; a sign or a letter says on which side.
+#: Degrees, with optional minutes and seconds. A sign or a letter determines the hemisphere.
 _DEGREES = (
     r"^\s*(?P<before>[NSEWnsew])?\s*(?P<sign>[-+])?\s*(?P<d>\d{1,3}(?:[.,]\d+)?)"
     r"(?:\s*(?P<mark>[°º˚]|deg|[:\s])\s*(?:(?P<m>\d{1,2}(?:[.,]\d+)?)"
@@ -64,9 +65,9 @@ _DEGREES = (
 def with_places(
     columns: Sequence[pa.ChunkedArray], names: Sequence[str]
 ) -> tuple[list[pa.ChunkedArray], list[str], tuple[str, ...]]:
-    """Columns with those of places in two columns of numbers each, their names, and sentences.
+    """Replace each column of places by two columns of numbers; return columns, names, sentences.
 
-    A cell that holds no place, among others that do, is missing.
+    In such a column, a cell that is not a place is missing.
     """
     found: list[pa.ChunkedArray] = []
     titles: list[str] = []
@@ -99,7 +100,7 @@ def with_places(
 
 
 def _holds_numbers(column: pa.ChunkedArray) -> bool:
-    """Tell at once whether too many of the first cells are plain numbers for a column of places."""
+    """Fast check whether too many of the first cells are plain numbers for a column of places."""
     if not holds_text(column.type):
         return False
     few = column.slice(0, _LOOKED_AT)
@@ -108,21 +109,21 @@ def _holds_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def _first(column: pa.ChunkedArray) -> list[str]:
-    """First cells of a column of text that hold something."""
+    """First cells of a text column, without empty cells."""
     few = column.slice(0, _LOOKED_AT).chunks if holds_text(column.type) else []
     cells = [one for chunk in few for one in text_cells(chunk).to_pylist()]
     return [cell[:_LONG].replace("\u2212", "-") for cell in cells if cell and cell.strip()]
 
 
 def may_be_places(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type may hold points, or text that stands for them."""
+    """Return whether a column of this type may contain points, or text with points."""
     is_binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
     is_pair = pa.types.is_struct(kind) and {"x", "y"} <= {one.name for one in kind}
     return bool(is_binary or is_pair or holds_text(kind))
 
 
 def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
-    """Points (n, 2) of a column that holds two numbers in each cell, and the form; else None."""
+    """Points (n, 2) of a column with two numbers in each cell, and their form; else None."""
     if not may_be_places(column.type):
         return None
     if pa.types.is_struct(column.type):
@@ -144,7 +145,7 @@ def _pair(column: pa.ChunkedArray, name: str) -> tuple[Floats, str] | None:
 
 
 def _looks_placed(cells: list[str], name: str) -> bool:
-    """Tell whether pairs of numbers are places: by brackets and fractions, or by the name."""
+    """Whether pairs of numbers are places, by brackets and fractions or by the column name."""
     words = set(words_of(name))
     named = words & _PLACE_WORDS or (words & LON_WORDS and words & LAT_WORDS)
     brackets = sum(cell.strip()[0] in "([" for cell in cells) >= _MOSTLY * len(cells)
@@ -153,9 +154,9 @@ def _looks_placed(cells: list[str], name: str) -> bool:
 
 
 def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
-    """Points (n, 2) of cells, NaN where one holds none."""
+    """Points (n, 2) from cells, NaN where a cell is not a point."""
     if form == "WKB" or (
-        # in a form that the pattern does not know
+        # WKT in a form that the pattern does not match
         form == "WKT" and not pc.all(pc.match_substring_regex(column, _POINT)).as_py()
     ):
         import shapely
@@ -180,7 +181,7 @@ def _points(column: pa.ChunkedArray, pattern: str, form: str) -> Floats:
 
 
 def _of_shapes(shapes: NDArray[np.object_]) -> Floats:
-    """Coordinates (n, 2) of shapes, NaN of those that are no single point."""
+    """Coordinates (n, 2) of shapes, NaN where a shape is not a single point."""
     import shapely
 
     points = np.full((len(shapes), 2), np.nan)
@@ -200,7 +201,7 @@ def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
         low = "".join(words_of(name))
         said_lon = any(low.startswith(one) or f"{one}lat" in low for one in ("lon", "lng", "long"))
         beyond = [bool((np.abs(known[:, axis]) > 90).mean() > 0.5) for axis in (0, 1)]
-        # As people write a place, latitude comes first, unless it can't be one.
+        # People usually write latitude first, unless the first number can't be a latitude.
         order = [0, 1] if said_lon or (beyond[0] and not beyond[1]) else [1, 0]
     if not is_degrees(known[:, order]):
         return ["x", "y"], [0, 1]
@@ -208,7 +209,7 @@ def _axes(points: Floats, name: str, form: str) -> tuple[list[str], list[int]]:
 
 
 def is_degrees(points: Floats) -> bool:
-    """Tell whether nearly all points may be longitude and latitude, perhaps exchanged."""
+    """Return whether nearly all points may be longitude and latitude, in either order."""
     if not len(points):
         return True
     largest = np.abs(points)
@@ -217,7 +218,7 @@ def is_degrees(points: Floats) -> bool:
 
 
 def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
-    """Degrees (n,) of a column of degrees with minutes or letters; None of other columns."""
+    """Degrees (n,) from a column of degrees with minutes or letters; None for other columns."""
     cells = _first(column)
     if not cells:
         return None
@@ -225,7 +226,7 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
     right = 0
     for found in filter(None, (re.match(_DEGREES, cell) for cell in cells)):
         letter = found["before"] or found["after"]
-        # "S 1" may be a name, and 12 05 anything.
+        # "S 1" may be a name, and "12 05" may mean many things.
         clear = placed or bool(re.search(r"[.,]\d\d", found["d"])) or found["m"]
         is_sign = found["mark"] in ("°", "º", "˚", "deg")
         right += bool(is_sign or (letter and clear) or (placed and found["m"]))
@@ -236,7 +237,7 @@ def _degrees(column: pa.ChunkedArray, name: str) -> Floats | None:
 
 
 def _in_degrees(cells: pa.Array) -> Floats:
-    """Degrees (m,) of cells, NaN where one has none."""
+    """Degrees (m,) from cells, NaN where a cell has no degrees."""
     cells = pc.replace_substring(cells.cast(pa.string()), "\u2212", "-")
     found = pc.extract_regex(cells, _DEGREES)
     part = {found.type[axis].name: found.field(axis) for axis in range(found.type.num_fields)}
@@ -258,7 +259,7 @@ def _in_degrees(cells: pa.Array) -> Floats:
 
 
 def _parts(cell: str) -> list[str]:
-    """The two halves of a cell with degrees of latitude and of longitude, else nothing."""
+    """The two parts of a cell with degrees of latitude and longitude; [] for other cells."""
     if len(cell) > _LONG:
         return []
     found = re.fullmatch(r"(.*?[NSns])[\s,;]*(.*[EWew])|([NSns].*?)[\s,;]*([EWew].*)", cell.strip())
@@ -267,7 +268,6 @@ def _parts(cell: str) -> list[str]:
 
 
 def _both(cell: str) -> tuple[float, float]:
-    """Latitude and longitude of a cell."""
     halves = _parts(cell)
     if len(halves) != 2:
         return np.nan, np.nan

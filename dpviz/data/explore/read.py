@@ -1,4 +1,4 @@
-"""Which reader a file for exploring goes to."""
+"""Choose the reader for a file, for exploring."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpviz.data.reading.table import Table
 
 
 def _read_layer(file: File, options: Options) -> Rows:
-    from dpviz.data.explore.layers import read_layer  # its libraries are large
+    from dpviz.data.explore.layers import read_layer  # loads large libraries
 
     return read_layer(file, options)
 
@@ -35,7 +35,7 @@ def _read_npy(file: File, options: Options) -> Table:
     return read_array(read_npy(file), file.name, file.memory)
 
 
-#: Readers of all formats but archives, and of the names of what they hold where it may be several.
+#: Readers of all formats except archives, and functions for the names of their parts.
 _READERS: dict[Format, Callable[[File, Options], Rows | Table]] = {
     "text": read_text, "json": read_objects, "sheet": read_sheet, "layer": _read_layer,
     "parquet": read_parquet, "feather": read_feather, "npy": _read_npy, "npz": read_npz,
@@ -46,7 +46,7 @@ _PARTS: dict[Format, Callable[[File], tuple[str, ...]]] = {
 
 
 def read_file(file: File, options: Options, *, exact: bool = False) -> Table:
-    """Make a table of a file; an ``exact`` one keeps all rows and cells as they are."""
+    """Read a file to a table; with ``exact``, all rows and cells stay unchanged."""
     file, options = _opened(file, options)
     if file.format not in _PARTS and options.part is not None:
         raise InputError(
@@ -60,13 +60,13 @@ def read_file(file: File, options: Options, *, exact: bool = False) -> Table:
 
 
 def parts_of(file: File) -> tuple[str, ...]:
-    """Names of the sheets, layers, arrays or files to choose from; none of a single table."""
+    """Names of the sheets, layers, arrays or archive members to choose from; () for one table."""
     file, tables = _seen(file)
     return _PARTS[file.format](file) if file.format in _PARTS else tables
 
 
 def _opened(file: File, options: Options) -> tuple[File, Options]:
-    """The file inside of an archive, and what is said about it; any other file as it is."""
+    """The chosen file inside an archive, with its options; other files are unchanged."""
     file, tables = _seen(file)
     if file.format != "zip":
         return file, options
@@ -84,7 +84,7 @@ def _opened(file: File, options: Options) -> tuple[File, Options]:
 
 
 def _seen(file: File) -> tuple[File, tuple[str, ...]]:
-    """An archive with the format of the program that wrote it; else, the tables packed in it."""
+    """An archive with its real format if a program uses zip; otherwise the tables inside."""
     if file.format != "zip":
         return file, ()
     names = members(file.data, file.name)

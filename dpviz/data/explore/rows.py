@@ -1,4 +1,4 @@
-"""What a reader for exploring finds: rows of fields, perhaps without names."""
+"""Result of a reader for exploring: rows of fields, with or without names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpviz.data.reading.unread import NO_ROWS, NamedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a person says about a file; None leaves it to the reader, who says what it takes.
+    """The user's options for a file. For None, the reader guesses and reports its guess.
 
     See :func:`~dpviz.data.reading.read.read_table`.
     """
@@ -34,14 +34,14 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Fields in columns, as Arrow arrays of text or of a type of their own."""
+    """Fields in columns: Arrow arrays of text, or with their own types."""
 
     columns: list[pa.ChunkedArray]
-    names: list[str] | None = None  # None where the first rows may hold them
-    numbers: Callable[[], NDArray[np.int64]] | None = None  # of the rows (n,) in the source, from 1
-    notes: tuple[str, ...] = ()  # on what was guessed or left out
-    ragged: NamedRows = NO_ROWS  # left out for another number of fields
-    commas: bool = False  # whether numbers may have a decimal comma in single cells
+    names: list[str] | None = None  # None if the first rows may contain them
+    numbers: Callable[[], NDArray[np.int64]] | None = None  # row numbers (n,) in the source, from 1
+    notes: tuple[str, ...] = ()  # about guesses and rows left out
+    ragged: NamedRows = NO_ROWS  # left out: a different number of fields
+    commas: bool = False  # whether single cells may have decimal commas
     written: bool = False  # whether a program wrote the numbers, with decimal points
 
     @property

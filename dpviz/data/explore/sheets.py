@@ -1,7 +1,8 @@
-"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as rows, read by calamine.
+"""Read sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as rows, with calamine.
 
-Of formulas the result that the file holds is read. The library makes room for all cells up to the
-last one, waits for the end of damaged parts, and may end its process: that is one with limits.
+For formulas, the stored result is read. The library allocates memory for all cells up to the last
+cell, may wait endlessly for damaged parts, and may end its process. So it runs in a separate
+process with limits.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from dpviz.data.reading.cells import BLOCK_ROWS, check_width
 from dpviz.data.reading.files import ZIP, File
 from dpviz.data.reading.watch import passed
 
-#: Most cells of an .xlsx sheet from A1 to its last one, besides one for each byte of the file.
+#: Limit of cells in an .xlsx sheet from A1 to its last cell; one cell per byte of the file is
+#: added.
 _CELLS = 2**25
 
 #: Columns, and sentences or names.
@@ -41,25 +43,25 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _NUMBERS = {float, int}
 _SHEET = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
 
-#: A cell with something in it, and one whose formula has no result.
+#: A cell with content, and a cell whose formula has no stored result.
 _FULL = re.compile(rb'<c r=["\']([A-Z]{1,3})(\d{1,7})["\'][^<>]*(?<!/)>(?!</c>)')
 _UNRESOLVED = re.compile(rb'<c r="(\w+)"(?: s="\d+")?><f>[^<]*</f>(?:<v></v>|<v ?/>)?</c>')
 
 
 def sheet_names(file: File) -> tuple[str, ...]:
-    """Names of the sheets that hold cells, without hidden ones."""
+    """Names of the sheets that contain cells, without hidden sheets."""
     return tuple(_asked(file, only_names=True)[1])
 
 
 def read_sheet(file: File, options: Options) -> Rows:
-    """Read the rows of one sheet: the only one that holds cells, or ``options.part``."""
+    """Read the rows of one sheet: ``options.part``, or the only sheet that contains cells."""
     columns, notes = _asked(file, part=options.part, skip=options.skip or 0)
     numbers = columns.pop()
     return Rows(columns=columns, numbers=numbers.to_numpy, notes=tuple(notes), written=True)
 
 
 def _asked(file: File, **asked: Any) -> Answer:
-    """Answer of a process with limits: of this one, if it has any."""
+    """Answer from a process with limits; from this process if it has limits."""
     if apart.limited:
         return sheet_answer(file.data, file.name, **asked)
     with closing(Upload(file.name, len(file.data), lambda: file.data, 0)) as upload:
@@ -69,7 +71,7 @@ def _asked(file: File, **asked: Any) -> Answer:
 def sheet_answer(
     data: bytes, name: str, part: str | None = None, skip: int = 0, *, only_names: bool = False
 ) -> Answer:
-    """Columns of a sheet as text, numbers of its rows, and sentences; or only names of sheets."""
+    """Columns of a sheet as text, its row numbers, and sentences; or only names of sheets."""
     notes = _looked_at(data, name)
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -93,10 +95,10 @@ def sheet_answer(
         check_width(sheet.width, name)
         columns, left = _columns(sheet, skip)
     except BaseException as error:
-        # A panic of the library is no Exception.
+        # A panic of the library is a BaseException.
         if not isinstance(error, calamine.CalamineError) and "Panic" not in type(error).__name__:
             raise
-        what, then = "is no workbook that can be read", ""
+        what, then = "is not a workbook that can be read", ""
         if isinstance(error, calamine.PasswordError) or _ENCRYPTED in data:
             what, then = "is protected by a password", "remove the password, "
         elif new := re.search(r"error value '(#[\w/!?]{1,20})'", str(error)):
@@ -111,7 +113,7 @@ def sheet_answer(
 
 
 def _looked_at(data: bytes, name: str) -> tuple[str, ...]:
-    """Refuse an .xlsx file with a cell far from all others; say which formula has no result."""
+    """Refuse an .xlsx file with a cell far from all others; find formulas without a result."""
     found = None
     for part in members(data, name) if data.startswith(ZIP) else ():
         if not part.startswith("xl/worksheets/") or not part.endswith(".xml"):
@@ -132,7 +134,7 @@ def _looked_at(data: bytes, name: str) -> tuple[str, ...]:
 
 
 def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
-    """Columns of the largest table of a sheet and the numbers of its rows, with a sentence."""
+    """Columns of the largest table in a sheet, its row numbers, and sentences."""
     rows, step = sheet.iter_rows(), max(1, min(BLOCK_ROWS, 2**22 // sheet.width))
     skip = max(skip, (sheet.start or (0, 0))[0])
     for _ in islice(rows, skip):
@@ -145,7 +147,7 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
     filled = np.stack([column.is_valid().to_numpy() for column in columns], axis=1)
     columns = [column for axis, column in enumerate(columns) if filled[:, axis].any()]
     places, notes = np.flatnonzero(filled.any(axis=1)), []
-    # An empty row ends a table where the next one holds only text, as names or remarks do.
+    # An empty row ends a table if the next row contains only text, that is, names or remarks.
     starts = [
         at for at in (np.flatnonzero(np.diff(places) > 1) + 1).tolist()[:200]
         if {kind_of(str(one[places[at]].as_py() or "")) for one in columns} <= {"", "text"}
@@ -154,16 +156,15 @@ def _columns(sheet: calamine.CalamineSheet, skip: int) -> Answer:
         tables = np.split(places, starts)
         kept = max(tables, key=lambda one: int(filled[one].sum()))
         left = [f"{skip + one[0] + 1} to {skip + one[-1] + 1}" for one in tables if one is not kept]
-        places, notes = kept, [f"Left out, apart from the table: rows {listed(left)}."]
+        places, notes = kept, [f"Left out, outside the table: rows {listed(left)}."]
     if len(places) < len(filled):
         columns = [column.take(pa.array(places)) for column in columns]
     return [*columns, pa.chunked_array([places + skip + 1])], notes
 
 
 def _texts(cells: Sequence[Any]) -> pa.Array:
-    """Texts of some cells of a column: null for an empty one."""
     numbers = np.array([cell if type(cell) in _NUMBERS else np.nan for cell in cells], np.float64)
-    # Spreadsheet programs keep 15 digits: larger ones get an exponent, as they may be rounded.
+    # Spreadsheet programs keep 15 digits. Larger numbers may be rounded, so they get an exponent.
     whole = (np.trunc(numbers) == numbers) & (np.abs(numbers) < 1e15)
     in_digits = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
     others = pa.array(numbers, from_pandas=True).cast(pa.large_string())
@@ -174,7 +175,7 @@ def _texts(cells: Sequence[Any]) -> pa.Array:
 
 
 def _text(cell: Any) -> str | None:
-    """Text of a cell that is no number: a date in ISO 8601, nothing of an empty one."""
+    """Text of a cell that is not a number: a date in ISO 8601; None for an empty cell."""
     if isinstance(cell, datetime):
         near = cell + timedelta(milliseconds=500) if cell.year < 9999 else cell
         return near.isoformat(" ", "seconds").removesuffix(" 00:00:00")

@@ -1,4 +1,4 @@
-"""Rows of fields as a table: named columns, places, numbers as people write them."""
+"""Convert rows of fields to a table with named columns, places, and numbers in usual spellings."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from dpviz.data.reading.table import Table, doubtful, named_table
 def table_of(
     rows: Rows, name: str, options: Options, memory: int | None = None, *, exact: bool = False
 ) -> Table:
-    """Make a table of rows; an ``exact`` one keeps all of them, and its columns as they are.
+    """Convert rows to a table; with ``exact``, all rows and columns stay unchanged.
 
-    Raises InputError if no row, or no column that can be read, is left.
+    Raises InputError if no rows remain, or no column that can be read.
     """
     check_width(len(rows.columns), name)
     if exact:
@@ -39,7 +39,7 @@ def table_of(
             if heading.given
             else f"{shown(name)} has no row: give a table with one row of numbers per record."
         )
-    # Separators at line ends make columns without a name or any value.
+    # Separators at line ends produce columns without name and values.
     kept = [
         (column, title)
         for column, title in zip(rows.columns, heading.names, strict=True)
@@ -67,7 +67,7 @@ def table_of(
 
 
 def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> Iterator[str]:
-    """Put degrees in place of their ten millionths (latitudeE7), as phones keep them."""
+    """Convert integers such as latitudeE7, in units of 1e-7 degrees (from phones), to degrees."""
     found = []
     for axis, name in enumerate(names):
         words = words_of(name)
@@ -77,28 +77,26 @@ def _in_whole_degrees(columns: list[pa.ChunkedArray], names: Sequence[str]) -> I
                 columns[axis] = pa.chunked_array(values)
                 found.append(name)
     if found:
-        yield f"Read in ten millionths of a degree: {listed(found)}."
+        yield f"Converted from ten millionths of a degree: {listed(found)}."
 
 
 def _is_empty(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column holds nothing."""
     if not holds_text(column.type):
         return bool(column.null_count == len(column))
     return not pc.any(pc.match_substring_regex(column, r"\S")).as_py()
 
 
 def _styles(table: Table) -> Iterator[str]:
-    """Sentences about columns with decimal commas or thousands set apart."""
     for kinds, said in (
         (("comma",), "Decimal commas are read as points (3,14 as 3.14) in {}."),
         (
             GROUPS,
-            "Numbers are read without the signs between thousands in {}; a release reads each cell "
-            "by itself, so write them without such signs before one.",
+            "Numbers are read without their thousands separators in {}; a release reads each cell "
+            "separately, so remove these separators before a release.",
         ),
         (
             ("unclear",),
-            "Not taken for numbers, since they may have thousands set apart or three decimals: {}.",
+            "Not read as numbers, since they may have thousands separators or three decimals: {}.",
         ),
     ):
         axes = [axis for axis, kind in sorted(table.cells.kinds.items()) if kind in kinds]

@@ -1,7 +1,8 @@
-"""Text of people as rows of fields: which encoding, which separator, where the table begins.
+"""Text written by people as rows of fields: find its encoding, separator and first row.
 
-Regular blocks of lines go to pyarrow's parser. Where quotation marks are left open, or fields are
-quoted in another way, :func:`_line_by_line` reads them, the plain definition of both.
+pyarrow parses regular blocks of lines. If quotation marks are not closed, or fields are quoted in
+another way, :func:`_line_by_line` reads the block. It also defines the correct result for regular
+blocks.
 """
 
 from __future__ import annotations
@@ -30,34 +31,34 @@ from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.unread import NAMED, NamedRows
 from dpviz.data.reading.watch import passed
 
-#: Separators of fields and their names; of those that fit alike the first is taken. Runs of spaces
-#: separate, too.
+#: Field separators and their names. If several match equally well, the first is used. A space means
+#: a run of white space.
 MARKS = {
     ",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", "\x1f": "double colon",
     "^": "caret", " ": "space",
 }  # fmt: skip
 
-#: Bytes and lines in which the form of a text is found.
+#: Number of bytes and number of lines in which the form of a text is found.
 _HEAD, _LINES = 2**18, 400
 
-#: Share of lines with the same number of fields that makes a mark fit.
+#: Share of lines with the same number of fields that a separator needs.
 _MOSTLY = 0.9
 
-#: Most lines that one record in quotation marks goes over, and that stand below a table.
+#: Most lines of one record in quotation marks, and most lines below a table.
 _LONGEST, _MOST_BELOW = 10_000, 10
 
-#: Bytes of lines that are parsed together.
+#: Number of bytes whose lines are parsed together.
 _BLOCK = 2**23
 
-#: A line that explains.
+#: A line that is a comment.
 _COMMENT = re.compile(r"\s*(#|//|%|--|!|[-+=|_:*\s]+$)")
 
 _POINT, _COMMA = re.compile(NUMBER, re.ASCII), re.compile(COMMA_NUMBER, re.ASCII)
 
-#: White space beside blanks and tabs, at which str.split splits, too.
+#: White space other than blanks and tabs at which str.split also splits.
 _OTHER_SPACE = re.compile(rb"[\v\f\x1c-\x1f]")
 
-#: Units as people write them below names.
+#: Units as people write them below the names.
 UNIT = re.compile(
     r"(decimal )?(deg|degs|degrees?)([_ .]?[a-z]{1,8})?|°.{0,4}|[munkc]?m|ft|mi|in|miles?|feet|"
     r"met(er|re)s?|h|hrs?|hours?|days?|min|s|sec|ms|UTC|GMT|ISO ?8601|datetime|date|time|m/s|km/h|"
@@ -67,25 +68,25 @@ UNIT = re.compile(
     re.IGNORECASE,
 )
 
-#: What may be a unit beside others.
+#: Text that may be a unit if the cells next to it are units.
 SHORT = re.compile(r"[A-Za-zµμ°%]{1,4}[23²³]?")
 
-#: Line that some spreadsheet programs write to name the separator.
+#: Line that some spreadsheet programs write to specify the separator.
 _SEP_LINE = re.compile(r'\s*"?sep=([\t -~]|\\t)"?\s*', re.IGNORECASE)
 
-#: A quotation mark that is opened at the end of a line, and one that is closed in a later line.
+#: A line that opens a quotation mark without closing it, and a later line that closes it.
 _OPENED = re.compile(r'(?:^|.*[,;\t|])\s*"(?:[^"]|"")*')
 _CLOSED = re.compile(r'(?:[^"]|"")*"\s*(?:$|[,;\t|].*)')
 
 
 def read_text(file: File, options: Options) -> Rows:
-    """Read rows of fields; InputError if it is no text, or has no row."""
+    """Read rows of fields; InputError if the file is not text or has no rows."""
     data, notes = decoded(file.data, file.name, options.encoding)
     return rows_of(data, form_of(data, file.name, options), notes)
 
 
 def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
-    """Rows of fields of a decoded text of known form."""
+    """Read rows of fields from a decoded text with a known form."""
     found = list(parsed(_blocks(data, form.start), form)) or [_batch(range(form.width))]
     last = next((one.numbers()[-1] for one in reversed(found) if len(one.rows)), 0)
     ragged, said = _ragged([row for one in found for row in one.wrong], form, int(last))
@@ -104,7 +105,6 @@ def rows_of(data: bytes, form: Form, notes: tuple[str, ...] = ()) -> Rows:
 
 
 def _blocks(data: bytes, start: int) -> Iterator[bytes]:
-    """Whole lines of a text, some at a time."""
     while start < len(data):
         end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
         yield data[start:end]
@@ -116,7 +116,7 @@ def _blocks(data: bytes, start: int) -> Iterator[bytes]:
 
 
 def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[str, ...]]:
-    """Return the text in UTF-8, with newlines between lines, and a note on its encoding."""
+    """Return the text in UTF-8 with newlines between lines, and a note about its encoding."""
     found = encoding or encoding_of(data, name)
     notes: tuple[str, ...] = ()
     if found != "utf-8" or not _is_utf8(data):
@@ -131,7 +131,7 @@ def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[
         said = damaged if found == "utf-8" else f"Read in the encoding {found}."
         notes = (said,) if encoding in (None, "utf-8") else ()
     data = data.removeprefix(codecs.BOM_UTF8)
-    # The mark at which old programs end a text.
+    # The character with which old programs end a text.
     tail = data[-64:]
     if mark := re.search(rb"\x1a\s*\Z", tail):
         data = data[: mark.start() - len(tail)]
@@ -139,21 +139,21 @@ def decoded(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[
 
 
 def newlines(data: bytes) -> bytes:
-    """Text with newlines between lines, whatever stood there."""
+    """Replace all kinds of line breaks by newlines."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def encoding_of(data: bytes, name: str) -> str:
-    """Name of the encoding that a text looks like; InputError if it is no text."""
+    """Guess the encoding of a text; InputError if the data are not text."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in data[:_HEAD]:
-        # Without a mark in front, every second byte of plain text is 0.
+        # In UTF-16 without a byte order mark, every second byte of plain text is 0.
         odd = [data[at:_HEAD:2].count(b"\0") / (len(data[at:_HEAD:2]) or 1) for at in (0, 1)]
         if max(odd) < 0.4 or min(odd) > 0.1:
             line = data.count(b"\n", 0, data.find(b"\0")) + 1
             raise InputError(
-                f"{shown(name)} is no text, line {line} has a NUL byte: save the table as CSV in "
+                f"{shown(name)} is not text, line {line} has a NUL byte: save the table as CSV in "
                 "UTF-8, or give the file its right ending."
             )
         return "utf-16-le" if odd[1] > odd[0] else "utf-16-be"
@@ -161,7 +161,7 @@ def encoding_of(data: bytes, name: str) -> str:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Decodes in parts to save memory."""
+    """Decode in parts to save memory."""
     parts = (data[at : at + 2**20] for at in range(0, len(data), 2**20))
     try:
         deque(() if data.isascii() else codecs.iterdecode(parts, "utf-8"), maxlen=0)
@@ -171,13 +171,14 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _guessed(data: bytes) -> str:
-    """Encoding of text that is not UTF-8 throughout."""
+    """Encoding of a text that is not completely UTF-8."""
     found = re.finditer(rb"[^\s,;|]*[\x80-\xff]\S*", data)
     words = b" ".join(one[0] for one in islice(found, 2000))[:_HEAD]
     damaged = words.decode("utf-8", "replace").count("\ufffd")
     if damaged * 10 < sum(byte > 127 for byte in words):
         return "utf-8"
-    # cp1252 has some bytes without a character; whole words of accents are another alphabet.
+    # In cp1252 some bytes have no character. Words with only accented letters mean another
+    # alphabet.
     text = words.decode("cp1252", "replace")
     letters = re.findall(r"[^\W\d_]+", text)
     signs = [one.isalpha() for one in text if not one.isascii()]
@@ -190,28 +191,28 @@ def _guessed(data: bytes) -> str:
     return best.encoding if best is not None else "cp1252"
 
 
-# -- where the table is, and what separates its fields ---------------------------------------
+# -- find the table and its separator -------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """How the rows of a text are written."""
+    """Form of the rows of a text."""
 
-    mark: str  # between fields; a space stands for a run of white space
-    width: int  # fields of most rows
+    mark: str  # between fields; a space means a run of white space
+    width: int  # number of fields in most rows
     start: int  # offset of the first row in the bytes
-    line: int  # of the first row, from 1
-    names: list[str] | None = None  # where they stand above rows of more or fewer fields
+    line: int  # number of the first row's line, from 1
+    names: list[str] | None = None  # if their line has another number of fields than the rows
     quote: str = '"'
     notes: tuple[str, ...] = ()
 
 
 def form_of(data: bytes, name: str, options: Options) -> Form:
-    """Find separator, width and first row of a text in its first lines."""
+    """Find separator, width and first row of a text from its first lines."""
     is_free = options.skip is None
     begin = _first_text(data) if options.skip is None else _below(data, options.skip)
     gone, head = data.count(b"\n", 0, begin), data[begin : begin + _HEAD]
-    if len(data) - begin > _HEAD:  # whole lines only
+    if len(data) - begin > _HEAD:  # only whole lines
         head = head[: head.rfind(b"\n") + 1]
         if not head:
             raise InputError(
@@ -252,13 +253,13 @@ def form_of(data: bytes, name: str, options: Options) -> Form:
 
 
 def _first_text(data: bytes) -> int:
-    """Where the first line begins that is not blank."""
+    """Start of the first line that is not blank."""
     found = re.search(rb"\S", data)
     return data.rfind(b"\n", 0, found.start()) + 1 if found else 0
 
 
 def _below(data: bytes, lines: int) -> int:
-    """Where the text below some lines begins."""
+    """Start of the text below a number of lines."""
     at = 0
     for _ in range(lines):
         at = data.find(b"\n", at) + 1 or len(data)
@@ -266,7 +267,7 @@ def _below(data: bytes, lines: int) -> int:
 
 
 def _unbroken(lines: list[str]) -> list[str]:
-    """Lines, those joined over which one field in quotation marks goes."""
+    """Lines, where the lines of one quoted field are joined."""
     found: list[str] = []
     at = 0
     while at < len(lines):
@@ -280,13 +281,13 @@ def _unbroken(lines: list[str]) -> list[str]:
 
 
 def split(line: str, mark: str, quote: str = '"') -> list[str]:
-    """Fields of one line; a quotation mark that is left open is a character like any other."""
+    """Fields of one line; a quotation mark that is not closed is an ordinary character."""
     fields = _strictly(line, mark, quote) if quote in line else []
     return fields or line.split(None if mark == " " else mark)
 
 
 def _strictly(text: str, mark: str, quote: str) -> list[str]:
-    """Fields of a record; none where a quotation mark is left open, or closed within a field."""
+    """Fields of a record; [] if a quotation mark is not closed, or closed inside a field."""
     rows = csv.reader([text], delimiter=mark, quotechar=quote, skipinitialspace=True, strict=True)
     try:
         found = next(rows, [])
@@ -301,36 +302,36 @@ def _in_apostrophes(lines: list[str]) -> bool:
 
 
 def _usual(widths: list[int]) -> int:
-    """The most usual number of fields, above one where there is one."""
+    """The most frequent number of fields; above one if enough lines have several fields."""
     several = [one for one in widths if one > 1]
     some = several if several and 3 * len(several) >= len(widths) else widths
     return Counter(some).most_common(1)[0][0]
 
 
 def _mark(lines: list[str], name: str, quote: str) -> str:
-    """Separator that fits best; a comma that is the decimal mark of numbers separates nothing."""
+    """The best separator; a comma that is the decimal mark of numbers is not a separator."""
     fits = {mark: _fit(lines, mark, quote) for mark in MARKS}
 
     def other(fine: Callable[[_Fit], bool]) -> str:
-        """The best of the marks that are fine, else the best so far."""
+        """The best mark for which ``fine`` is true, or else the best mark so far."""
         some = [mark for mark, fit in fits.items() if fine(fit)]
         return max(some, key=fits.__getitem__, default=best)
 
     def has_decimals(mark: str) -> bool:
-        """Tell whether half of the rows with a comma in a field have a number with decimals."""
+        """Whether at least half of the rows with a comma in a field have a decimal number there."""
         rows = [[one for one in split(line, mark) if "," in one] for line in lines[1:100]]
         numbers = [any(_COMMA.search(one.strip()) for one in row) for row in rows if row]
         return 2 * sum(numbers) >= len(numbers) > 0
 
     if re.search(r"\.(tsv|tab)(\.\w+)?\Z", name, re.IGNORECASE) and fits["\t"].even >= 0.5:
         return "\t"
-    if fits["\t"].even >= _MOSTLY:  # white space, too
+    if fits["\t"].even >= _MOSTLY:  # tabs are also white space
         del fits[" "]
     best = max(fits, key=fits.__getitem__)
-    if not fits[best].first:  # of a last field with two numbers, perhaps
+    if not fits[best].first:  # the last field may contain two numbers
         even, _, _, width = fits[best]
         best = other(lambda fit: fit.first and fit.even >= even and fit.width > width)
-    if best == " ":  # of words or degrees in fields that something else separates
+    if best == " ":  # in words or degrees, if fields have another separator
         apart = ", " if has_decimals(" ") else " "
         fits = {mark: fit for mark, fit in fits.items() if mark not in apart}
         best = other(lambda fit: fit.first and fit.even >= _MOSTLY)
@@ -342,7 +343,7 @@ def _mark(lines: list[str], name: str, quote: str) -> str:
 
 
 class _Fit(NamedTuple):
-    """Quality of a separator: equal field counts, numeric fields, also in line 1, many fields."""
+    """Quality of a separator: equal field counts, numeric fields, line 1 is a row, field count."""
 
     even: float = 0.0
     numbers: float = 0.0
@@ -356,7 +357,7 @@ def _fit(lines: list[str], mark: str, quote: str) -> _Fit:
     if width < 2:
         return _Fit()
     flags = "".join("01"[len(row) == width] for row in rows)
-    rows = rows[flags.find(max(re.findall("1*", flags), key=len)) :]  # from the longest run on
+    rows = rows[flags.find(max(re.findall("1*", flags), key=len)) :]  # start at the longest run
     fields = [field for row in rows[1:] or rows if len(row) == width for field in row]
     even = sum(len(row) == width for row in rows) / len(rows)
     numbers = sum(may_be_number(field, mark) for field in fields) / (len(fields) or 1)
@@ -366,7 +367,7 @@ def _fit(lines: list[str], mark: str, quote: str) -> _Fit:
 
 
 def may_be_number(field: str, mark: str) -> bool:
-    """Tell whether a field is a number, or NaN, perhaps with its thousands set apart."""
+    """Return whether a field is a number or NaN, also with thousands separators."""
     field = field.strip()
     plain = field.replace("\u2212", "-")
     return (
@@ -378,11 +379,11 @@ def may_be_number(field: str, mark: str) -> bool:
 
 
 def _first(lines: list[str], widths: list[int], width: int) -> int:
-    """Position of the first line of the table: its width is usual, also below it."""
+    """Position of the table's first line: its width is usual, and the lines below have it, too."""
     for at, found in enumerate(widths):
         below = [one for one in widths[at : at + 12] if one][:8]
         if found == width and sum(one == width for one in below) * 10 >= 7 * len(below):
-            # A comment, other than "#id,lon,lat", may have as many fields as a row.
+            # A comment may have as many fields as a row, but "#id,lon,lat" is not a comment.
             if (
                 re.match(r"\s*(#|//|%|--|!)+\s", lines[at])
                 and " " in lines[at].strip("#/%-! ")
@@ -397,14 +398,14 @@ def _first(lines: list[str], widths: list[int], width: int) -> int:
 def _names_above(
     lines: list[str], widths: list[int], width: int, first: int, mark: str, quote: str
 ) -> tuple[list[str] | None, int]:
-    """Names above rows with a separator at the end, or numbers in front, and their line."""
+    """Names above rows that end with a separator or start with row numbers; and their line."""
     if not first or not widths[first - 1]:
         return None, first
     line = lines[first - 1]
     bare = re.sub(r"^\s*[#%/!]+\s*", "", line)
     line = bare if len(split(bare, mark, quote)) == width else line
     names = [one.strip() for one in split(line, mark, quote)]
-    if len(names) == 1:  # separated in another way
+    if len(names) == 1:  # with another separator
         others = [split(line, one, quote) for one in MARKS]
         names = next((one for one in others if len(one) == width), names)
     while len(names) > width and not names[-1]:
@@ -414,7 +415,7 @@ def _names_above(
     are_names = (
         width > 1 < len(names) == len({*names} - {""})
         and not any(may_be_number(one, mark) for one in names)
-        # A line of names may stand among these: then what is above is no line of names.
+        # If a line of names is among these lines, the line above is not a line of names.
         and any(may_be_number(one, mark) for one in below[0])
     )
     whole = all(re.fullmatch(r"\s*-?\d*\s*", one) for row in below for one in row)
@@ -435,18 +436,18 @@ def _names_above(
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows of successive lines."""
+    """Rows from successive lines."""
 
     rows: pa.RecordBatch
-    numbers: Callable[[], NDArray[np.int64]]  # the line of each row, from 1
+    numbers: Callable[[], NDArray[np.int64]]  # line number of each row, from 1
     wrong: Sequence[Wrong] = ()
-    opened: Sequence[int] = ()  # lines in which a quotation mark is never closed
+    opened: Sequence[int] = ()  # lines with a quotation mark that is never closed
 
 
-#: Characters of a row that tell whether it is a comment.
+#: Number of characters of a row that decide whether it is a comment.
 _SHORT = 120
 
-#: Line, text and number of fields of a row with another number of fields than most.
+#: Line number, text and number of fields of a row whose number of fields is not usual.
 Wrong: TypeAlias = tuple[int, str, int]
 
 
@@ -456,10 +457,10 @@ def parsed(
     axes: Sequence[int] | None = None,
     floats: dict[int, str] | None = None,
 ) -> Iterator[Batch]:
-    """Parse blocks of whole lines in UTF-8, from the first row on: the columns ``axes``, or all.
+    """Parse blocks of whole lines in UTF-8, from the first row on; return all columns or ``axes``.
 
-    Columns become ``floats`` where all their cells are numbers with this decimal mark, the same for
-    all; other cells are text.
+    ``floats`` maps columns to their decimal mark, which must be the same for all. If all their
+    cells in a block are numbers, they become floats. Other columns are text.
     """
     line, rest = form.line, b""
     axes = range(form.width) if axes is None else axes
@@ -484,12 +485,12 @@ def parsed(
 
 
 def _breaks(block: bytes) -> int:
-    """Number of line breaks, three times as fast as by the method of bytes."""
+    """Number of line breaks; three times as fast as bytes.count."""
     return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n")))
 
 
 def _regular(block: bytes, form: Form) -> bytes | None:
-    """The block as pyarrow reads it rightly; None where nothing but line by line will do."""
+    """The block in a form that pyarrow reads correctly; None if only line by line is correct."""
     if form.quote != '"':
         return None
     if form.mark != " ":
@@ -503,7 +504,7 @@ def _regular(block: bytes, form: Form) -> bytes | None:
 
 
 def _is_plain(block: bytes, mark: str) -> bool:
-    """Tell whether every quotation mark is at the border of a field, and closed in its line."""
+    """Whether all quotation marks are at the borders of fields and are closed in their lines."""
     if b'"' not in block:
         return True
     signs = np.frombuffer(b"\n%b\n" % block, np.uint8)
@@ -521,21 +522,21 @@ def _is_plain(block: bytes, mark: str) -> bool:
 def _at_once(
     block: bytes, form: Form, line: int, axes: Sequence[int], floats: dict[int, str]
 ) -> Batch:
-    """Rows of text in which no record has a line break."""
+    """Rows of text if no record contains a line break."""
     wrong: list[Wrong] = []
 
     def skip(row: pyarrow.csv.InvalidRow) -> str:
         wrong.append((row.number or 0, row.text[:_SHORT], row.actual_columns))
         return "skip"
 
-    if form.width == 1:  # else a blank line has another number of fields
+    if form.width == 1:  # a blank line would be a row
         block = re.sub(rb"(?m)^[ \t]+$", b"", block)
     if not block.strip():
         return _batch(axes)
     names = [str(axis) for axis in range(form.width)]
     table = pyarrow.csv.read_csv(
         pa.BufferReader(block),
-        pyarrow.csv.ReadOptions(  # without threads: else invalid rows come without their number
+        pyarrow.csv.ReadOptions(  # threads lose the numbers of invalid rows
             use_threads=False, block_size=len(block) + 1, column_names=names
         ),
         pyarrow.csv.ParseOptions(delimiter=form.mark, invalid_row_handler=skip),
@@ -549,7 +550,7 @@ def _at_once(
         ),
     )
     [rows] = table.combine_chunks().to_batches() or [_batch(axes).rows]
-    if not wrong and len(rows) == _breaks(block) + (not block.endswith(b"\n")):  # no blank line
+    if not wrong and len(rows) == _breaks(block) + (not block.endswith(b"\n")):  # no blank lines
         numbers = partial(np.arange, line, line + len(table), dtype=np.int64)
         return Batch(rows=rows, numbers=numbers)
     gone = [number - 1 for number, _, _ in wrong]
@@ -561,7 +562,7 @@ def _at_once(
 def _batch(
     axes: Sequence[int], rows: Sequence[list[str]] = (), numbers: Sequence[int] = ()
 ) -> Batch:
-    """Some fields of rows, and their lines."""
+    """Make a batch of some columns of rows, with their line numbers."""
     columns = [pa.array([row[axis] for row in rows], pa.string()) for axis in axes]
     found = np.array(numbers, dtype=np.int64)
     batch = pa.record_batch(columns, names=[str(axis) for axis in axes])
@@ -569,7 +570,7 @@ def _batch(
 
 
 def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
-    """Lines of the rows of a text: those that are not empty, without some of them."""
+    """Line numbers of rows: of all non-empty lines except ``gone``."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     sizes = np.diff(ends, prepend=-1, append=len(block)) - 1
     return np.delete(np.flatnonzero(sizes > 0), gone) + first
@@ -578,7 +579,7 @@ def _lines(block: bytes, first: int, gone: list[int]) -> NDArray[np.int64]:
 def _line_by_line(
     block: bytes, form: Form, first: int, axes: Sequence[int], *, last: bool
 ) -> tuple[Batch, bytes]:
-    """Rows of any text, and lines that go on in the next block."""
+    """Rows of any text, and the lines of a record that continues in the next block."""
     lines = block.decode(errors="replace").split("\n")
     rows: list[list[str]] = []
     numbers: list[int] = []
@@ -612,7 +613,7 @@ def _line_by_line(
 
 
 def _end(lines: list[str], begin: int, form: Form) -> int:
-    """Last line of a record that goes over several, which are none by themselves; else 0."""
+    """Last line of a record with several lines; 0 if the lines are separate records."""
     alone = len(lines[begin].split(form.mark)) == form.width
     for end in range(begin + 1, min(begin + _LONGEST, len(lines))):
         is_record = len(split(lines[end], form.mark, form.quote)) == form.width
@@ -625,7 +626,7 @@ def _end(lines: list[str], begin: int, form: Form) -> int:
 
 
 def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple[str, ...]]:
-    """Name rows of another number of fields; comments, and what stands below all rows, are none."""
+    """Name rows with an unusual number of fields, without comments and lines below the table."""
     written = [one for one in wrong if one[1].strip()]
     above = [one for one in written if one[0] <= last]
     below = written[len(above) :]
@@ -633,7 +634,7 @@ def _ragged(wrong: list[Wrong], form: Form, last: int) -> tuple[NamedRows, tuple
     if not last or not words or len(below) > _MOST_BELOW:
         above, below = written, []
     rows = [one for one in above if not _COMMENT.match(one[1])]
-    # Units in columns that stand below each other, some of which are blank.
+    # A row of units whose columns are aligned, some of them blank.
     if rows and rows[0][0] == form.line + 1 and form.mark == " " and rows[0][2] < form.width:
         units = [one.strip() for one in split(rows[0][1], form.mark)]
         if all(UNIT.fullmatch(one) or SHORT.fullmatch(one) for one in units):

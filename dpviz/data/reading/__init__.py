@@ -1,1 +1,1 @@
-"""Reading tables and grids of counts, with one module per format."""
+"""Readers of tables and grids of counts, with one module per format."""

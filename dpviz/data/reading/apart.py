@@ -1,8 +1,8 @@
-"""Uploads are read in a process of their own, with limits of time and memory.
+"""Read uploads in separate processes, with limits on time and memory.
 
-Whatever a file does to its reader, the server lives on and says one sentence. A reader serves one
-file, ends a few seconds after the last question and is started anew for the next one. One more
-waits, its libraries loaded, so that a small file is read at once.
+If a file crashes or blocks its reader, the server continues and shows an error message. A reader
+process handles one file, ends a few seconds after the last question, and is restarted for the next
+question. One more reader waits with loaded libraries, so that small files are read immediately.
 """
 
 from __future__ import annotations
@@ -44,44 +44,44 @@ Arrays = list[NDArray[Any]]
 
 _LOG = logging.getLogger(__name__)
 
-#: Seconds of a processor for one answer, and seconds that it may take in all.
+#: CPU seconds per answer, and largest wall-clock time of an answer in seconds.
 SECONDS, PATIENCE = 30.0, 180.0
 
-#: Seconds after which a reader ends that nobody asks, after which the next one is started (not
-#: while the first one is at work), and that one which has said nonsense has to end by itself.
+#: Seconds until an idle reader ends, until the next reader is started (not while the first reader
+#: works), and until a reader is killed after an invalid answer.
 IDLE, _LATER, _LAST = 5.0, 1.5, 1.0
 
-#: The arrays of an answer are at most so many times as large as the file, and so many bytes more.
+#: The arrays of an answer have at most this multiple of the file's size plus this number of bytes.
 _TIMES, _MORE = 4, 2**30
 
-#: Longest line of an answer (names of many columns), and longest sentence in it.
+#: Longest line of an answer (names of many columns), and longest error message, in characters.
 _LINE, _LONGEST = 2**24, 2_000
 
-#: Types of arrays in an answer, and bytes of them that are sent together.
+#: Types of arrays in an answer, and number of bytes that are sent together.
 TYPES, _PIECE = ("<f8", "<i8", "<u8", "|b1", "|u1"), 2**24
 
-#: A picture that somebody moves comes first: on Unix the reader is nice from its first line on.
-#: Ctrl-C reaches it, too, and is for the program alone, which ends it.
+#: On Unix, the reader lowers its priority first, because moving a plot is more urgent. It ignores
+#: Ctrl-C, which the terminal also sends to it, because the program ends the reader.
 _START = (
     f"import os, signal, sys; sys.path.insert(0, {str(Path(__file__).parents[3])!r}); "
     "signal.signal(signal.SIGINT, signal.SIG_IGN); hasattr(os, 'nice') and os.nice(5); "
     "from dpviz.data.reading.reader import main; main()"
 )
 
-#: Readers that work at the same time.
+#: Limits the number of readers that work at the same time.
 _WORKING = Semaphore(max(2, processors()))
 
-#: All processes that were started and are still referenced, and the one that waits for a file.
+#: All processes that were started and are still referenced, and the process that waits for a file.
 _READERS: WeakSet[_Reader] = WeakSet()
 _WAITING: deque[_Reader] = deque()
 _LOCK = Lock()
 
-#: Whether this process is a reader, whose end takes nothing with it.
+#: Whether this process is a reader, so that it may crash without damage.
 limited = False
 
 
 class _Reader:
-    """One process; its methods are called by one thread at a time."""
+    """One process. Only one thread at a time may call its methods."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -101,16 +101,16 @@ class _Reader:
         return self._process.poll() is None
 
     def say(self, line: Any, data: bytes | memoryview = b"") -> None:
-        """Write a line of JSON, and bytes."""
-        with suppress(BrokenPipeError):  # the answer will not come
+        with suppress(BrokenPipeError):  # there will be no answer
             self._to.write(json.dumps(line).encode() + b"\n")
             self._to.write(data)
             self._to.flush()
 
     def ask(self, question: Sequence[Any]) -> tuple[Any, Arrays]:
-        """Return an answer, plain values and arrays, and report progress meanwhile.
+        """Return an answer (plain values and arrays); report progress meanwhile.
 
-        Any exception but InputError and Cancelled means that it has ended, or has said nonsense.
+        Exceptions other than InputError and Cancelled mean that the process has ended or that its
+        answer is invalid.
         """
         clock = _later(PATIENCE, self.kill)
         try:
@@ -143,11 +143,11 @@ class _Reader:
         return array
 
     def end(self, seconds: float = 0) -> int:
-        """End the process; return how it ended by itself within some seconds, else 0."""
+        """End the process; return its status if it ends by itself within ``seconds``, else 0."""
         try:
             status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            status = 0  # killed here, which says nothing of a limit
+            status = 0  # killed here, not because of a limit
             self.kill()
             self._process.wait()
         for pipe in (self._to, self._from):
@@ -157,13 +157,12 @@ class _Reader:
 
 
 def pieces(size: int) -> Iterator[tuple[int, int]]:
-    """Where the pieces of an array of ``size`` bytes start and end, in the order of a message."""
+    """Start and end of the pieces of an array of ``size`` bytes, in the order of a message."""
     for start in reversed(range(0, size, _PIECE)):
         yield start, min(start + _PIECE, size)
 
 
 def _with_tuples(value: Any) -> Any:
-    """Values of JSON with tuples in place of its lists."""
     if isinstance(value, dict):
         return {name: _with_tuples(one) for name, one in value.items()}
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
@@ -180,15 +179,15 @@ def _later(seconds: float, what: Callable[[], None]) -> Timer:
 
 
 def prepare() -> None:
-    """Start the reader that waits, if there is none and the system has room for it."""
-    with _LOCK, suppress(OSError, IndexError):  # another thread may take it meanwhile
+    """Start the waiting reader, if there is none and the system has enough resources."""
+    with _LOCK, suppress(OSError, IndexError):  # another thread may take the reader meanwhile
         if not _WAITING or not _WAITING[0].alive:
             dismiss()
             _WAITING.append(_Reader())
 
 
 def dismiss() -> None:
-    """End the reader that waits: nobody is there who could give it a file."""
+    """End the waiting reader, because no session could give it a file."""
     with suppress(IndexError):
         while True:
             _WAITING.pop().end()
@@ -201,7 +200,7 @@ def _end_all() -> None:
 
 
 def _take() -> _Reader:
-    """Return the reader that waits, in whose place another one comes, or a new one."""
+    """Return the waiting reader, which is replaced later, or a new reader."""
     with suppress(IndexError):
         taken = _WAITING.pop()
         _later(_LATER, prepare)
@@ -215,10 +214,10 @@ def _take() -> _Reader:
 
 
 def data_set(value: Any, arrays: Arrays) -> Dataset:
-    """Data set of an answer."""
+    """Convert an answer to a data set."""
 
     def get(place: Any) -> Any:
-        if isinstance(place, tuple):  # text: of each row, the position of its text
+        if isinstance(place, tuple):  # text: each row has the position of its text
             codes, texts = map(get, place)
             return stored(texts)[0][0].to_numpy()[codes]
         return None if place is None else arrays[place]
@@ -234,14 +233,14 @@ def data_set(value: Any, arrays: Arrays) -> Dataset:
 
 
 def stored(data: NDArray[Any]) -> tuple[list[pa.ChunkedArray], list[str]]:
-    """Columns and sentences from their bytes, of which nothing is believed."""
+    """Columns and sentences from bytes of another process, which are checked completely."""
     table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
     table.validate(full=True)
     return table.columns, json.loads(table.schema.metadata[b"said"])
 
 
 class Upload:
-    """A file of ``size`` bytes, ``most`` at most, that only a process of its own looks at."""
+    """A file of ``size`` bytes, at most ``most``, that is read only in a separate process."""
 
     def __init__(
         self, name: str, size: int, data: Callable[[], bytes | memoryview], most: int
@@ -253,22 +252,22 @@ class Upload:
         self._idle: Timer | None = None
 
     def parts(self) -> tuple[str, ...]:
-        """As :func:`dpviz.data.reading.read.parts`."""
+        """Like :func:`dpviz.data.reading.read.parts`."""
         return self.ask(lambda names, _: tuple(map(str, names)), "parts", max_bytes=self.most)
 
     def counts(self, **how: Any) -> Dataset:
-        """As :func:`dpviz.data.reading.read.read_counts`."""
+        """Like :func:`dpviz.data.reading.read.read_counts`."""
         return self.ask(data_set, "counts", max_bytes=self.most, **how)
 
     def table(self, **how: Any) -> UploadedTable:
-        """As :func:`dpviz.data.reading.read.read_table`."""
+        """Like :func:`dpviz.data.reading.read.read_table`."""
         how = {"max_bytes": self.most, **how}
         return self.ask(
             lambda facts, _: UploadedTable(**facts, upload=self, how=how), "table", **how
         )
 
     def ask(self, make: Callable[[Any, Arrays], T], question: str, *given: Any, **named: Any) -> T:
-        """Ask a reader, perhaps a new one, and make something of its answer."""
+        """Ask a reader, which is started if necessary, and convert its answer with ``make``."""
         with self._lock, _WORKING:
             if self._idle:
                 self._idle.cancel()
@@ -284,14 +283,13 @@ class Upload:
                 self._reader.end()
                 self._reader = None
                 raise
-            except Exception:  # no end, no form and no size of an answer is ruled out
+            except Exception:  # the answer may have any fault
                 status, self._reader = self._reader.end(_LAST), None
                 raise self._failed(status) from None
             finally:
                 self._idle = _later(IDLE, self.close)
 
     def _started(self) -> _Reader:
-        """A reader that has the file."""
         try:
             reader = _take()
         except OSError as error:
@@ -305,19 +303,18 @@ class Upload:
         return reader
 
     def stop(self) -> None:
-        """End the reader at once, also in the middle of an answer, which then fails."""
+        """End the reader immediately, even during an answer, which then fails."""
         if reader := self._reader:
             reader.kill()
 
     def close(self) -> None:
-        """End the reader once it has answered; the next question starts another one."""
+        """End the reader after its current answer; the next question starts a new reader."""
         with self._lock:
             reader, self._reader = self._reader, None
         if reader:
             reader.end()
 
     def _failed(self, status: int) -> InputError:
-        """Say why a reader has ended without an answer."""
         _LOG.warning("the reader of an upload of %d bytes ended with status %d", self.size, status)
         if status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)):
             return InputError(
@@ -332,7 +329,7 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UploadedTable:
-    """A :class:`~dpviz.data.reading.table.Table` that is kept by the process which read it."""
+    """A :class:`~dpviz.data.reading.table.Table` that stays in the process that read it."""
 
     name: str
     columns: tuple[str, ...]
@@ -344,12 +341,12 @@ class UploadedTable:
 
     @property
     def numeric_columns(self) -> tuple[str, ...]:
-        """Names of the columns that hold numbers throughout."""
+        """Names of the columns that contain only numbers."""
         return self._numeric[0]
 
     @property
     def nearly_numeric(self) -> tuple[str, ...]:
-        """Names of further columns that hold few cells that are no numbers."""
+        """Names of other columns in which only a few cells are not numbers."""
         return self._numeric[1]
 
     @cached_property
@@ -359,20 +356,20 @@ class UploadedTable:
     def select(
         self, columns: Sequence[str] | None = None, unit: str | None = None, **chosen: Any
     ) -> Dataset:
-        """As :meth:`dpviz.data.reading.table.Table.select`."""
+        """Like :meth:`dpviz.data.reading.table.Table.select`."""
         chosen |= {"columns": columns, "unit": unit}
         return self.upload.ask(data_set, "select", self.how, chosen)
 
     def first_columns(self, numeric: Sequence[str], but: Sequence[str] = ()) -> tuple[str, str]:
-        """As :func:`dpviz.data.reading.proposal.first_columns`."""
+        """Like :func:`dpviz.data.reading.proposal.first_columns`."""
         return self.upload.ask(_pair, "first", self.how, numeric, but)
 
     def csv(self, most: int) -> bytes:
-        """As :func:`dpviz.data.conversion.as_csv`."""
+        """Like :func:`dpviz.data.conversion.as_csv`."""
         return self.upload.ask(lambda _, arrays: arrays[0].tobytes(), "csv", self.how, most)
 
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
-        """As :meth:`dpviz.data.reading.table.Table.outside`."""
+        """Like :meth:`dpviz.data.reading.table.Table.outside`."""
         return self.upload.ask(
             lambda rows, _: NamedRows.of(rows), "outside", self.how, columns, bounds
         )

@@ -1,4 +1,4 @@
-"""NumPy arrays, in memory and in .npy files, which are never unpickled; and pandas DataFrames."""
+"""NumPy arrays in memory or .npy files, which are never unpickled; and pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from dpviz.data.reading.files import NPY, File, megabytes, refusing
 from dpviz.data.reading.kinds import plain
 from dpviz.data.reading.table import Table, named_table
 
-#: Bytes in which the header of a .npy file ends; NumPy refuses longer ones.
+#: Bytes that contain the header of a .npy file. NumPy refuses longer headers.
 _HEADER = 2**17
 
 
 def read_npy(file: File) -> NDArray[np.generic]:
-    """Read an array without ever unpickling; the values are not copied."""
+    """Read an array without unpickling and without copying its values."""
     name, data = shown(file.name), file.data
     if not data.startswith(NPY):
-        raise InputError(f"{name} is no .npy file: write one array with numpy.save.")
+        raise InputError(f"{name} is not a .npy file: write one array with numpy.save.")
     stream = io.BytesIO(data[:_HEADER])
     formats = np.lib.format
     damaged = f"{name} has a damaged .npy header: write it again with numpy.save."
     # NumPy evaluates the header as a Python literal: many errors are possible.
     with refusing(damaged, Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about headers of old or damaged files
+        warnings.simplefilter("ignore")  # for headers of old or damaged files
         first_version = formats.read_magic(stream)[0] == 1
         # Version 3 differs from 2 only in how field names are encoded.
         read = formats.read_array_header_1_0 if first_version else formats.read_array_header_2_0
@@ -45,7 +45,7 @@ def read_npy(file: File) -> NDArray[np.generic]:
             f"{name} holds pickled Python objects, which are never loaded: convert the array to "
             "numbers and save it again."
         )
-    # True is a whole number for Python, and a header may announce any number of digits.
+    # True is an integer in Python, and a header may contain an integer with any number of digits.
     if any(type(side) is not int or not 0 <= side < 2**63 for side in shape):
         raise InputError(
             f"{name} has a .npy header without a usable shape: write it again with numpy.save."
@@ -66,7 +66,7 @@ def read_npy(file: File) -> NDArray[np.generic]:
 
 
 def read_frame(frame: pd.DataFrame, name: str) -> Table:
-    """Make a table of a pandas DataFrame."""
+    """Convert a pandas DataFrame to a table."""
     check_width(frame.shape[1], name)
     columns = [frame.iloc[:, axis] for axis in range(frame.shape[1])]
     columns = [one.to_numpy() if _is_real(one.dtype) else one.array for one in columns]
@@ -75,7 +75,7 @@ def read_frame(frame: pd.DataFrame, name: str) -> Table:
 
 
 def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Table:
-    """Make a table of an array (n, d), or of the fields of a structured array (n,)."""
+    """Convert an array (n, d), or the fields of a structured array (n,), to a table."""
     names = array.dtype.names if array.ndim == 1 else None
     if names:
         columns = [array[field] for field in names]
@@ -95,7 +95,7 @@ def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Tab
 
 
 def check_real(array: NDArray[np.generic], name: str) -> None:
-    """Refuse values that are not real numbers."""
+    """Raise InputError if values are not real numbers."""
     if array.dtype.kind not in "iuf":
         raise InputError(
             f"{shown(name)} has values of type {shown(array.dtype)}: convert them to whole or "
@@ -108,18 +108,16 @@ def _is_real(kind: Any) -> bool:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """Return real numbers in a type that Arrow and pandas compute with."""
+    """Convert real numbers to a type with which Arrow and pandas can compute."""
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     if array.dtype.kind != "f":
         return array.astype(array.dtype.newbyteorder("="), copy=False)
-    with np.errstate(all="ignore"):  # a wider float may overflow: that gives an infinity
+    with np.errstate(all="ignore"):  # overflow of a wider float gives infinity
         return array.astype(np.float64, copy=False)
 
 
 class _ColumnCells(Cells):
-    """Columns in memory: arrays (n,) of NumPy or pandas."""
-
     def __init__(self, columns: Sequence[Any], rows: int) -> None:
         self._columns, self.rows = columns, rows
         sizes = [getattr(column.dtype, "itemsize", 1) for column in columns]
@@ -130,26 +128,26 @@ class _ColumnCells(Cells):
             yield [self._columns[axis][start : start + self._step] for axis in axes]
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns, floats in their own type."""
-        return ([*map(_cells, parts)] for parts in self._parts(axes))
+        """Successive rows of some columns; floats keep their type."""
+        return ([*map(arrow_cells, parts)] for parts in self._parts(axes))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """The same as numbers of the usual types, or text."""
+        """The same rows, as numbers of the usual types or as text."""
         for parts in self._parts(axes):
-            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
+            yield [plain(arrow_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
 
 def _is_column(values: NDArray[Any]) -> bool:
-    """Tell, by its type alone, whether a field of a structured array holds numbers or text."""
+    """Whether a field of a structured array has a type of numbers or text."""
     kind = values.dtype.kind
-    # No unit: nobody knows what a number of such a date means.
+    # Without a unit, a number of such a date has no meaning.
     if values.ndim != 1 or (kind == "M" and np.datetime_data(values.dtype)[0] == "generic"):
         return False
     return kind in "iufbSUMmO"
 
 
-def _cells(values: Any) -> pa.Array:
-    """Cells (m,) of an array, numbers in their own type: rounded ones would become equal."""
+def arrow_cells(values: Any) -> pa.Array:
+    """Cells (m,) of an array; numbers keep their type, because rounding could make them equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
         return _of_pandas(pd.Series(values, dtype=values.dtype))  # text stays an object
@@ -161,7 +159,7 @@ def _cells(values: Any) -> pa.Array:
     if kind == "S":
         values = np.strings.decode(values.astype(np.bytes_), "latin-1")
     if kind == "U":
-        # A damaged file may hold numbers that are no character, or half of one.
+        # A damaged file may contain numbers that are not characters, or halves of a character.
         signs = np.ascontiguousarray(values).view(f"{values.dtype.byteorder}u4")
         odd = (signs > sys.maxunicode) | (signs >> 11 == 0xD800 >> 11)
         values = (
@@ -172,7 +170,7 @@ def _cells(values: Any) -> pa.Array:
 
 
 def _of_pandas(column: pd.Series) -> pa.Array:
-    """Cells (m,) of a column of pandas, numbers in their own type."""
+    """Cells (m,) of a pandas column; numbers keep their type."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy()
         categories = _of_pandas(pd.Series(column.cat.categories))
@@ -183,20 +181,20 @@ def _of_pandas(column: pd.Series) -> pa.Array:
         values = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
         values[known] = column[known].to_numpy(dtype=values.dtype)
         return pa.array(values, mask=~known)
-    own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
-    own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
+    own = getattr(column.dtype, "subtype", column.dtype)  # the type inside sparse columns
+    own = getattr(own, "numpy_dtype", own)  # the type inside types of pandas and Arrow
     if isinstance(own, np.dtype) and own.kind == "f":
-        return _cells(column.to_numpy(dtype=own, na_value=np.nan))
+        return arrow_cells(column.to_numpy(dtype=own, na_value=np.nan))
     if kind in "OU":
         own = getattr(column.dtype, "pyarrow_dtype", None)
         kept = own if own is not None and pa.types.is_decimal(own) else pa.large_string()
-        with suppress(pa.ArrowException, TypeError, ValueError):  # not all cells are of it
+        with suppress(pa.ArrowException, TypeError, ValueError):  # fails if a cell has another type
             cells = pa.array(column, type=kept, from_pandas=True)
             return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     return _texts(column)
 
 
 def _texts(column: pd.Series) -> pa.Array:
-    """Text (n,) of each cell by itself."""
+    """Text (n,) of each cell, converted separately."""
     cells = zip(column, column.isna(), strict=True)
     return pa.array([None if gone else cell_text(cell) for cell, gone in cells], pa.large_string())

@@ -1,4 +1,4 @@
-"""Cells of a table: a column is decoded in blocks of rows, and read as numbers or text."""
+"""Cells of a table: columns are decoded in blocks of rows, and read as numbers or text."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from numpy.typing import NDArray
 from dpviz.base.errors import InputError, shown
 from dpviz.data.reading.kinds import MISSING, exact, holds_numbers, holds_text, plain
 
-#: Rows that are decoded together.
+#: Number of rows that are decoded together.
 BLOCK_ROWS = 2**16
 
-#: Cells that mostly tell whether a column holds text.
+#: Number of cells that usually show whether a column contains text.
 _FIRST = 100
 
-#: Wider tables are refused: handling them takes minutes.
+#: Tables with more columns are refused, because they would take minutes.
 MAX_COLUMNS = 10_000
 
-#: A number, as both Python and RE2 (inside pyarrow) read it. Only one match is possible; otherwise
-#: long runs of digits would take quadratic time.
+#: Pattern of a number for both Python and RE2 (inside pyarrow). Only one match is possible, because
+#: otherwise long runs of digits would take quadratic time.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
-#: The same with a decimal comma.
+#: The same pattern with a decimal comma.
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
-#: Number format: decimal point, decimal comma in all cells (whole numbers have neither), either
-#: of the two in each cell, or thousands set apart in all cells, with the decimal mark.
+#: Number format: decimal points in all cells; decimal commas in all cells (whole numbers have
+#: neither); either of them in each cell; or a thousands separator in all cells, with the decimal
+#: mark.
 Style: TypeAlias = Literal[
     "point", "comma", "either", "commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"
 ]
 
-#: What the cells of a column hold: numbers in one of the styles for all cells, numbers in one of
-#: two that differ by a factor of a thousand, other things, or nothing.
+#: Content of a column: numbers with one style for all cells; numbers that two styles read
+#: differently, by a factor of a thousand; other values; or no values.
 Kind: TypeAlias = Style | Literal["unclear", "text", "nothing"]
 
-#: Signs between thousands, and decimal marks, as in regular expressions.
+#: Thousands separators and decimal marks, as regular expressions.
 GROUPS: dict[Style, tuple[str, str]] = {
     "commas": (",", r"\."),
     "points": (r"\.", ","),
@@ -52,10 +53,11 @@ GROUPS: dict[Style, tuple[str, str]] = {
     "quotes,": ("['\u2019]", ","),
 }
 
-#: Numbers that may have a thousand set apart, or three decimals.
+#: Numbers that may have either a thousands separator or three decimals.
 UNCLEAR = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"
 
-#: Numbers in each style. Short ones, and digits behind the mark, have no thousands set apart.
+#: Numbers in each style. Short numbers and digits after the decimal mark have no thousands
+#: separator.
 PATTERNS: dict[Style, str] = {
     "point": NUMBER,
     "comma": rf"{COMMA_NUMBER}|^[+-]?\d+([eE][+-]?\d+)?$",
@@ -70,7 +72,7 @@ _GROUPED = re.compile("|".join(PATTERNS[style] for style in GROUPS))
 
 
 class Cells:
-    """Rows and columns of a source; a column is decoded on request."""
+    """Rows and columns of a source. A column is decoded on request."""
 
     #: Number of rows.
     rows: int
@@ -79,52 +81,52 @@ class Cells:
     style: Style = "point"
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of the columns at some positions, one array of its own type for each."""
+        """Successive rows of the columns at some positions: per column an array of its own type."""
         raise NotImplementedError
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """The same as numbers, or text (or what can be cast to it), null where there is none."""
+        """The same rows as numbers or text (or types with a cast to text), null where missing."""
         for columns in self.batches(axes):
             yield [plain(column) for column in columns]
 
     def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as in the source, each read independently."""
+        """Successive cells of a column as in the source. Each cell is read independently."""
         return (exact(cells) for (cells,) in self.batches([axis]))
 
     def row(self, position: int) -> int:
-        """Number in the source, from 1, of the row at a position."""
+        """Row number in the source, from 1, of the row at a position."""
         return self.row_numbers([position])[0]
 
     def row_numbers(self, positions: Sequence[int]) -> list[int]:
-        """Numbers in the source, from 1, of the rows at some positions, in ascending order."""
+        """Row numbers in the source, from 1, of the rows at ascending positions."""
         return [position + 1 for position in positions]
 
     def marks(self, axes: Sequence[int]) -> dict[str, int]:
-        """How many rows hold which mark for no value in some columns; for exploring alone."""
+        """Number of rows with each mark for a missing value in some columns; for exploring only."""
         return {}
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """Known kinds of columns by position."""
+        """Kinds of columns that are already known, by position."""
         return {}
 
     def kind(self, axis: int) -> Kind:
-        """Kind of the column at position ``axis``; decodes no more of it than necessary."""
+        """Kind of the column at position ``axis``; decodes no more than necessary."""
         if axis not in self.kinds:
             self.kinds[axis] = self.fitting(axis, ["point"])
         return self.kinds[axis]
 
     def fitting(self, axis: int, styles: Sequence[Style]) -> Kind:
-        """The first style that fits all cells of a column, or else text."""
+        """The first style in which all cells of a column are numbers; otherwise "text"."""
         first: str | None = None
         for style in styles:
-            if style in GROUPS:  # many styles, which one cell tells apart
+            if style in GROUPS:  # there are many styles: one cell excludes most
                 first = self._first_text(axis) if first is None else first
                 if first and not re.search(PATTERNS[style], first):
                     continue
             seen = False
             for (cells,) in self.blocks([axis]):
-                values, wrong = as_numbers(cells[:_FIRST], style)  # text tells soon
+                values, wrong = as_numbers(cells[:_FIRST], style)  # detects text early
                 if not wrong.any():
                     values, wrong = as_numbers(cells, style)
                 if wrong.any():
@@ -137,13 +139,13 @@ class Cells:
         return "text"
 
     def _first_text(self, axis: int) -> str:
-        """The first text of a column that is not NaN, or nothing if it comes late."""
+        """The first text that is not NaN in the first cells of a column; '' if there is none."""
         [cells] = next(self.blocks([axis]), [pa.nulls(0, pa.string())])
         texts = text_cells(cells[:_FIRST]).drop_null().to_pylist()
         return next((one for one in texts if one.lower() not in ("nan", "-nan")), "")
 
     def style_of(self, axis: int) -> Style:
-        """How a column writes numbers; a mixed one is read cell by cell."""
+        """Number style of a column; the default style for mixed columns."""
         kind = self.kind(axis)
         if kind == "text" or kind == "unclear" or kind == "nothing":
             return self.style
@@ -158,13 +160,13 @@ class TableCells(Cells):
         self.rows, self.style = len(self.table), style
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of some columns, of their own types."""
+        """Successive rows of some columns, with their own types."""
         for batch in self.table.select(list(axes)).to_batches(max_chunksize=BLOCK_ROWS):
             yield batch.columns
 
 
 def check_width(columns: int, name: str) -> None:
-    """Refuse too many columns."""
+    """Raise InputError if there are too many columns."""
     if columns > MAX_COLUMNS:
         raise InputError(
             f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
@@ -180,17 +182,17 @@ def as_text(cell: object) -> str:
 
 
 def cell_text(cell: object) -> str:
-    """Text of a cell with an identifier, by the type of its own; see :func:`float_text`."""
+    """Text of a cell with an identifier, based on its own type; see :func:`float_text`."""
     if isinstance(cell, float | np.floating):
         return float_text(cell)
     return f"{cell:f}" if isinstance(cell, Decimal) else as_text(cell)
 
 
 def float_text(value: Any) -> str:
-    """Text of a float with an identifier: with an exponent if it may stand for other numbers, too.
+    """Text of a float identifier, with an exponent if it may also represent other numbers.
 
-    Those are whole numbers from 2**p on, for p binary digits, and others with more decimal digits
-    than the type keeps.
+    These are whole numbers from 2**p on, for p binary digits, and other numbers with more decimal
+    digits than the type can store.
     """
     facts = np.finfo(type(value))
     whole = value == np.trunc(value)
@@ -206,11 +208,11 @@ def float_text(value: Any) -> str:
 def float_identifiers(
     values: NDArray[np.floating[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Identifiers (n,) by their own type as doubles, and the mask of those that stand for several.
+    """Float identifiers (n,) as doubles, and the mask of those that may represent several numbers.
 
-    0.1 in 32 bits is that of 64 bits.
+    0.1 in 32 bits becomes the same identifier as 0.1 in 64 bits.
     """
-    with np.errstate(all="ignore"):  # a wider float may overflow: that gives an infinity
+    with np.errstate(all="ignore"):  # overflow of a wider float gives infinity
         found = values.astype(np.float64)
         rounded = np.abs(values) >= 2.0 ** (1 + min(np.finfo(values.dtype).nmant, 52))
         for at in np.flatnonzero(~rounded & (values != np.trunc(values)) & ~np.isnan(values)):
@@ -221,14 +223,14 @@ def float_identifiers(
 
 
 def text_cells(cells: pa.Array) -> pa.Array:
-    """Return the trimmed text of every cell (n,), null where the value is missing."""
+    """Return the trimmed text of each cell (n,), null where the value is missing."""
     if pa.types.is_boolean(cells.type):
         cells = pc.if_else(cells, "True", "False")
     cells = cells.cast(pa.large_string())
     try:
-        cells.validate(full=True)  # trimming looks at the ends alone
+        cells.validate(full=True)  # trimming checks only the ends
         cells = pc.utf8_trim_whitespace(cells)
-    except pa.ArrowInvalid:  # no UTF-8
+    except pa.ArrowInvalid:  # not UTF-8
         raw = cells.cast(pa.large_binary()).to_pylist()
         texts = [None if cell is None else as_text(cell).strip() for cell in raw]
         cells = pa.array(texts, type=pa.large_string())
@@ -236,16 +238,17 @@ def text_cells(cells: pa.Array) -> pa.Array:
 
 
 def emptied(cells: pa.Array, marks: pa.Array) -> pa.Array:
-    """Cells, null where they are one of some."""
+    """Replace cells that are in ``marks`` by null."""
     return pc.if_else(pc.is_in(cells, marks), pa.scalar(None, cells.type), cells)
 
 
 def as_numbers(
     cells: pa.Array, style: Style = "point"
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read every cell independently of the others.
+    """Read each cell independently of the other cells.
 
-    The values (n,) are NaN where there is no number; the mask (n,) tells where something else is.
+    The values (n,) are NaN where a cell is not a number. The mask (n,) is true for cells that are
+    neither a number nor missing.
     """
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
@@ -272,13 +275,13 @@ def as_numbers(
         cells = pc.replace_substring(cells, ",", ".")
     try:
         values = np.asarray(pc.cast(cells, pa.float64()))
-    except pa.ArrowInvalid:  # a form that only Python knows
+    except pa.ArrowInvalid:  # a format that only Python reads
         values = np.array([np.nan if c is None else float(c) for c in cells.to_pylist()])
     return values, ~np.asarray(right)
 
 
 def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
-    """Values (n,) of text, or None if a cell may not be a number: matching is slow."""
+    """Values (n,) of text; None if a cell may not be a number. Faster than matching a pattern."""
     if style in GROUPS or (style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py()):
         return None
     if style != "point":
@@ -287,15 +290,15 @@ def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
         values = np.asarray(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    # "nan(1)" is read as well, and "inf" is never written with a comma.
+    # The parser also accepts "nan(1)", and it must not accept "inf" with decimal commas.
     odd = np.count_nonzero(np.isnan(values)) > cells.null_count
     return None if odd or (style == "comma" and np.isinf(values).any()) else values
 
 
 def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
-    """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's.
+    """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's entry.
 
-    It may hold many more. Cells without a value have an arbitrary position.
+    The dictionary may contain many other entries. Cells without a value have an arbitrary position.
     """
     codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
     if not len(cells.dictionary):
@@ -304,5 +307,5 @@ def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]
 
 
 def looks_grouped(text: str) -> bool:
-    """Tell whether text may be a number with thousands set apart."""
+    """Return whether text may be a number with a thousands separator."""
     return _GROUPED.search(text) is not None

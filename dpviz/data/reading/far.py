@@ -1,7 +1,7 @@
-"""Places that a picture would show wrongly, for exploring alone.
+"""Find points that a plot would show badly; for exploring only.
 
-A few rows so far away from all others that a picture shows nothing else; and places on both sides
-of the 180th meridian, which are near each other, but are drawn a whole Earth apart.
+These are a few rows so far from all other rows that a plot shows nothing else, and places on both
+sides of the 180th meridian, which are near each other but are plotted at opposite ends of the map.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from dpviz.grid.domain import Domain
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: Largest longitude and latitude, either sign.
+#: Largest absolute longitude and latitude.
 _DEGREES = (360.0, 90.0)
 
-#: Longitude at which the Earth is cut on usual maps.
+#: Longitude at which most maps cut the Earth.
 HALF = 180.0
 
-#: Far rows stretch a column so many times, and are at most so many: a share of all, or a few.
+#: Least factor by which far rows stretch a column; largest share of far rows; limits of their
+#: number.
 _STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
 
-#: Rows that a sentence names.
+#: Number of rows that a sentence names.
 _NAMED = 3
 
-#: Fewer rows tell nothing; so many tell where most are.
+#: Smallest number of rows to decide from, and number of sampled rows.
 _ROWS, _LOOKED_AT = 20, 100_000
 
-#: Quantiles between which most rows of a column are, and how many times their distance others may
-#: be away from them.
+#: Quantiles that contain most rows of a column. Other rows count as near within this multiple of
+#: the distance between the quantiles.
 _QUANTILES, _NEAR = (0.05, 0.95), 5.0
 
 
 def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
-    """Box of round numbers around all points (n, d) but a few far ones; None where none are far.
+    """Rounded box around all points (n, d) except a few far ones; None if no points are far.
 
-    Far are impossible degrees, by the names of the columns, or both 0 where no other is near; nines
-    such as -9999 far from all other numbers; and at most 20 rows, and 1% of all (or 3), without
-    which a column's range is less than a twentieth.
+    The box leaves out: impossible longitudes and latitudes; points at 0, 0 without other points
+    nearby; numbers of nines, such as -9999, far from all other numbers; and at most 20 rows (at
+    most 1% of all rows, or 3) that make the range of a column more than 20 times as wide.
     """
     if len(points) < _ROWS:
         return None
@@ -55,7 +56,7 @@ def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
     keep = np.ones(len(points), dtype=bool)
     for axis, most in degrees.items():
         keep &= np.abs(points[:, axis]) <= most
-    if not _are_few(~keep):  # these are no degrees
+    if not _are_few(~keep):  # the columns are not degrees
         degrees = {}
         keep[:] = True
     for values in points.T:
@@ -71,7 +72,7 @@ def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
 
 
 def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
-    """Say which rows are far away."""
+    """Return a sentence that names the far rows."""
     lie = "lies" if rows.rows == 1 else "lie"
     where = ", ".join(
         f"{shown(name)} {lo:.15g} to {hi:.15g}"
@@ -82,7 +83,7 @@ def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
 
 
 def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
-    """Sentences on a number that many rows hold in place of a longitude or latitude."""
+    """Sentences about a number that many rows contain instead of a longitude or latitude."""
     said = []
     for axis, most in sorted(degrees_of(columns).items()):
         beyond = np.abs(points[:, axis]) > most
@@ -92,23 +93,24 @@ def impossible(points: Floats, columns: Sequence[str]) -> list[str]:
             kind = "latitude" if most == _DEGREES[1] else "longitude"
             said.append(
                 f'{counted(int(many.max()), "row")} hold {value} in "{shown(columns[axis])}", '
-                f"which is no {kind}: say that it stands for no value (--missing={value} on the "
-                "command line)."
+                f"which is not a {kind}: if it means a missing value, say so (--missing={value} "
+                "on the command line)."
             )
     return said
 
 
 def over_180(points: Floats, columns: Sequence[str]) -> int | None:
-    """Position of the longitude of points (n, d) that lie together around 180 degrees; else None.
+    """Position of the longitude if points (n, d) form one region around 180 degrees; else None.
 
-    They do where all are beyond 90 degrees, on both sides, and more than half of the Earth lies
-    empty between them: one turn more for those in the west brings all together.
+    This is the case if all longitudes are beyond 90 degrees, on both sides, and more than half of
+    the Earth between them is empty. Adding 360 to the longitudes in the west then joins the two
+    sides.
     """
     degrees = degrees_of(columns)
     if not degrees:
         return None
     lon, lat = degrees
-    # What is no place, or stands for none, decides nothing.
+    # Impossible values and 0, 0 do not count.
     fine = (np.abs(points[:, lon]) <= _DEGREES[0]) & (np.abs(points[:, lat]) <= _DEGREES[1])
     places = points[fine & (points[:, [lon, lat]] != 0).any(axis=1), lon]
     west, east = places[places < 0], places[places >= 0]
@@ -119,26 +121,26 @@ def over_180(points: Floats, columns: Sequence[str]) -> int | None:
 
 
 def longitude(columns: Sequence[str]) -> int | None:
-    """Position of the longitude where two columns are longitude and latitude; else None."""
+    """Position of the longitude if the columns contain longitude and latitude; else None."""
     return next(iter(degrees_of(columns)), None)
 
 
 def turned(values: Floats) -> Floats:
-    """Longitudes (n,) with those in the west one turn further: from -180 on they follow 180."""
+    """Longitudes (n,), where 360 is added to negative ones, so that -180 continues 180."""
     return np.where((values < 0) & (values >= -HALF), values + 2 * HALF, values)
 
 
 def turned_sentence(column: str) -> str:
-    """Say that the places in the west are shown further in the east."""
+    """Return a sentence saying that places in the west are shown further in the east."""
     return (
         f'Places lie on both sides of the 180th meridian: 360 is added to each "{shown(column)}" '
-        "below 0, so that they are together. A release does not do so: write them so in the file."
+        "below 0, so that they are together. A release does not do this: add 360 in the file."
     )
 
 
 def degrees_of(columns: Sequence[str]) -> dict[int, float]:
-    """Largest value by the positions of longitude and latitude where two columns are these."""
-    # Of thousands of columns few have such words.
+    """Positions of longitude and latitude, each with its largest value; empty without them."""
+    # Among thousands of columns, only a few names contain such words.
     some = [axis for axis, name in enumerate(columns) if may_be_placed(name)]
     for lon, lat in permutations(some, 2):
         if placed((columns[lon], columns[lat])) == "lonlat":
@@ -147,7 +149,6 @@ def degrees_of(columns: Sequence[str]) -> dict[int, float]:
 
 
 def _are_few(rows: Mask) -> bool:
-    """Whether these rows (n,) are few enough to be errors."""
     return bool(np.count_nonzero(rows) <= FEW * len(rows))
 
 
@@ -156,7 +157,7 @@ def _range(values: Floats) -> tuple[float, float]:
 
 
 def _without_nines(values: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without extreme values of nines that are farther away than all others are wide."""
+    """Mask (n,) without values such as -9999 that are farther away than the width of all others."""
     if not keep.any():
         return keep
     for nines in _range(values[keep]):
@@ -172,7 +173,7 @@ def _without_nines(values: Floats, keep: Mask) -> Mask:
 
 
 def _without_zeros(places: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without places at 0, 0, unless others are near: they stand for no place."""
+    """Mask (n,) without points at 0, 0 if no other point is near; these mean a missing place."""
     others: Mask = keep & (places != 0).any(axis=1)
     if places.size and others.any() and _are_few(keep & ~others):
         for column in places.T:
@@ -183,7 +184,6 @@ def _without_zeros(places: Floats, keep: Mask) -> Mask:
 
 
 def _without_few(values: Floats, keep: Mask) -> Mask:
-    """Mask (n,) without a few values that stretch the range."""
     if not keep.any():
         return keep
     kept = values[keep]
@@ -199,7 +199,7 @@ def _without_few(values: Floats, keep: Mask) -> Mask:
 
 
 def _round(lo: float, hi: float, most: float) -> tuple[float, float]:
-    """Wider bounds in hundredths of the power of ten below the width; degrees as far as they go."""
+    """Round bounds outwards to hundredths of a power of ten, but degrees at most to their limit."""
     step = 10.0 ** (math.floor(math.log10(hi - lo)) - 2)
     digits = max(-round(math.log10(step)), 0)
     lo, hi = math.floor(lo / step) * step, math.ceil(hi / step) * step

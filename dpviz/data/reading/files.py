@@ -1,4 +1,4 @@
-"""Bytes of files and uploads: reading within a limit, unpacking, and format detection."""
+"""Bytes of files and uploads: read them within a limit, unpack them, and detect the format."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.base.errors import InputError, reason, shown
-from dpviz.base.formats import FORMATS, Format
+from dpviz.base.formats import FORMATS, RELEASED, Format
 
-#: Larger files are refused: all bytes are held in memory.
+#: Larger files are refused, because all bytes are kept in memory.
 MAX_BYTES = 2 * 2**30
 
-#: Memory limit for reading a file: a multiple of its size, plus a constant, of which a part is for
-#: the current block. A small file may unpack to any size, and no real table needs more than this.
+#: Memory limit for reading a file: a multiple of its size plus a constant. A part of the constant
+#: is for the current block. A small file may unpack to any size, but real tables never need more.
 _TIMES, _MORE, _WORKING = 4, 2**30, 2**27
 
-#: First bytes of the formats, and the mark that programs write in front of UTF-8.
+#: First bytes of the formats, and the byte order mark that programs write before UTF-8.
 NPY, PARQUET, ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 BOM = b"\xef\xbb\xbf"
 _STARTS: tuple[tuple[bytes, Format], ...] = (
     (NPY, "npy"), (PARQUET, "parquet"), (ZIP, "zip"), (b"ARROW1\0\0", "feather"),
     (b"FEA1", "feather"), (b"SQLite format 3\0", "layer"), (b"fgb\x03fgb", "layer"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "sheet"),
+    (_OLE, "sheet"),
 )  # fmt: skip
 
-#: First bytes of packed files, with their endings and names, and what unpacks them.
+#: First bytes of packed files, their endings and names, and the functions that unpack them.
 _PACKED: tuple[tuple[bytes, str, str, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", ".gz", "gzip", gzip.open),
     (b"BZh", ".bz2", "bzip2", bz2.open),
     (b"\xfd7zXZ\0", ".xz", "xz", lzma.open),
 )
 
-#: How JSON starts, as far as that tells it from other text, and places in XML.
+#: Beginnings that distinguish JSON from other text, and elements of XML that contain places.
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\x1e\s*)?(\{\s*"|\[\s*\{\s*")')
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!--|gpx|kml|\w+:FeatureCollection)", re.IGNORECASE)
 _PLACES = re.compile(rb"<(gpx|kml|(\w+:)?FeatureCollection)[\s>]")
 
-#: What is no table, by its first bytes, with the way out.
+#: First bytes of files that are not tables, a description, and a recommendation.
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", "a web page (HTML)",
      "download the file behind the link, or save its table as CSV"),
@@ -69,7 +70,7 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
 
 @dataclass(frozen=True)
 class File:
-    """Unpacked bytes, their format, and how much memory their values may take."""
+    """Unpacked bytes, their format, and the memory limit for their values."""
 
     name: str
     format: Format
@@ -85,10 +86,11 @@ def load(
     released: bool = False,
     headerless: bool = False,
 ) -> File:
-    """Read and unpack, never more than ``limit`` bytes.
+    """Read and unpack a file, but never more than ``limit`` bytes.
 
-    Of a release the first line is public, unless the file has none (``headerless``): then the name
-    alone tells the format, and whether it is packed. What no name tells is text.
+    For a release, the first line is public, unless the file has none (``headerless``). If it has
+    none, only the name decides the format and whether the file is packed. Files with an unknown
+    ending are text.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -97,7 +99,7 @@ def load(
     for start, packing, word, unpack in _PACKED:
         if ending == packing and not data.startswith(start):
             raise InputError(
-                f"{shown(name)} is no {word} file although its name ends in {packing}: pack it "
+                f"{shown(name)} is not a {word} file although its name ends in {packing}: pack it "
                 "again, or remove the ending."
             )
         if data.startswith(start) and (ending == packing or not headerless):
@@ -114,7 +116,7 @@ def load(
     memory -= len(data) + _WORKING
     form = FORMATS.get(ending, "text")
     if released:
-        starts = (kind for start, kind in _STARTS[:2] if data.startswith(start))
+        starts = (kind for start, kind in _STARTS if kind in RELEASED and data.startswith(start))
         form = form if headerless or ending in FORMATS else next(starts, form)
     else:
         form = _format(data, form, ending in FORMATS, name)
@@ -126,18 +128,19 @@ def load(
 
 
 def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
-    """Format by the ending and the first bytes; refuse what is no table, and say what it is."""
+    """Decide the format by ending and first bytes; raise InputError if it is not a table."""
     head = data[:1024]
     for start, kind in _STARTS:
         if data.startswith(start) and form not in (kind, "layer", "sheet", "npz"):
             return kind
-    if form == "sheet" and not head.startswith((ZIP, _STARTS[-1][0])):
-        form = "text"  # of programs that call CSV so
+    if form == "sheet" and not head.startswith((ZIP, _OLE)):
+        form = "text"  # some programs use this ending for CSV
+    is_marked = head.startswith(tuple(start for start, kind in _STARTS))
+    for pattern, what, way_out in () if is_marked else _OTHERS:
+        if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
+            raise InputError(f"{shown(name)} is {what}, not a table: {way_out}.")
     if form != "text":
         return form
-    for pattern, what, way_out in _OTHERS:
-        if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
-            raise InputError(f"{shown(name)} is {what}, and no table: {way_out}.")
     if _XML.match(head):
         if not _PLACES.search(data, 0, 4096):
             raise InputError(
@@ -148,7 +151,6 @@ def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
 
 
 def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
-    """File name, if there is one, and the stored bytes."""
     own_name = None
     if isinstance(source, bytes | bytearray | memoryview):
         data = bytes(source)
@@ -161,7 +163,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
     elif hasattr(source, "read"):
         path = getattr(source, "name", None)
         own_name = Path(path).name if isinstance(path, str) else None
-        # An upload may have been read before: rewind it.
+        # An upload may have been read before, so read it from the start.
         whole = getattr(source, "getvalue", None)
         with refusing(partial(_unreadable, own_name or "data"), *_FAILED):
             data = whole() if whole else _at_most(source.read, limit)
@@ -180,7 +182,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
 
 
 def _at_most(read: Callable[[int], Any], limit: int) -> Any:
-    """Read to the end, or just beyond ``limit`` bytes, without allocating more than needed."""
+    """Read to the end, or slightly beyond ``limit`` bytes, without extra memory."""
     stream = io.BytesIO()
     while stream.tell() <= limit and (piece := read(min(2**24, limit + 1 - stream.tell()))):
         if isinstance(piece, str):
@@ -189,13 +191,13 @@ def _at_most(read: Callable[[int], Any], limit: int) -> Any:
     return stream.getvalue()
 
 
-#: Errors of opening and reading. ValueError: NUL in the name, or the file is closed.
+#: Errors when opening and reading; ValueError if the name contains NUL or the file is closed.
 _FAILED = (OSError, ValueError)
 
 
 @contextmanager
 def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) -> Iterator[None]:
-    """Raise InputError with one sentence in place of errors of some kinds."""
+    """Replace errors of some types by an InputError with a one-sentence message."""
     try:
         yield
     except (InputError, MemoryError):
@@ -205,7 +207,7 @@ def refusing(said: str | Callable[[Exception], str], *kinds: type[Exception]) ->
 
 
 def out_of_reach(path: str, error: BaseException) -> str:
-    """Sentence on a stored file that a disk or a store does not give."""
+    """Return the error message for a stored file that a disk or a store can't read."""
     return (
         f"{shown(path, 120)} can't be read: {reason(error)}; all machines that read need it at the "
         "same path."
@@ -213,20 +215,20 @@ def out_of_reach(path: str, error: BaseException) -> str:
 
 
 def _unreadable(name: str, error: Exception) -> str:
-    """Sentence on a file that can't be opened or read."""
     # The end of a long path is more informative than its start.
     place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
     if isinstance(error, FileNotFoundError):
         return f"{place} does not exist: check the path."
     if isinstance(error, IsADirectoryError):
         return f"{place} is a directory: name a file in it."
-    return f"{place} can't be read ({reason(error)}): check the file and its rights."
+    return f"{place} can't be read ({reason(error)}): check the file and its permissions."
 
 
 def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> InputError:
-    """Return the error for a file of more than ``limit`` bytes, None for one that packing sets.
+    """Return the error for a file of more than ``limit`` bytes.
 
-    Each record changes the size of a packed file, so no number tells it.
+    None means that the limit depends on the packed size. Each record changes this size, so the
+    message does not contain the limit.
     """
     most = "a file of its size may have" if limit is None else megabytes(limit)
     return InputError(
@@ -236,7 +238,7 @@ def too_large(name: str, limit: int | None, unpacked: str = " unpacked") -> Inpu
 
 
 def megabytes(size: int) -> str:
-    """Size in the unit that reads best."""
+    """Format a size in a suitable unit."""
     if size >= 2**40:
         return f"over {2**20:,} MB"
     return f"{size / 2**20:,.4g} MB" if size >= 2**20 else f"{size:,} bytes"
@@ -244,7 +246,7 @@ def megabytes(size: int) -> str:
 
 @contextmanager
 def enough_memory(name: str) -> Iterator[None]:
-    """Raise InputError, in one sentence, if the memory does not suffice."""
+    """Raise InputError if there is not enough memory."""
     try:
         yield
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Grids of counts: how many records lie in every cell."""
+"""Grids of counts: the number of records in each cell."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dpviz.grid.domain import MAX_CELLS
 def counts_of(
     source: NDArray[np.generic] | Table, name: str, *, any_total: bool
 ) -> NDArray[np.int64]:
-    """Return the counts as integers, or raise an error with the cell that is not a count.
+    """Return the counts as integers; InputError names a cell that is not a count.
 
-    With ``any_total``, for a release, large counts are cut, all may be 0, and what is no count is
-    0. One record turns 999 into 1.000, or nothing into 1: no cell may decide whether a release
-    comes.
+    With ``any_total``, for a release, large counts are clipped, all counts may be 0, and other
+    cells become 0. One record may change 999 to 1.000 or an empty cell to 1, so no cell may decide
+    whether a release succeeds.
     """
     cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)
@@ -37,7 +37,7 @@ def counts_of(
             whole &= values == np.floor(values)
     if any_total:
         most = MAX_EXACT // values.size
-        if values.dtype.kind != "f":  # a narrow type has no such number
+        if values.dtype.kind != "f":  # a narrow type can't contain this number
             most = min(most, np.iinfo(values.dtype).max)
         counts = np.minimum(np.where(whole, values, 0), most)
         return np.array(counts, dtype=np.int64, order="C")
@@ -48,7 +48,7 @@ def counts_of(
             "from 0 to 2**53; correct the cell."
         )
     counts = np.array(values, dtype=np.int64, order="C")
-    # The sum of integers might overflow; the sum of floats is accurate enough here.
+    # The integer sum might overflow; the float sum is accurate enough here.
     if counts.sum(dtype=np.float64) > 2 * MAX_EXACT or int(counts.sum()) >= MAX_EXACT:
         raise InputError(f"{shown(name)} has counts whose sum is not below 2**53: rescale them.")
     if not counts.any():
@@ -57,7 +57,7 @@ def counts_of(
 
 
 def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
-    """All columns as floats (rows, columns); one column is one axis."""
+    """All columns as floats (rows, columns); (rows,) for a single column."""
     if table.ragged.rows:
         row, _, fields = table.ragged.first[0]
         raise InputError(
@@ -91,7 +91,6 @@ def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
 
 
 def _check_cells(shape: tuple[int, ...], name: str) -> None:
-    """Refuse shapes that are not a grid."""
     sides = " x ".join(f"{side:,}" for side in shape) or "1"
     if min(shape, default=0) < 2:
         raise InputError(
@@ -106,7 +105,6 @@ def _check_cells(shape: tuple[int, ...], name: str) -> None:
 
 
 def _place(place: tuple[np.intp, ...], source: NDArray[np.generic] | Table) -> str:
-    """Describe the place of a cell, counted from 1."""
     if isinstance(source, Table) or len(place) == 2:
         row = source.row(int(place[0])) if isinstance(source, Table) else place[0] + 1
         return f"row {row}, column {place[1] + 1 if len(place) > 1 else 1}"

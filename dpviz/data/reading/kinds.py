@@ -1,13 +1,14 @@
-"""Which types of Arrow's are read, and which values: all that a pass over stored numbers needs.
+"""Arrow types that can be read, and their values.
 
-Readers of text and of tables are left out here: they load much more of pyarrow, and pandas.
+This is all that a pass over stored numbers needs. Readers of text and tables are in other modules,
+because they load pandas and large parts of pyarrow.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-#: Cells that mean "no value", besides those that are empty or blank.
+#: Cells that mean "no value", in addition to empty and blank cells.
 MISSING = (
     "#N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None",
     "n/a", "nan", "none", "null",
@@ -18,25 +19,25 @@ LARGEST = 1e300
 
 
 def holds_numbers(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is a real number."""
+    """Return whether every value of an Arrow type is a real number."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def holds_text(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is text."""
+    """Return whether every value of an Arrow type is text."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def readable(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type holds numbers, or values that have a text form."""
+    """Return whether values of this type are numbers or can be converted to text."""
     types = pa.types
     if types.is_dictionary(kind):
         return readable(kind.value_type) and not types.is_dictionary(kind.value_type)
     if types.is_temporal(kind):
         try:
             pa.array([], kind).cast(pa.large_string())
-        except pa.ArrowException:  # no text is known for this type
+        except pa.ArrowException:  # Arrow can't convert this type to text
             return False
         return True
     others = (types.is_boolean, types.is_decimal, types.is_null)
@@ -44,12 +45,12 @@ def readable(kind: pa.DataType) -> bool:
 
 
 def whole(cells: pa.Array) -> pa.Array:
-    """The same cells without a dictionary."""
+    """Return the same cells without a dictionary."""
     return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
 
 
 def plain(cells: pa.Array) -> pa.Array:
-    """Cells of a readable type as numbers, truth values, dates or text, perhaps in a dictionary."""
+    """Convert readable cells to numbers, booleans, dates or text, perhaps in a dictionary."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return plain(whole(cells))
@@ -59,15 +60,15 @@ def plain(cells: pa.Array) -> pa.Array:
 
 
 def exact(cells: pa.Array) -> pa.Array:
-    """The same, but decimals as text: as floats, long ones would become equal to others."""
+    """Like :func:`plain`, but decimals become text, because as floats some would become equal."""
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return exact(whole(cells))
     if not pa.types.is_decimal(kind):
         return plain(cells)
-    if kind.bit_width < 128:  # Arrow has no dictionary of these
+    if kind.bit_width < 128:  # Arrow has no dictionary of smaller decimals
         cells = cells.cast(pa.decimal128(kind.precision, kind.scale))
-    # Not by a cast: it writes zero with eight decimals as 0E-8.
+    # A cast would write zero with eight decimals as 0E-8.
     coded = cells.dictionary_encode()
     texts = [f"{one:f}" for one in coded.dictionary.to_pylist()]
     texts = [one.rstrip("0").rstrip(".") if "." in one else one for one in texts]

@@ -1,4 +1,4 @@
-"""Which two columns of a table to show first."""
+"""Propose the two columns of a table that are shown first."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 
-#: Words in the names of columns that number or name the rows instead of measuring anything.
+#: Words in the names of columns that number or identify the rows and measure nothing.
 NUMBERING = frozenset((
     "id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed", "unit", "no", "nr",
     "number", "code", "zip", "plz", "postcode", "phone", "fid", "objectid", "gid", "vendor",
 ))  # fmt: skip
 
-#: Words for parts of a date, which come last, too.
+#: Words for parts of a date. Such columns are also proposed last.
 CALENDAR = frozenset((
     "year", "yyyy", "yy", "month", "mm", "day", "dd", "hour", "hh", "hr", "minute", "mn", "jahr",
     "monat", "tag", "stunde", "date", "time", "timestamp",
 ))  # fmt: skip
 
-#: Different values for each row with which a column is as continuous as any.
+#: A column is maximally continuous from this number of different values per row on.
 _ENOUGH = 0.1
 
-#: Those of them that may measure something, or be axes of a grid, too: then they repeat.
+#: Words of NUMBERING that may also mean a measurement or an axis of a grid, with repeated values.
 _OF_GRIDS = frozenset(("index", "idx", "row", "number", "no", "nr", "unit", "code"))
 
-#: Rows that tell how continuous a column is.
+#: Number of rows that decide how continuous a column is.
 LOOKED_AT = 20_000
 
-#: Least rows that tell whether a column counts them.
+#: Smallest number of rows that show whether a column counts the rows.
 _COUNTED = 10
 
 
 def first_columns(
     table: Table, numeric: Sequence[str], but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the columns for the axes across and upwards.
+    """Return the columns for the horizontal and the vertical axis.
 
-    They are chosen from two or more ``numeric`` columns, also nearly numeric ones; those of ``but``
-    only where no two others are left that vary. A pair that is named as a place is (``lon`` and
-    ``lat``, ``pickup_x`` and ``pickup_y``) comes first, then the two columns that look most
-    continuous, in the order of the table: those with fractions before those without, then by the
-    number of different values, up to a tenth of that of the rows. Columns that number the rows come
-    last, and constant ones, or ones with cells that are no numbers, only where no others are left.
+    They are chosen from two or more columns ``numeric``, which may include nearly numeric columns.
+    Columns in ``but`` are used only if fewer than two other columns vary. The first choice is a
+    pair whose names mean a position (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``). Otherwise
+    the two most continuous columns are chosen, in the order of the table: columns with fractions
+    first, then columns with more different values, where a tenth of the rows is the maximum.
+    Columns that number the rows come last. Constant columns and columns with cells that are not
+    numbers are used only if no others remain.
     """
     numeric = list(numeric)
     seen: dict[str, Floats] = {}
@@ -70,26 +71,25 @@ def first_columns(
     clean = [one for one in numeric if one not in table.nearly_numeric and not odd & {*words[one]}]
     numeric = clean if len(clean) > 1 else numeric
     if len(numeric) > 2:
-        # Of equal ones the first come first.
+        # The sort is stable, so equal columns keep their order.
         best = sorted(numeric, key=lambda one: _continuity(seen[one], words[one]), reverse=True)[:2]
         numeric = [name for name in numeric if name in best]
     return numeric[0], numeric[1]
 
 
 def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
-    """Finite numbers in the first rows of each column."""
     values = table.first_numbers([table.columns.index(name) for name in numeric], LOOKED_AT)
     finite = np.isfinite(values)
     return {name: values[finite[:, at], at] for at, name in enumerate(numeric)}
 
 
 def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool, float]:
-    """Rank of a column: the larger, the more continuous it looks."""
+    """Rank of a column; larger means more continuous."""
     different = np.unique(column)
     fractions = bool((column % 1 != 0).any())
     in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
     named = bool((NUMBERING | CALENDAR) & {*words})
-    # Many different values are enough: rounding alone decides which column has more.
+    # Beyond enough different values, only rounding decides which column has more.
     levels = min(different.size, column.size * _ENOUGH)
     return not named, fractions or not in_a_row, fractions, levels
 
@@ -97,10 +97,10 @@ def _continuity(column: Floats, words: Sequence[str]) -> tuple[bool, bool, bool,
 def proposed(
     table: Table, numeric: Sequence[str], nearly: Sequence[str] = (), but: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return the two columns to show where a person has named none; see :func:`first_columns`.
+    """Return the two columns to show if the user has named none; see :func:`first_columns`.
 
-    They are ``numeric`` or ``nearly`` so, ``but`` none of persons and classes. Raises InputError,
-    with the names to choose from, if no two plausible columns are left.
+    They are in ``numeric`` or ``nearly``; columns in ``but`` contain persons or classes and are not
+    used. Raises InputError with the names to choose from if fewer than two suitable columns remain.
     """
     choice = [one for one in table.columns if one in (*numeric, *nearly) and one not in but]
     if len(choice) < 2:
@@ -117,7 +117,7 @@ def proposed(
 
 
 def no_two(table: Table, numbering: Collection[str]) -> InputError:
-    """Refusal to propose columns that number the rows."""
+    """Return the error if only columns that number the rows could be proposed."""
     verb = "numbers or names" if len(numbering) == 1 else "number or name"
     return InputError(
         f"{shown(table.name)} has no two columns to propose, since {listed(numbering)} {verb} the "
@@ -126,9 +126,9 @@ def no_two(table: Table, numbering: Collection[str]) -> InputError:
 
 
 def numbers_rows(table: Table, name: str) -> bool:
-    """Tell whether a column numbers or names the rows, instead of measuring anything.
+    """Return whether a column numbers or identifies the rows and measures nothing.
 
-    Its name says so, or it counts the first rows one by one from 0 or 1; an axis never does.
+    This is the case if its name means that, or if its first values count from 0 or 1 without gaps.
     """
     words = words_of(name)
     named = NUMBERING & {*words}

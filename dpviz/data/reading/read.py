@@ -1,7 +1,7 @@
-"""Read tables, and grids of counts, from files, uploads and objects in memory.
+"""Read tables and grids of counts from files, uploads and objects in memory.
 
-Whatever the bytes, the only error is :class:`~dpviz.base.errors.InputError`, with one
-sentence that names the place and the way out. Pickled content is never loaded.
+For any bytes, the only possible error is :class:`~dpviz.base.errors.InputError`. Its message names
+the place and a remedy. Pickled content is never loaded.
 """
 
 from __future__ import annotations
@@ -49,48 +49,47 @@ def read_table(
     part: str | None = None,
     sheet: str | None = None,
 ) -> Table:
-    """Read named columns; :meth:`Table.select` makes points of them.
+    """Read named columns. :meth:`Table.select` converts them to points.
 
     Parameters
     ----------
     source
-        Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy
-        array (n, d). Files are of the kinds in :data:`~dpviz.base.formats.KINDS`, also packed;
-        without a known ending the content decides. Points of GeoJSON and of other geographic
-        formats become two columns, ``lon`` and ``lat``, or ``x`` and ``y`` where they are no
-        degrees.
+        Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy array (n, d). The
+        kinds of files are in :data:`~dpviz.base.formats.KINDS`; files may be packed. If the ending
+        is unknown, the content decides. Points of GeoJSON and other geographic formats become two
+        columns: ``lon`` and ``lat``, or ``x`` and ``y`` if they are not degrees.
     name
-        Name of the data, by default that of the file. Its ending also gives the format of bytes.
+        Name of the data, by default the file name. Its ending also determines the format of bytes.
     header
-        Whether the first row holds names; by default it does unless its fields are like those
-        below. For a release, text is the first line that the file lacks.
+        Whether the first row contains names; by default it does unless its fields look like the
+        fields below. For a release, a string is the header line that the file does not have.
     max_bytes
-        Limit to the size of a file, also after unpacking (:data:`MAX_BYTES`).
-        Reading takes at most four times the size of a file and 1 GB of memory.
+        Largest size of a file, before and after unpacking (:data:`MAX_BYTES`). Reading takes at
+        most four times the size of the file plus 1 GB of memory.
     unreadable
-        ``"missing"``, for a release: no content of one record affects whether or how the others
-        are read, see :mod:`dpviz.data.strict`. Otherwise for exploring: the notes of the table say
-        what was taken for what.
+        ``"missing"``, for a release: no content of one record affects whether or how other records
+        are read, see :mod:`dpviz.data.strict`. The other values are for exploring, where the notes
+        of the table describe all guesses.
     skip
-        Lines above the names that are left out; by default those before the table begins.
+        Number of lines above the names to skip; by default all lines above the table.
     encoding
-        Of text; by default UTF-8, or what the text looks like.
+        Encoding of text; by default UTF-8, or a guess.
     missing
-        Cells that stand for no value, besides the usual ones, such as ``"-"`` and ``"NA"``.
+        Cells that mean a missing value, in addition to the usual ones, such as ``"-"`` and
+        ``"NA"``.
     part, sheet
-        Name of the sheet, layer, array, or file of an archive; needed where several hold data.
+        Name of the sheet, layer, array or archive member; required if several contain data.
 
     Raises
     ------
     InputError
-        Where the source can't be read or holds no row of a table; there may be no row for a
-        release.
+        If the source can't be read or contains no table row. For a release, a table without rows is
+        allowed.
     """
     released = unreadable == "missing"
     if isinstance(header, str) and not released:
         raise InputError(
-            f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
-            "out."
+            f'header = "{shown(header)}" needs unreadable = "missing": leave the header out.'
         )
     options = Options(
         skip=skip,
@@ -131,20 +130,20 @@ def read_counts(
     part: str | None = None,
     sheet: str | None = None,
 ) -> Dataset:
-    """Read a ready grid of counts: how many records lie in every cell.
+    """Read a grid of counts: the number of records in each cell.
 
     Parameters
     ----------
     source, name, max_bytes, part, sheet
-        As in :func:`read_table`: an array of one or more axes, or a table without
-        header whose rows run along the first axis (the only one, if it has one column).
+        As in :func:`read_table`: an array with one or more axes, or a table without header. The
+        rows of a table run along the first axis. A table with one column has only this axis.
     domain
-        Box that the grid covers; by default ``(0, side)`` on every axis. For a release it also
-        tells how many axes a text has: two without it.
+        Box that the grid covers; by default ``(0, side)`` on each axis. For a release, it also
+        determines the number of axes of a text file, which is two by default.
     any_total
-        For a release, which must not reveal one record: all counts may be 0, and large ones
-        are clipped to 2**53 / cells, so that their total stays exact. Each cell is read by itself,
-        and is 0 where it holds no count.
+        For a release, which must not reveal one record: all counts may be 0, and large counts are
+        clipped to 2**53 / cells, so that their total stays exact. Each cell is read separately, and
+        is 0 if it is not a count.
 
     Returns
     -------
@@ -154,10 +153,9 @@ def read_counts(
     Raises
     ------
     InputError
-        Where the source can't be read, a cell is no whole number of at least 0, an
-        axis has fewer than 2 cells, there are more than ``MAX_CELLS`` cells, the
-        total is 0 or not below 2**53 (unless any will do), or the domain has another
-        dimension.
+        If the source can't be read, a cell is not a whole number of at least 0, an axis has fewer
+        than 2 cells, there are more than ``MAX_CELLS`` cells, the total is 0 or not below 2**53
+        (unless ``any_total``), or the domain has a different dimension.
     """
     cells: NDArray[np.generic] | Table
     source = _local(source)
@@ -188,10 +186,9 @@ def read_counts(
 def parts(
     source: Source, *, name: str | None = None, max_bytes: int | None = None
 ) -> tuple[str, ...]:
-    """Names of the sheets, layers, arrays or files to choose from; none of other sources.
+    """Names of the sheets, layers, arrays or archive members to choose from; () for other sources.
 
-    The parameters are those of :func:`read_table`, and the errors those of a file that can't be
-    read.
+    The parameters are those of :func:`read_table`. Raises InputError if the file can't be read.
     """
     source = _local(source)
     if isinstance(source, _IN_MEMORY):
@@ -199,17 +196,16 @@ def parts(
     return parts_of(load(source, name, max_bytes or MAX_BYTES))
 
 
-#: Sources that are no files.
+#: Types of sources that are not files.
 _IN_MEMORY = (np.ndarray, pd.DataFrame, pa.Table)
 
 
 def _local(source: Source) -> Source:
-    """A path in place of an address of a file here; any other source as it is."""
+    """Convert the address of a local file to its path; return other sources unchanged."""
     return local_path(source) if isinstance(source, str) else source
 
 
 def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:
-    """Make a table of an object."""
     if isinstance(source, np.ndarray):
         return read_array(source, name)
     read = read_frame if isinstance(source, pd.DataFrame) else read_arrow

@@ -1,9 +1,9 @@
-"""The process that reads one upload, and whose end takes nothing with it.
+"""The process that reads one upload, and that may crash without damage.
 
-Started by :mod:`dpviz.data.reading.apart`, it gets the file once and then answers questions until
-its input ends. It can write no file, has a limit of memory by the size of the file, and a limit of
-processor time for each answer. Nobody unpickles what it says: an answer is one line of JSON and
-the bytes of arrays.
+:mod:`dpviz.data.reading.apart` starts it. It receives the file once and then answers questions
+until its input ends. It can't write files, its memory limit depends on the size of the file, and
+each answer has a limit of CPU time. An answer is one line of JSON and the bytes of arrays; it is
+never unpickled.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from dpviz.data.reading.table import Table
 from dpviz.data.reading.unread import UnreadableError
 from dpviz.data.reading.watch import watching
 
-#: Seconds between two reports of progress.
+#: Seconds between two progress reports.
 _REPORT = 0.1
 
-#: Bytes of memory beyond what the readers themselves keep to: four times the file and 1 GB.
+#: Memory limit: larger than the limit of the readers, which is four times the file and 1 GB.
 _TIMES, _MORE = 5, 3 * 2**29
 
 
 class Reading:
-    """An upload and the table that was last read from it."""
+    """An upload, and the table that was read from it last."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.data = name, data
@@ -53,7 +53,7 @@ class Reading:
         self._table: Table | None = None
 
     def table(self, how: dict[str, Any]) -> Table:
-        """Table as read in one way; only the last one is kept."""
+        """Read the table with these options; only the last table is kept."""
         if self._table is None or self._how != how:
             self._table = None
             self._how, self._table = how, read_table(self.data, name=self.name, **how)
@@ -63,7 +63,7 @@ class Reading:
 _FACTS = ("name", "columns", "rows", "notes", "guessed")
 _NUMERIC = ("numeric_columns", "nearly_numeric")
 
-#: What may be asked for.
+#: Functions for the allowed questions.
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "parts": lambda file, **how: parts(file.data, name=file.name, **how),
     "counts": lambda file, **how: read_counts(file.data, name=file.name, **how),
@@ -78,7 +78,6 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _stored(columns: Sequence[pa.Array], said: Sequence[str] = ()) -> NDArray[np.uint8]:
-    """Bytes of some columns and sentences."""
     names = [*map(str, range(len(columns)))]
     table = pa.table([*columns], names=names, metadata={"said": json.dumps(said)})
     sink = pa.BufferOutputStream()
@@ -88,7 +87,7 @@ def _stored(columns: Sequence[pa.Array], said: Sequence[str] = ()) -> NDArray[np
 
 
 def packed(value: Any) -> tuple[Any, Arrays]:
-    """Plain values of an answer with the positions of its arrays, and these."""
+    """Plain values of an answer, in which positions replace the arrays; and these arrays."""
     arrays: Arrays = []
 
     def plain(one: Any) -> Any:
@@ -97,7 +96,7 @@ def packed(value: Any) -> tuple[Any, Arrays]:
         if not isinstance(one, np.ndarray):
             return one
         if one.dtype.kind == "O":
-            # Each text once: of a dictionary's few, millions of copies would fill the memory.
+            # Send each different text once, because millions of copies would fill memory.
             codes, known = pd.factorize(one)
             texts = _stored([pa.array(known.tolist(), pa.large_string())])
             return plain(np.asarray(codes, np.int64)), plain(texts)
@@ -108,8 +107,8 @@ def packed(value: Any) -> tuple[Any, Arrays]:
 
 
 def write(stream: BinaryIO, head: Any, arrays: Arrays | None = None) -> None:
-    """Write one message: a line of JSON, then the bytes of its arrays, each from its end on."""
-    # What is written is given back, so no array is twice in memory, here and where it goes.
+    """Write one message: a line of JSON, then the bytes of its arrays, each from its end."""
+    # Memory of a written piece is freed, so no array is completely in both processes.
     left = arrays or []
     shapes = [[one.dtype.str, one.shape] for one in left]
     stream.write(json.dumps([head, shapes]).encode() + b"\n")
@@ -147,19 +146,19 @@ def _answer(file: Reading, question: list[Any], output: BinaryIO) -> None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, pa.ArrowException,
             NotImplementedError) as error:  # fmt: skip
         kind = type(error).__name__
-        said = f"{shown(file.name)} is not read by a fault of the program ({kind}): "
+        said = f"{shown(file.name)} can't be read because of a fault of the program ({kind}): "
         write(output, {"error": f"{said}save the table as CSV or Parquet."})
         raise
 
 
 def _limit_memory(size: int) -> None:
-    """Forbid files, and limit memory by the size of the file, where the system can."""
+    """Forbid writing files, and limit memory by file size, if the system allows it."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # Only Linux tells how much the process has now.
+        # Only Linux shows how much memory the process uses now.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         found = re.search(r"^VmSize:\s+(\d+) kB", status, re.MULTILINE)
         assert found  # noqa: S101 - every Linux has it
@@ -168,7 +167,7 @@ def _limit_memory(size: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the system end this process when the next answer takes longer, where it can."""
+    """Let the system end this process if the next answer takes longer, if the system allows it."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -178,9 +177,9 @@ def _limit_time(seconds: float) -> None:
 
 
 def main() -> None:
-    """Read a file from standard input, then questions; answer on what was standard output."""
+    """Read a file and questions from standard input; write answers to standard output."""
     source = sys.stdin.buffer
-    # What a library prints must not be taken for an answer.
+    # Output of a library must not be interpreted as an answer.
     output = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
     os.dup2(2, 1)
     opened = json.loads(source.readline() or "null")

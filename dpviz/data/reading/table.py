@@ -1,4 +1,4 @@
-"""A table as read; its chosen columns become points."""
+"""A table as it was read. Its chosen columns become points."""
 
 from __future__ import annotations
 
@@ -39,43 +39,44 @@ from dpviz.privacy.origin import Origin
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-#: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
-#: treats it as missing: an error, or an effect on other cells, would reveal one record. To leave
-#: rows out reads them as a release does, names them, and refuses where they are many.
+#: What to do with a cell that is not a number: raise an error that names its place, leave its row
+#: out, or treat it as missing. A release treats it as missing, because an error or an effect on
+#: other cells would reveal one record. "leave out" reads rows as a release does and names the rows
+#: that are left out; it raises an error if they are many.
 Unreadable: TypeAlias = Literal["refuse", "leave out", "missing"]
 
-#: Most known classes. More are identifiers or measurements, and tables of them get slow.
+#: Largest number of known classes. More classes are identifiers or measurements, and slow.
 MOST_CLASSES = 1000
 
-#: Class of the records that have nothing in the class column.
+#: Class of the records without a value in the class column.
 NO_CLASS = "none"
 
-#: First cells of a column that tell whether it holds few that are no numbers.
+#: Number of cells that decide whether only a few cells of a column are not numbers.
 _LOOKED_AT = 1000
 
-#: What tells a column from another one of the same name, see :func:`unique_names`.
+#: Suffix for repeated column names, see :func:`unique_names`.
 _NUMBERED = re.compile(r" \([0-9]+\)\Z")
 
-#: Memory of one identifier that is text, about, in bytes.
+#: Approximate memory of one text identifier in bytes.
 _STRING = 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Named columns of numbers or text, decoded from a file or from memory when they are chosen.
+    """Named columns of numbers or text. A column is decoded when it is chosen.
 
-    Its :class:`~dpviz.data.dataset.Dataset` inherits name, notes, doubtful and origins.
+    The :class:`~dpviz.data.dataset.Dataset` takes over name, notes, doubtful and origins.
     """
 
     name: str
-    columns: tuple[str, ...]  # names of all, none twice
+    columns: tuple[str, ...]  # names of all columns, without duplicates
     cells: Cells
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     memory: int | None = None  # maximum bytes of points and identifiers; None for no limit
     origins: tuple[Origin, ...] = ()
-    ragged: NamedRows = NO_ROWS  # rows of another number of fields, which are left out
-    guessed: bool = False  # whether something was guessed or skipped on reading; the notes say what
+    ragged: NamedRows = NO_ROWS  # rows with a different number of fields, which are left out
+    guessed: bool = False  # whether the reader guessed or skipped something (see notes)
 
     @property
     def rows(self) -> int:
@@ -84,7 +85,7 @@ class Table:
 
     @cached_property
     def numeric_columns(self) -> tuple[str, ...]:
-        """Names of the columns that hold numbers throughout, and at least one of them."""
+        """Names of the columns that contain only numbers, and at least one number."""
         with enough_memory(self.name):
             return tuple(
                 name
@@ -94,7 +95,7 @@ class Table:
 
     @cached_property
     def nearly_numeric(self) -> tuple[str, ...]:
-        """Names of further columns whose first rows hold numbers, and few other things."""
+        """Names of other columns in whose first rows only a few cells are not numbers."""
         with enough_memory(self.name):
             return tuple(
                 name
@@ -103,7 +104,7 @@ class Table:
             )
 
     def _is_mixed(self, axis: int) -> bool:
-        """Whether a column holds cells that are no numbers, or that may be two."""
+        """Whether a column contains cells that are not numbers or have two meanings."""
         return self.cells.kind(axis) in ("text", "unclear")
 
     def select(
@@ -117,42 +118,43 @@ class Table:
         unreadable: Unreadable = "refuse",
         turn: bool = True,
     ) -> Dataset:
-        """Make points of some columns; rows without a finite number in each are left out.
+        """Convert columns to points; leave out rows without a finite number in each column.
 
         Parameters
         ----------
         columns
-            By name or by number from 1; by default all numeric ones but those of units and classes.
+            By name or by number from 1; by default all numeric columns except ``unit`` and
+            ``classes``.
         unit
-            Column that identifies the person of a row; rows without a value are left out.
+            Column that identifies the person of each row. Rows without a person are left out.
         domain
             Declared bounds of the chosen columns, in their order.
         classes
-            Column of known classes. It leaves no row out, since no private run may depend on it:
-            rows without a value are one more class.
+            Column of known classes. Rows without a value form an additional class and stay, because
+            no private run may depend on this column.
         least
-            Minimum number of columns: a picture of points has two.
+            Smallest number of columns; a plot of points needs two.
         unreadable
-            ``"missing"``, for a release: every cell is read by itself, and text or a number beyond
-            ±1e300 counts as missing. All columns are chosen by default, because the data decides
-            which hold numbers. ``"leave out"``, for exploring: rows with such cells, which may be
-            few only, are named in the data set.
+            ``"missing"``, for a release: every cell is read separately, and text or a number beyond
+            ±1e300 counts as missing. By default all columns are chosen, because the data would
+            otherwise decide which columns are numeric. ``"leave out"``, for exploring: if only a
+            few rows have such cells, they are left out, and the data set names them.
         turn
-            Whether longitudes below 0 become those beyond 180 where that brings places on both
-            sides of 180 together; never for a release, nor where a domain ends at 180.
+            Whether to add 360 to longitudes below 0 if this joins places on both sides of 180
+            degrees; never for a release, and not if a domain ends at 180.
 
         Returns
         -------
         Dataset
-            Points (n, d); notes describe the omitted rows. Only with ``"missing"`` may n be 0.
+            Points (n, d); notes describe the rows left out. n may be 0 only with ``"missing"``.
 
         Raises
         ------
         InputError
-            If a column is unknown, fewer than ``least`` are left, the classes are one of them or
-            more than ``MOST_CLASSES``, the domain has another dimension, or the points don't fit
-            into memory; unless such cells count as missing, also if there is one, or no row is
-            left: an :class:`UnreadableError` where these rows are few.
+            If a column is unknown, fewer than ``least`` columns remain, ``classes`` is a chosen
+            column or has more than ``MOST_CLASSES`` classes, the domain has another dimension, or
+            the points don't fit into memory. Also if a cell is unreadable or no row remains, unless
+            unreadable cells count as missing; :class:`UnreadableError` if such rows are few.
         """
         refuse, released = unreadable == "refuse", unreadable == "missing"
         owner, known = (
@@ -225,7 +227,7 @@ class Table:
     def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[Floats]:
         """Successive rows of some columns as floats (m, d), NaN where a value is missing.
 
-        Raises InputError if a cell holds text; the sentence ends with ``way_out``.
+        Raises InputError if a cell contains text; ``way_out`` ends the message.
         """
         for axis in axes:
             if self._is_mixed(axis):
@@ -233,7 +235,7 @@ class Table:
         return (values for values, _, _ in self._decoded(axes))
 
     def first_numbers(self, axes: Sequence[int], most: int) -> Floats:
-        """First rows of some columns as floats (m, d), NaN where there is no number."""
+        """First rows of some columns as floats (m, d), NaN where a cell is not a number."""
         seen: list[Floats] = []
         for values, _, _ in self._decoded(axes):
             seen.append(values[:most].copy())
@@ -242,11 +244,11 @@ class Table:
         return np.concatenate(seen)[:most]
 
     def row(self, position: int) -> int:
-        """Return the number in the source, from 1, of the row at ``position``, which has values."""
+        """Return the number in the source, from 1, of the row at ``position``."""
         return self.cells.row(position)
 
     def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
-        """Rows with a number in each column, one of them outside of closed bounds."""
+        """Rows with a number in each column, where at least one number is outside closed bounds."""
         axes = [position_of(column, self.columns, self.name) for column in columns]
         across = longitude([self.columns[axis] for axis in axes])
         found = _Found(self, axes)
@@ -254,7 +256,7 @@ class Table:
             for values, _, cells in self._decoded(axes):
                 known = np.isfinite(values).all(axis=1)
                 out = [
-                    # A longitude may be meant one turn further, see `select`.
+                    # The bounds may be for longitudes with 360 added, see `select`.
                     ((one < lo) | (one > hi))
                     & ((turned(one) < lo) | (turned(one) > hi) if at == across else True)
                     for at, (one, (lo, hi)) in enumerate(zip(values.T, bounds, strict=True))
@@ -265,7 +267,7 @@ class Table:
     def _decoded(
         self, axes: Sequence[int], styles: Sequence[Style] | None = None
     ) -> Iterator[tuple[Floats, Mask, list[pa.Array]]]:
-        """Successive rows: floats (m, d), NaN where there is none, other things, and cells."""
+        """Successive rows: floats (m, d) with NaN, mask of unreadable cells, and cells."""
         styles = styles or [self.cells.style_of(axis) for axis in axes]
         read = 0
         for columns in self.cells.blocks(axes):
@@ -280,11 +282,11 @@ class Table:
     def _points(
         self, axes: list[int], known: Mask | None, *, released: bool = False
     ) -> tuple[Floats, Mask, NamedRows]:
-        """Points (n, d) of the rows of finite numbers, their mask, and rows of other things."""
+        """Points (n, d) of rows with finite numbers, mask of these rows, and unreadable rows."""
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
         found = _Found(self, axes)
-        start = stop = 0  # of the rows read, and of the remaining rows
+        start = stop = 0  # positions in the rows read and in the remaining rows
         styles = [self.cells.style] * len(axes) if released else None
         for values, wrong, cells in self._decoded(axes, styles):
             stay = keep[start : start + len(values)]
@@ -303,7 +305,7 @@ class Table:
         return points, keep, found.named | self.ragged
 
     def _refusal(self, axes: list[int], rows: NamedRows, fine: int) -> InputError:
-        """Say which cell is no number, and name all such rows where they are few."""
+        """Return the error for a cell that is not a number; if few rows have one, name them all."""
         mixed = [axis for axis in axes if self._is_mixed(axis)]
         worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
         few = not worse and 0 < rows.rows <= FEW * fine
@@ -321,19 +323,20 @@ class Table:
         return UnreadableError(str(error), rows) if few else error
 
     def _check_name(self, unit: str) -> None:
-        """Refuse a column of persons that only its place tells from another one of that name."""
+        """Raise InputError if only a suffix distinguishes the person column from other columns."""
         plain = _NUMBERED.sub("", unit)
         same = [one for one in self.columns if _NUMBERED.sub("", one) == plain]
         if plain in same and len(same) > 1:
             raise InputError(
-                f'{shown(self.name)} has several columns "{shown(plain)}", and one of them tells '
-                "persons apart: give each column a name of its own, since their order may change."
+                f'{shown(self.name)} has several columns "{shown(plain)}", and one of them is '
+                "the column of persons: name each column differently, since their order may change."
             )
 
     def _no_number(self, axis: int, way_out: str = "") -> InputError:
-        """Name the first cell of a column that holds text, or may be two numbers."""
+        """Return the error for the first cell of a column that is text or may mean two numbers."""
         unclear = self.cells.kind(axis) == "unclear"
-        # As most of the column is written; where all cells are numbers so, the column may not be.
+        # Search in the style of most cells, then with decimal points: all may be numbers in the
+        # first.
         mark = self._mark(axis) or "point"
         found = self._first(axis, "unclear" if unclear else mark) or self._first(axis, "point")
         row, cell = found or (0, "text")
@@ -342,7 +345,7 @@ class Table:
             one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
             return InputError(
                 f'{holds}"{shown(cell)}", which may be {one} or {other}, and no other cell of the '
-                "column tells: write its numbers without signs between thousands and with a "
+                "column decides: write its numbers without thousands separators and with a "
                 "decimal point."
             )
         if not as_numbers(pa.array([cell]), "comma")[1].any():
@@ -351,17 +354,17 @@ class Table:
                 "throughout with semicolons between the fields"
             )
         elif looks_grouped(cell):
-            way_out = "write all numbers of the column alike, best with nothing between thousands"
+            way_out = "write all numbers of the column alike, best without thousands separators"
         way_out = way_out or "correct the cell or choose another column"
         return InputError(f'{holds}"{shown(cell)}" where a number is expected: {way_out}.')
 
     def _mark(self, axis: int) -> Style | None:
-        """The decimal mark with which nearly all of a column's first cells are numbers."""
+        """The decimal mark with which nearly all first cells of a column are numbers."""
         marks: tuple[Style, ...] = ("point", "comma")
         return next((mark for mark in marks if self._mostly(axis, mark)), None)
 
     def _mostly(self, axis: int, style: Style) -> bool:
-        """Whether the first cells of a column are numbers in a style, but for few."""
+        """Whether the first cells of a column are numbers in a style, with few exceptions."""
         numbers = slips = seen = 0
         for (cells,) in self.cells.blocks([axis]):
             values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
@@ -373,7 +376,7 @@ class Table:
         return numbers > 0 and slips <= FEW * numbers
 
     def _first(self, axis: int, what: Style | Literal["unclear"]) -> tuple[int, str] | None:
-        """Row and text of the first cell that is unclear, or no number in a style."""
+        """Row and text of the first cell that is unclear, or that is not a number in a style."""
         start = 0
         for (cells,) in self.cells.blocks([axis]):
             if what == "unclear":
@@ -388,7 +391,7 @@ class Table:
         return None
 
     def _left_out(self, taken: set[int]) -> list[str]:
-        """Sentences about columns of text whose first cells are nearly all numbers."""
+        """Sentences about text columns in which nearly all first cells are numbers."""
         found = []
         for axis in range(len(self.columns)):
             if axis not in taken and self.cells.kind(axis) == "text" and self._mark(axis):
@@ -399,7 +402,6 @@ class Table:
     def _dropped(
         self, dropped: int, names: tuple[str, ...], unit: str | int | None, rounded: int
     ) -> Iterator[str]:
-        """Sentences about the rows left out."""
         if dropped:
             owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
             ragged = ", or the row has more or fewer fields than the first"
@@ -408,13 +410,13 @@ class Table:
                 f"infinite or no number{owner}{ragged if self.ragged.rows else ''}."
             )
         if rounded:
-            yield f'{_rows(rounded, "has", "have")} nobody in "{shown(unit)}": {ROUNDED}.'
+            yield f'{_rows(rounded, "has", "have")} no person in "{shown(unit)}": {ROUNDED}.'
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], Mask, int]:
-        """Identifiers (n,) of the persons, where there is one, and how many are rounded."""
-        # All by the cell alone. If the whole column determined its type (numbers, dates or text),
-        # one person's unusual identifier would change the identities of others: 1.0 and 1, a date
-        # and its midnight, a blank as a missing value or as a person.
+        """Identifiers (n,) of persons, mask of known persons, number of rounded identifiers."""
+        # Each identifier depends only on its own cell. If the whole column determined its type
+        # (numbers, dates or text), one person's unusual identifier would change other identities: 1
+        # could become 1.0, a date its midnight, and a blank a person.
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
         start = many = 0
@@ -436,7 +438,7 @@ class Table:
         return units, known, many
 
     def _classes(self, axis: int) -> Classes:
-        """Classes of all rows; as for persons, 1 and 1.0 are the same."""
+        """Classes of all rows; 1 and 1.0 are the same class, as for persons."""
         column = self.columns[axis]
         codes = np.full(self.rows, -1, dtype=np.intp)
         known: dict[str, int] = {}
@@ -457,19 +459,19 @@ class Table:
         return Classes(column=column, names=(*known, *rest), codes=codes)
 
     def _needed(self, ndim: int, others: int, *, capped: bool = False, texts: bool = False) -> int:
-        """Bytes of points, identifiers and masks: twice once each person has the cap at most.
+        """Memory of points, identifiers and masks in bytes; twice as much if records are capped.
 
-        All rows count alike, whatever they hold, also those of another number of fields.
+        All rows count, independent of their content, including rows with a wrong number of fields.
         """
         each = (8 * ndim + 1 + 9 * others) * (1 + capped) + _STRING * texts
         return (self.rows + self.ragged.rows) * each
 
     def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
-        """Refuse more points than the size of the file allows.
+        """Raise InputError if the points need more memory than the file's size allows.
 
-        ``others`` columns hold persons, if ``capped``, and classes. The sentence may be about a
-        release, so it has neither the number of rows nor the memory: each record of a packed file
-        changes its size.
+        ``others`` is the number of columns with persons (if ``capped``) and classes. The message
+        may be about a release. So it contains neither the number of rows nor the memory, because
+        each record changes the size of a packed file.
         """
         if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
@@ -486,7 +488,6 @@ class Table:
         least: int,
         unreadable: Unreadable,
     ) -> list[int]:
-        """Positions of the chosen columns; enough of them, none twice."""
         refuse = unreadable != "missing"
         if columns is not None:
             axes = positions_of(columns, self.columns, self.name)
@@ -514,7 +515,7 @@ class Table:
         )
 
     def _single_column(self, fault: str, rows: int) -> InputError:
-        """Refuse a table with one column; a separator may be the cause."""
+        """Return the error for a table with one column, which a wrong separator may have caused."""
         blocks = self.cells.blocks([0])
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
         text = [self.columns[0], *islice(cells, rows)]
@@ -533,7 +534,7 @@ class Table:
 
 
 class _Found:
-    """Rows that are found in successive blocks of some columns."""
+    """Collects rows from successive blocks of some columns."""
 
     def __init__(self, table: Table, axes: Sequence[int]) -> None:
         self._table, self._names = table, [table.columns[axis] for axis in axes]
@@ -541,7 +542,7 @@ class _Found:
         self._first: list[tuple[int, str, str]] = []  # position, column and text of the cell
 
     def add(self, mask: Mask, cells: Sequence[pa.Array]) -> None:
-        """Add the rows of a block that have a cell in a mask (m, d)."""
+        """Add the rows of a block in which a mask (m, d) is true for a cell."""
         if mask.any():
             found = np.flatnonzero(mask.any(axis=1))
             for position in found[: NAMED - len(self._first)].tolist():
@@ -553,30 +554,28 @@ class _Found:
 
     @property
     def named(self) -> NamedRows:
-        """These rows, by their numbers in the source."""
         return named_rows(self._table.cells, self._rows, self._first)
 
 
 def named_rows(cells: Cells, many: int, first: Sequence[tuple[int, str, str]]) -> NamedRows:
-    """So many rows, of which the first are at some positions, each with a column and its cell."""
+    """Name ``many`` rows; ``first`` has position, column and cell of the first rows."""
     rows = cells.row_numbers([position for position, _, _ in first])
     named = ((row, name, cell) for row, (_, name, cell) in zip(rows, first, strict=True))
     return NamedRows(rows=many, first=tuple(named))
 
 
 def _one_cell(cells: pa.Array, position: int) -> str:
-    """Text of one cell."""
     cell = cells[position : position + 1]
     if pa.types.is_dictionary(cell.type):
         cell = used_entries(cell)[0]
     try:
         return str(text_cells(cell)[0].as_py())
-    except (pa.ArrowException, ValueError, TypeError):  # a date that can't be written
+    except (pa.ArrowException, ValueError, TypeError):  # a date that can't be written as text
         return str(cell.type)
 
 
 def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.generic], Mask, Mask]:
-    """Identifiers (m,), where there are any, and which are rounded; perhaps in few characters."""
+    """Identifiers (m,), mask of known ones, mask of rounded ones; long text may become short."""
     known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
         return np.asarray(cells.fill_null(False)), known, none
@@ -589,7 +588,7 @@ def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.gen
     if not pa.types.is_dictionary(cells.type):
         try:
             cells = text_cells(cells).dictionary_encode()
-        except pa.ArrowInvalid:  # dates of an unknown time zone
+        except pa.ArrowInvalid:  # dates with an unknown time zone
             return np.full(len(cells), "", dtype=object), none, none
     known = np.array(cells.is_valid())
     entries, places = used_entries(cells)
@@ -607,12 +606,10 @@ def identifiers(cells: pa.Array, *, short: bool = False) -> tuple[NDArray[np.gen
 
 
 def _rows(many: int, one: str, more: str) -> str:
-    """Write how many rows, and the verb."""
     return f"{counted(many, 'row')} {one if many == 1 else more}"
 
 
 def _unclassed(classes: Classes | None) -> list[str]:
-    """Sentence about the rows without a class."""
     if classes is None or classes.names[-1:] != (NO_CLASS,):
         return []
     rows = int((classes.codes == len(classes.names) - 1).sum())
@@ -631,10 +628,10 @@ def named_table(
     doubtful: Sequence[int] = (),
     ragged: NamedRows = NO_ROWS,
 ) -> Table:
-    """Give columns unique names; only those at the positions ``flat`` have cells.
+    """Make a table with unique column names; only columns at positions ``flat`` have cells.
 
-    Those at the positions ``doubtful`` may be values. Raises InputError if no column has cells, or
-    one of them would not fit into the memory.
+    Names at positions ``doubtful`` may be values. Raises InputError if no column has cells, or if
+    one column would not fit into memory.
     """
     unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
@@ -646,7 +643,7 @@ def named_table(
             else f"{shown(name)} has no column: give a table with one row of numbers per record."
         )
     if others:
-        notes = (*notes, f"Left out, for they hold neither numbers nor text: {others}.")
+        notes = (*notes, f"Left out, because they hold neither numbers nor text: {others}.")
     table = Table(
         name=name,
         columns=tuple(unique[axis] for axis in flat),
@@ -661,19 +658,19 @@ def named_table(
 
 
 def doubtful(names: Sequence[str]) -> list[int]:
-    """Positions of names that may be values (a number, a date, nothing), not given by a person."""
+    """Positions of names that may be values (a number, a date, or empty) instead of names."""
     return [
         axis
         for axis, field in enumerate(map(str.strip, names))
         if field in MISSING
         or field.lower() in ("inf", "infinity")
-        or not re.search(r"^[^\W\d_]", field)  # no letter in front
+        or not re.search(r"^[^\W\d_]", field)  # does not begin with a letter
     ]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Printable names, none empty and none twice."""
-    taken: dict[str, int] = {}  # how often each name was wanted
+    """Make names printable, non-empty and unique."""
+    taken: dict[str, int] = {}  # how often each name has occurred
     unique = []
     for number, raw in enumerate(names, start=1):
         name = "".join(char if char.isprintable() else " " for char in raw)

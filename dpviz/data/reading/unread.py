@@ -1,4 +1,4 @@
-"""Rows of a table that are named on the screen: how many there are, and the first of them."""
+"""Unreadable rows of a table that the screen names: their number, and the first rows."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Any
 from dpviz.base.errors import InputError, shown
 from dpviz.base.numbers import counted
 
-#: Rows that are named; of more than these only the number is said.
+#: Number of rows that are named. For further rows only their number is shown.
 NAMED = 10
 
-#: Most rows that can't be read, for each one that can: more are no slips.
+#: Largest ratio of unreadable rows to readable rows. If there are more, they are not typing errors.
 FEW = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRows:
-    """Rows of a source, each with the cell for which it is named."""
+    """Rows of a source, each with the cell that is the reason for naming it."""
 
     #: Number of rows.
     rows: int = 0
 
-    #: Number in the source (from 1), column and cell of the first rows, in their order; the column
-    #: is empty where the whole row is meant.
+    #: Row number in the source (from 1), column and cell of the first rows, in order. The column is
+    #: empty if the reason is the whole row.
     first: tuple[tuple[int, str, str], ...] = ()
 
     def __or__(self, other: NamedRows) -> NamedRows:
-        """Both, of which no row is in the other."""
+        """Union of two sets of rows that have no common rows."""
         first = sorted({*self.first, *other.first})[:NAMED]
         return NamedRows(rows=self.rows + other.rows, first=tuple(first))
 
     @property
     def lines(self) -> list[str]:
-        """Sentences on the first rows, and on how many more there are."""
+        """Sentences about the first rows, and about the number of other rows."""
         return self.named(NAMED)
 
     def named(self, most: int) -> list[str]:
-        """The same on at most so many rows."""
+        """Like :attr:`lines`, for at most ``most`` rows."""
         said = [
             f'row {row}, column "{shown(column)}": "{shown(cell)}"'
             if column
@@ -49,14 +49,14 @@ class NamedRows:
 
     @property
     def these(self) -> str:
-        """Words for the rows: "this row", or "these 3 rows"."""
+        """Text for the rows: "this row" or "these 3 rows"."""
         return "this row" if self.rows == 1 else f"these {self.rows:,} rows"
 
     @classmethod
     def of(cls, plain: Any) -> NamedRows:
-        """Rows from JSON of another process, of which nothing is believed.
+        """Convert JSON from another process, and check all values.
 
-        Raises ValueError, TypeError or KeyError if it is something else.
+        Raises ValueError, TypeError or KeyError if the JSON has another form.
         """
         first = tuple((int(row), shown(one), shown(it)) for row, one, it in plain["first"][:NAMED])
         return cls(rows=int(plain["rows"]), first=first)
@@ -66,9 +66,9 @@ NO_ROWS = NamedRows()
 
 
 class UnreadableError(InputError):
-    """Few rows of a table can't be read, and may be left out.
+    """A few rows of a table can't be read, and may be left out.
 
-    The sentence says what is wrong with the first cell, and the way out.
+    The message describes the problem of the first cell and a remedy.
     """
 
     def __init__(self, sentence: str, rows: NamedRows) -> None:

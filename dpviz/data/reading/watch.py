@@ -1,4 +1,4 @@
-"""How far the reading of a large file has come, and how to stop it."""
+"""Progress of reading a large file, and how to stop it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextvars import ContextVar
 
 from dpviz.base.work import Cancelled, IsCancelled, Progress
 
-#: Gets bytes or rows so far and in all of what this thread reads.
+#: Function that receives the number of bytes or rows read by this thread, and their total.
 _WATCH: ContextVar[Progress | None] = ContextVar("reading", default=None)
 
 
 @contextmanager
 def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
-    """Report all reading inside, by this thread: each pass begins at 0 again.
+    """Report the progress of all reading in this thread; each pass starts at 0 again.
 
-    It ends with Cancelled between two blocks, once ``cancelled()`` is true.
+    Reading stops with Cancelled between two blocks as soon as ``cancelled()`` is true.
     """
 
     def report(done: int, total: int) -> None:
@@ -32,6 +32,6 @@ def watching(progress: Progress, cancelled: IsCancelled) -> Iterator[None]:
 
 
 def passed(done: int, total: int) -> None:
-    """Say how far a pass has come; nobody may be watching."""
+    """Report the progress of a pass, if anything watches this thread."""
     if report := _WATCH.get():
         report(done, total)

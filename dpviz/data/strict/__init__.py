@@ -1,7 +1,7 @@
-"""Readers for releases: how one record is read never depends on another one.
+"""Readers for releases: the reading of one record never depends on another record.
 
-What is public, and so may refuse a release or decide how it is read: the name of a file, its first
-line (or a header that a person gives), the types of the columns of Parquet and NumPy files, and how
-large it is: its size, also unpacked, and its number of lines or rows. Each other line, and each
-cell, is read by itself; what can't be read is missing.
+Some facts are public, so they may decide how to read a file or whether to refuse it: its name, its
+first line (or a given header), the column types of Parquet and NumPy files, its size before and
+after unpacking, and its number of lines or rows. Every other line and every cell is read
+separately. If a line or cell can't be read, it is missing.
 """

@@ -1,4 +1,4 @@
-"""Grids of counts in text for a release: each cell is read by itself."""
+"""Grids of counts in text files for a release; each cell is read separately."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from dpviz.data.strict.lines import fields_of
 from dpviz.grid.counts import MAX_EXACT
 from dpviz.grid.domain import MAX_CELLS
 
-#: Thousands set apart, by the same sign throughout, and zeros behind a decimal mark. Code pages
-#: have spaces that are no UTF-8.
+#: Number with one thousands separator throughout, and with only zeros after a decimal mark. Spaces
+#: in old encodings are not valid UTF-8.
 _APART = re.compile(
     r"\+?(\d{1,3}(?P<mark>[ .,'\u2019\u00a0\u2009\u202f\ufffd])(?:\d{2,3}(?P=mark))*\d{3})"
     r"(?:[.,]0*)?",
     re.ASCII,
 )
 
-#: A number without such signs; with a point or a comma.
+#: A number without thousands separators; with a point or a comma.
 _NUMBER = re.compile(r"\+?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
-#: What separates cells: the first of these signs. Signs between thousands come last.
+#: Possible cell separators; the first that occurs is used. Possible thousands separators come last.
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 
 
 def count_of(text: str) -> float:
-    """Count that a cell of text holds by itself: 1.000 is a thousand, and what is no count is 0.
+    """Count in a cell of text, read separately: 1.000 is a thousand; 0 if it is not a count.
 
-    A count is whole, so three digits behind a sign are a thousand's.
+    Counts are whole numbers, so three digits after a separator belong to thousands.
     """
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 16:
@@ -47,15 +47,15 @@ def count_of(text: str) -> float:
 
 
 def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
-    """Counts (rows,) or (rows, columns) of a text; ``axes`` is declared: 1, or any other for two.
+    """Counts (rows,) or (rows, columns) from text; ``axes`` is declared: 1, or any other for two.
 
-    One axis has a cell in each line, also in a blank one; the last line needs a line end then. Of
-    two axes the first line that is not blank tells what separates cells, and how many a line has:
-    longer lines are cut, and shorter ones end in zeros. Blank lines hold zeros, but no row follows
-    the last line that is not blank. So a count in the first line must not hold that sign, unless
-    it is in quotation marks: with spaces between cells, no 1,000 may stand there.
+    With one axis, each line is one cell, even a blank line; a blank last line needs a line break.
+    With two axes, the first line that is not blank determines the cell separator and the number of
+    cells per line. Longer lines are cut, and shorter lines are filled with zeros. Blank lines
+    contain zeros, but blank lines at the end are ignored. Without quotation marks, a count in the
+    first line must not contain a separator: 1,000 would make the comma the separator.
 
-    Raises InputError if the first line has one cell though there are two axes, or names.
+    Raises InputError if the first line has names, or has one cell although there are two axes.
     """
     text = file.data.removeprefix(BOM).decode(errors="replace")
     lines = re.split(r"\r\n|\r|\n", text)
@@ -80,7 +80,7 @@ def cells_of_text(file: File, axes: int) -> NDArray[np.float64]:
 
 
 def _width(line: str, name: str) -> tuple[int, str]:
-    """Cells of the first line, and what separates them outside of quotation marks."""
+    """Number of cells in the first line, and the separator outside quotation marks."""
     plain = re.sub('"[^"]*"', "0", line)
     mark = next((mark for mark in _SEPARATORS if mark in plain), "")
     fields = _fields(line, mark)
@@ -89,7 +89,7 @@ def _width(line: str, name: str) -> tuple[int, str]:
             f"{shown(name)} has one cell in its first line, but a grid of two axes needs several: "
             "separate them by tabs, semicolons, pipes or commas, or declare a domain of one axis."
         )
-    # Marks for no count may be words, too; they are alike.
+    # Marks for a missing count may also be words, but they are not all different.
     named = (re.match(r"[^\W\d_]", one) and one not in MISSING for one in map(str.strip, fields))
     if len(set(fields)) == len(fields) and all(named):
         raise InputError(
@@ -100,7 +100,7 @@ def _width(line: str, name: str) -> tuple[int, str]:
 
 
 def _fields(line: str, mark: str) -> list[str]:
-    """Fields of one line; without a mark it is one."""
+    """Fields of one line; one field if there is no separator."""
     if not mark:
         return [line.strip(' "')]
     return fields_of(re.sub(" +", " ", line) if mark == " " else line, mark)

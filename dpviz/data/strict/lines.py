@@ -1,10 +1,9 @@
-"""Text for a release: the first line is public, and every other line is read by itself.
+"""Text for a release: the first line is public, and every other line is read separately.
 
-Lines are an array of Arrow, and every function called on it treats each element by itself. A line
-with more or fewer fields than the first, or of more than 1 MB, is missing, and so is a cell that is
-not UTF-8. A line break inside quotes ends a row, too; a quotation mark that is not closed in its
-line is a character like others. A byte order mark in front of a line, as joined files have it, is
-no part of it.
+Lines are an Arrow array, and every function treats each element separately. A line is missing if it
+has more or fewer fields than the first line, or more than 1 MB. A cell is missing if it is not
+UTF-8. A line break ends a row even inside quotes. A quotation mark without a partner in its line is
+an ordinary character. A byte order mark at the start of a line, as in joined files, is removed.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from dpviz.data.reading.files import BOM, ZIP, File
 from dpviz.data.reading.table import Table, doubtful, named_table
 from dpviz.data.reading.unread import NamedRows
 
-#: Possible separators of the fields of a row, and their names; the first line tells which it is.
+#: Possible field separators and their names. The first line determines the separator.
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
-#: Bytes of lines that are read together.
+#: Number of bytes whose lines are read together.
 _BLOCK = 2**22
 
-#: Longer lines, in bytes, are no rows: their fields would take many times as much memory.
+#: Longer lines, in bytes, are not rows, because their fields would take many times as much memory.
 _LONGEST = 2**20
 
-#: Bytes of a line from which on it is worth a look before it is split.
+#: Lines with at least this number of bytes are checked before they are split.
 _LONG = 2**16
 
 _COMMAS = (
@@ -42,16 +41,16 @@ _COMMAS = (
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
-    """Read a text; every cell is text, and there may be no row at all.
+    """Read a text in which every cell is text; there may be no rows.
 
-    Raises InputError if the first line, or ``header``, the line of names that the file lacks, can't
-    be read.
+    Raises InputError if the header can't be read. The header is the first line, or ``header`` if
+    the file has no header line.
     """
     if header is False:
         raise InputError(
             f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
-            "how many columns there are, and what separates them: put such a line first, or give "
-            'it as the header, for example "x,y".'
+            "how many columns there are, or their separator: put a line of names first, or give it "
+            'as the header, for example "x,y".'
         )
     data = file.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
@@ -85,7 +84,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
 
 
 def _first_line(data: bytes, name: str) -> tuple[str, int]:
-    """First line that is not blank, and where the next one begins."""
+    """First line that is not blank, and the position where the next line begins."""
     written = re.search(rb"\S[^\n]*", data)
     if not written:
         raise InputError(f"{shown(name)} is empty: give a line of names and one row per record.")
@@ -98,14 +97,14 @@ def _first_line(data: bytes, name: str) -> tuple[str, int]:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         way_out = "it is UTF-16: save it as CSV in UTF-8"
     way_out += f" (dpviz convert {shown(name)} FILE.csv)."
-    raise InputError(f"{shown(name)} has a first line that is no text in UTF-8: {way_out}")
+    raise InputError(f"{shown(name)} has a first line that is not text in UTF-8: {way_out}")
 
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
-    """Separator (perhaps ``spaces``), the names, and how many separators may end a row."""
+    """Separator, names, and number of empty fields allowed at the end of a row."""
     found = {}
     for mark in MARKS:
-        # With a mark that does not separate, the whole line is one field, maybe a too long one.
+        # If a mark is not the separator, the whole line is one field, which may be too long.
         with suppress(csv.Error):
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
     if not found:
@@ -120,7 +119,7 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
     elif marks == [","]:
         marks = [mark for mark, fields in found.items() if len(fields) > 1] or marks
     elif "," in marks and width > 1:
-        marks.remove(",")  # of a name such as "height, in m": a decimal mark below
+        marks.remove(",")  # it is in a name such as "height, in m"
     if width > 1 < len(marks):
         words = " as well as by ".join(f"{MARKS[mark]}s" for mark in marks)
         raise InputError(
@@ -136,23 +135,24 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str], int]:
 
 
 def _blocks(data: bytes, start: int) -> Iterator[pa.Array]:
-    """Lines of a text from a place on, some at a time; what is no UTF-8 becomes U+FFFD."""
+    """Lines of a text from a position on, in blocks; invalid UTF-8 becomes U+FFFD."""
     while start < len(data):
         end = stop = data.find(b"\n", start + _BLOCK) + 1 or len(data)
-        if end - start > _BLOCK + _LONGEST:  # the last one is no row: its beginning shows that
+        if end - start > _BLOCK + _LONGEST:  # the last line is too long for a row
             stop = max(data.rfind(b"\n", start, start + _BLOCK) + 1, start) + _LONGEST + 1
-        # No line changes another one: invalid UTF-8 never extends past a line break.
+        # Lines do not affect each other, because invalid UTF-8 never extends past a line break.
         text = pa.array([data[start:stop].decode(errors="replace")], pa.large_string())
         yield pc.split_pattern(text, "\n").flatten()
         start = end
 
 
 def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa.Array], int]:
-    """Columns of the lines of ``width`` fields, or ``more`` empty ones, and how many are others."""
+    """Columns of lines with ``width`` fields (and up to ``more`` empty); number of other lines."""
     lines = _only(lines, pc.not_equal(lines, ""))
     ragged = 0
     if (pc.max(pc.binary_length(lines)).as_py() or 0) > _LONG:
-        # What is no row by its separators is not split: its fields would take much memory.
+        # Do not split lines that can't be rows by their separators, because fields take much
+        # memory.
         separators = pc.count_substring(lines, mark)
         may_be_row = pc.and_(
             pc.greater_equal(separators, width - 1),
@@ -172,21 +172,19 @@ def _columns(lines: pa.Array, mark: str, width: int, more: int) -> tuple[list[pa
 
 
 def _only(cells: pa.Array, chosen: pa.Array) -> pa.Array:
-    """The chosen cells, without a copy where all are."""
+    """The chosen cells; without a copy if all cells are chosen."""
     return cells if chosen.true_count == len(chosen) else cells.filter(chosen)
 
 
 def _written(lines: pa.Array) -> int:
-    """How many lines are not blank."""
     return int(pc.match_substring_regex(lines, r"[^\x00-\x20]").true_count)
 
 
 def _fields(lines: pa.Array, mark: str) -> pa.Array:
-    """Fields of every line: a list of texts for each."""
     if not pc.any(pc.match_substring(lines, '"')).as_py():
         return pc.split_pattern(lines, mark)
-    # Line breaks, which no line holds, come between the fields. Quotation marks around whole fields
-    # go; those around separators and further marks need more care.
+    # Lines contain no line breaks, so line breaks can separate the fields. Quotation marks around
+    # whole fields are removed here; other lines with quotation marks need :func:`_separated`.
     plain = f'[^"{mark}]*'
     is_other = pc.invert(_consist_of(lines, f'"{plain}"|{plain}', mark))
     texts = pc.replace_substring(pc.replace_substring(lines, '"', ""), mark, "\n")
@@ -195,26 +193,25 @@ def _fields(lines: pa.Array, mark: str) -> pa.Array:
 
 
 def _separated(lines: pa.Array, mark: str) -> pa.Array:
-    """Lines with a line break in place of every separator outside of quotation marks."""
+    """Replace every separator outside quotation marks by a line break."""
     quoted, plain = '"((?:[^"]|"")*)"', f'([^"{mark}]*)'
     first, end = (pa.scalar(text, lines.type) for text in (mark, ""))
     begun = pc.binary_join_element_wise(first, lines, end)
     field = f"{re.escape(mark)}(?:{quoted}|{plain})"
     texts = pc.replace_substring_regex(begun, field, "\n\\1\\2")
     texts = pc.replace_substring(pc.utf8_slice_codeunits(texts, 1), '""', '"')
-    # Where such marks are not around whole fields, or one is open, Python reads the line.
+    # If quotation marks are inside fields or not closed, Python reads the line.
     is_odd = pc.invert(_consist_of(lines, f"{quoted}|{plain}", mark))
     odd = ["\n".join(fields_of(line, mark)) for line in lines.filter(is_odd).to_pylist()]
     return pc.replace_with_mask(texts, is_odd, pa.array(odd, lines.type))
 
 
 def _consist_of(lines: pa.Array, field: str, mark: str) -> pa.Array:
-    """Whether every line is fields of this pattern alone."""
     return pc.match_substring_regex(lines, f"^({field})({re.escape(mark)}({field}))*$")
 
 
 def fields_of(line: str, mark: str) -> list[str]:
-    """Fields of one line, in which an open quotation mark is a character like others."""
+    """Fields of one line; a quotation mark that is not closed is an ordinary character."""
     try:
         return next(csv.reader([line], delimiter=mark, strict=True), [""])
     except csv.Error:

@@ -1,6 +1,6 @@
-"""What a release reads: text, Parquet and arrays; other files are saved as one of them first.
+"""Read files for a release: text, Parquet and arrays. Other files must be converted first.
 
-Errors are InputError, by what is public of the file alone.
+All errors are InputError, and depend only on public facts of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpviz.data.strict.lines import read_lines
 
 
 def read_strictly(file: File, header: bool | str | None, options: Options) -> Table:
-    """Make a table, which may have no row."""
+    """Read a file to a table, which may have no rows."""
     _check(file, options)
     if file.format == "text":
         return read_lines(file, header)
@@ -31,7 +31,7 @@ def read_strictly(file: File, header: bool | str | None, options: Options) -> Ta
 
 
 def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] | Table:
-    """Cells of a grid of counts, whose text has one or two axes."""
+    """Cells of a grid of counts; a text file has one or two axes."""
     _check(file, options)
     if file.format == "text":
         return cells_of_text(file, axes)
@@ -39,15 +39,15 @@ def read_cells(file: File, options: Options, axes: int) -> NDArray[np.generic] |
 
 
 def _check(file: File, options: Options) -> None:
-    """Refuse other formats, and what is said about them."""
+    """Raise InputError for other file formats, and for options that belong to them."""
     if file.format not in RELEASED:
         raise InputError(
-            f"{shown(file.name)} is read for exploring alone: a release reads CSV, Parquet and "
+            f"{shown(file.name)} is read only for exploring: a release reads CSV, Parquet and "
             f".npy, so save it as one of them first (dpviz convert {shown(file.name)} FILE.csv)."
         )
     for name in ("skip", "encoding", "missing", "part"):
         if getattr(options, name) not in (None, ()):
             raise InputError(
-                f"{name} (--{name} on the command line) goes with exploring alone: save what you "
-                f"see as CSV first (dpviz convert {shown(file.name)} FILE.csv --{name} ...)."
+                f"{name} (--{name} on the command line) is only for exploring: save the "
+                f"table as CSV first (dpviz convert {shown(file.name)} FILE.csv --{name} ...)."
             )

@@ -1,1 +1,1 @@
-"""Figures of the audit page, each with a table behind it: a view is a file."""
+"""Figures of the audit page, each with its table; each view has a separate file."""

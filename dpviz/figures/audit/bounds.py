@@ -1,4 +1,4 @@
-"""Bars of the measured lower bounds of all audits against the claim."""
+"""Bars of the measured lower bounds of all audits, compared with the claim."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, INVENTED, Mode
 
-#: A scenario and its result, or None without a result.
+#: A scenario and its result, or None if there is no result.
 Row = tuple[Scenario, AuditResult | None]
 
-#: Minimum number of bars that fit, so that a single bar is not a block.
+#: The axis has space for at least this number of bars, so that a single bar does not fill it.
 _FEWEST_BARS = 4
 
 
 def floored(bound: float) -> str:
-    """Write a lower bound with two decimals, rounded down so that it stays a lower bound."""
+    """Write a lower bound with two decimals, rounded down so that it remains a lower bound."""
     return f"{math.floor(bound * 100) / 100:.2f}"
 
 
 def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
-    """Draw the measured lower bounds as bars against the claim as a line."""
+    """Plot the measured lower bounds as bars, and the claim as a line."""
     measured = [(_row_name(scenario), result) for scenario, result in rows if result is not None]
     names = [name for name, _ in measured]
     bars = []
@@ -87,7 +87,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
-    """Table behind the bars: one row per scenario, empty if it has not run yet."""
+    """Table behind the bars: one row per scenario; empty values if a scenario has not run yet."""
     table = pd.DataFrame(
         [
             {
@@ -110,6 +110,5 @@ def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
 
 
 def _row_name(scenario: Scenario) -> str:
-    """Method, variant and scenario in one line."""
     kind = "planted" if scenario.planted else scenario.variant
     return f"{CARDS[scenario.method].title} {kind} · {scenario.name}"

@@ -30,7 +30,7 @@ from dpviz.grid.counts import cell_width
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Source, Stages
 
-#: Names of both data sets.
+#: Names of the two data sets.
 SIDES = ("without", "with the person")
 
 
@@ -38,19 +38,19 @@ SIDES = ("without", "with the person")
 class Joining:
     """A data set without and with one person, each clustered without noise."""
 
-    #: What the data is called.
+    #: Title of the data.
     title: str
     #: Names of the two axes.
     columns: Sequence[str]
-    #: Where that person stands, shape (2,), in the units of the columns.
+    #: Position of the person, shape (2,), in the units of the columns.
     person: Floats
-    #: Both data sets and their true stages: first without the person.
+    #: The two data sets and their true stages; the first is without the person.
     sources: tuple[Source, Source]
     stages: tuple[Stages, Stages]
 
     @property
     def width(self) -> Floats:
-        """Width of a subband's cell per axis."""
+        """Width of a subband's cell on each axis."""
         return cell_width(self.domain, self.stages[0].labels.shape)
 
     @property
@@ -60,7 +60,7 @@ class Joining:
 
 
 def joining_maps(joining: Joining, mode: Mode) -> Panels:
-    """Draw the clusters without and with the person side by side."""
+    """Plot the clusters without and with the person side by side."""
     clusters = [counted(stages.n_clusters, "cluster") for stages in joining.stages]
     layout = base_layout(f"{joining.title} · WaveCluster, no noise", (58, 10, 54, 40))
     maps = [
@@ -87,9 +87,8 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 
 
 def _map(joining: Joining, number: int, mode: Mode) -> list[Trace]:
-    """Cells tinted by cluster, the records on them, cluster numbers, and the person."""
     source, stages = joining.sources[number], joining.stages[number]
-    # A tint on the cells of clusters; all others have the colour of the background.
+    # Cells of clusters have a pale colour; all other cells have the background colour.
     codes = cluster_codes(stages.labels, stages.significant, mode)
     tinted = {"opacity": 0.75, **cluster_colours(mode)}
     return [
@@ -101,7 +100,7 @@ def _map(joining: Joining, number: int, mode: Mode) -> list[Trace]:
 
 
 def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
-    """Number of each cluster, on its cell that is farthest from the person's mark."""
+    """Number of each cluster, on the cluster's cell that is farthest from the person's mark."""
     places = []
     for number in range(1, stages.n_clusters + 1):
         index = np.nonzero(stages.labels == number)
@@ -117,7 +116,6 @@ def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
 
 
 def _person(joining: Joining, number: int, mode: Mode) -> Trace:
-    """The person, or the place of the missing person, with a name."""
     there, ink = number == 1, INK[mode]
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
     return scatter(

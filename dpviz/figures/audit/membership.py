@@ -1,4 +1,4 @@
-"""Bars of one person's effect over many draws: how often each number of clusters occurs."""
+"""Bars that show one person's effect in many draws: how often each number of clusters occurs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpviz.figures.theme import BACKGROUND, NOISE, Mode, blend
 
 
 def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
-    """Draw how often each number of clusters occurred, and the range that the promise allows."""
+    """Plot how often each number of clusters occurred, and the range that the promise allows."""
     numbers = np.array(experiment.numbers)
     shares = [
         100 * np.array(counts) / experiment.draws
@@ -60,7 +60,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             tickformat="d",
             dtick=max(1, (high - low) // 14),
         ),
-        # If nearly all draws give one number, the band would be much higher than all bars.
+        # If nearly all draws give the same number, the allowed range is much higher than all bars.
         yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
         legend=LEGEND,
         uirevision=CARDS[experiment.method].title,

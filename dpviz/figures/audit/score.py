@@ -1,4 +1,4 @@
-"""Bars of the score that tells two data sets apart, the event's side of the threshold shaded."""
+"""Bars of the score that distinguishes two data sets; the event's bars have a shaded background."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, INK, NOISE, Mode, blend
 
-#: Minimum number of bars of each data set that fit.
+#: The axis has space for at least this number of bars of each data set.
 _FEWEST_PLACES = 6
 
 
 def score_bars(result: AuditResult, mode: Mode) -> Panels:
-    """Draw the telling score on both data sets, the event's bars shaded."""
+    """Plot the distinguishing score on both data sets, and shade the event's bars."""
     histogram, sides = result.histogram, result.sides
     bins = _Bins.of(histogram)
-    # The last bar is for runs without the number; it exists only if there are such runs.
+    # The last bar counts runs without this score; it exists only if there are such runs.
     n = len(bins.middles)
     data = [
         bar(
@@ -70,7 +70,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"How often {histogram.score} takes which values {sides[0]} and {sides[1]}; the event "
+            f"How often {histogram.score} has each value {sides[0]} and {sides[1]}; the event "
             f"that tells them apart is shaded. {result.event}."
         ),
         height=330,
@@ -79,7 +79,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
 
 
 def score_frame(result: AuditResult) -> pd.DataFrame:
-    """Table behind the telling score: runs per bin; the last row counts runs without a number."""
+    """Table behind the bars: runs per bin; the last row counts runs without this score."""
     edges, counts = result.histogram.edges, _counts(result.histogram)
     table: dict[str, Any] = {"from": [*edges[:-1], math.nan], "to": [*edges[1:], math.nan]}
     table |= {f"runs {side}": part for side, part in zip(result.sides, counts, strict=True)}
@@ -87,17 +87,16 @@ def score_frame(result: AuditResult) -> pd.DataFrame:
 
 
 def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
-    """Runs per bin on both data sets, and at the end those without such a number."""
     without, joined = histogram.missing
     return [*histogram.without, without], [*histogram.joined, joined]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
-    """Positions of bars: few different values side by side, many values on a true scale.
+    """Positions of bars: a few different values at equal distances, many values on a linear scale.
 
-    ``values`` are compared with the event's threshold. If runs lack the number, there is one more
-    bar at the end, with the value infinity.
+    ``values`` are compared with the event's threshold. If some runs lack the score, there is a last
+    bar with the value infinity.
     """
 
     middles: Floats
@@ -121,7 +120,7 @@ class _Bins:
             middles = np.append(middles, middles[-1] + 2 * width)
             values = np.append(values, math.inf)
             labels.append("no such number")
-        # Two or three bars are in the middle and do not fill the figure.
+        # Two or three bars are placed in the middle and do not fill the figure.
         beside = 0.6 + max(0, _FEWEST_PLACES - len(middles)) / 2
         reach = [float(middles[0] - beside * width), float(middles[-1] + beside * width)]
         ticks: dict[str, Any] = {"range": reach}
@@ -132,7 +131,7 @@ class _Bins:
 
 
 def _different(edges: Floats) -> Floats:
-    """Values whose midpoints are the edges."""
+    """Values such that the edges are their midpoints."""
     values = [(edges[0] + edges[1]) / 2]
     for edge in edges[1:-1]:
         values.append(2 * edge - values[-1])
@@ -140,7 +139,6 @@ def _different(edges: Floats) -> Floats:
 
 
 def _show_event(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
-    """Bars whose runs show the event."""
     if sign == ">=":
         return np.asarray(bins.values >= value - 1e-9)
     if sign == "<=":
@@ -153,7 +151,6 @@ def _show_event(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
 
 
 def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, Any]]:
-    """Ground behind each stretch of the event's bars, with a dashed line at its border."""
     shapes: list[dict[str, Any]] = []
     fill = blend(NOISE[mode], BACKGROUND[mode], 0.25)
     look: dict[str, Any] = {"layer": "below", "line": {"width": 0}, "fillcolor": fill}
@@ -172,7 +169,6 @@ def _shade(bins: _Bins, event: NDArray[np.bool_], mode: Mode) -> list[dict[str, 
 
 
 def _event_name(sign: str, value: float) -> dict[str, Any]:
-    """Name of the shaded event, above the right end of the axes."""
     signs = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
     what = f"{signs[sign]} {readable(value, 6)}"
     if math.isinf(value):

@@ -1,6 +1,6 @@
-"""Panels of the k-means explorer: regions, noise, grid and chain; a view is a file.
+"""Panels of the k-means explorer: regions, noise, grid and chain; each view has a separate file.
 
-The first shown column runs to the right, the second upwards.
+The first shown column is the horizontal axis, the second the vertical axis.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _FRAMES = {
 
 
 def views_of(run: KMeansRun) -> dict[View, str]:
-    """Views of a run, with their titles: not all runs have a chain, or a grid of two columns."""
+    """Views of a run with their titles. Some runs have no chain, or no grid of two columns."""
     has = {"chain": run.chain is not None, "grid": run.grid is not None and run.grid.ndim == 2}
     return {view: title for view, title in VIEWS.items() if has.get(view, True)}
 
 
 def panels(picture: KMeansPicture, view: View) -> Panels:
-    """Draw one view of a picture.
+    """Plot one view of a picture.
 
     Raises
     ------
     InputError
-        If the run has no noisy grid, or one of more columns than two, and the view is the grid.
+        If the view is the grid, and the run has no noisy grid or a grid of more than two columns.
     """
     return _DRAWN[view](picture)
 

@@ -1,4 +1,4 @@
-"""Centres, their paths and numbers, on maps of two shown columns."""
+"""Centres, their paths and numbers, on maps with two of the columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpviz.kmeans.run import Centers, KMeansRun
 
 
 def walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
-    """Paths to a step, and the centres there with their numbers."""
+    """Paths up to a step, and the centres at this step with their numbers."""
     path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
     at_end = picture.is_result(run, step)
     traces = _paths(picture, path if at_end else path[: step + 1]) if path else []
@@ -54,7 +54,7 @@ def centres(
 
 
 def numbered_centres(x: Floats, y: Floats, mode: Mode, hover: str = "", **more: Any) -> Trace:
-    """Centres with their numbers; ``hover`` ends the hover text, ``more`` overrides the look."""
+    """Centres with their numbers; ``hover`` extends the hover text, ``more`` overrides looks."""
     look = {
         "textposition": "top center",
         "textfont": number_font(mode),
@@ -66,7 +66,7 @@ def numbered_centres(x: Floats, y: Floats, mode: Mode, hover: str = "", **more: 
 
 
 def true_centres(picture: KMeansPicture) -> Trace:
-    """True centres in the private panel, to show the errors of the private ones."""
+    """True centres in the private panel, which show the errors of the private centres."""
     x, y = places_of(picture, picture.truth.centers)
     cross = marker(9, None, "cross-thin", line={"color": INK[picture.mode], "width": 1.6})
     hover = f"true centre %{{text}}<br>{PLACE}"
@@ -80,7 +80,7 @@ def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]
 
 
 def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
-    """Position of a centre's number: above to the right, but at a border inside the panel."""
+    """Position of each centre's number: above right, but at a border towards the inside."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
     )
@@ -90,9 +90,8 @@ def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
 
 
 def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
-    """Line from each centre's start to its position, with the start as a ring."""
     x, y = places_of(picture, np.array(path))
-    # A NaN between two paths interrupts the line.
+    # A NaN between two paths separates the lines.
     gap = np.full((1, x.shape[1]), np.nan)
     across, up = (np.vstack([one, gap]).T.ravel() for one in (x, y))
     ink = INK[picture.mode]

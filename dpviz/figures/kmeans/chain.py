@@ -1,4 +1,4 @@
-"""View of post-processing: before and after, and the likelihood along the chain."""
+"""View of post-processing: centres before and after it, and the likelihood along the chain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpviz.kmeans.methods.mcmc import STEPS
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Draw the centres before and after, and the chain's likelihood beside them."""
+    """Plot the centres before and after post-processing, next to the chain's likelihood."""
     private, before = picture.private, picture.before
     chain, last = _chain_of(picture), len(before.path) - 1
     ratios = [picture.truth.scores(run, ("nicv_ratio",))["nicv_ratio"] for run in (before, private)]
@@ -57,7 +57,7 @@ def draw(picture: KMeansPicture) -> Panels:
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Table of the chain: one row per step of its thinned trace; without one, of the centres."""
+    """Table of the chain: one row per step of its thinned trace. Without a chain: the centres."""
     if picture.private.chain is None:
         return frame_of_centres(picture)
     chain = _chain_of(picture)

@@ -1,4 +1,4 @@
-"""View of the noisy grid beside the true counts of its cells, with the centres."""
+"""View of the noisy grid next to the true counts of its cells, with the centres."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dpviz.kmeans.grid import cell_counts
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Draw true beside noisy counts.
+    """Plot the true counts next to the noisy counts.
 
     Raises
     ------
     InputError
-        If the run has no noisy grid, or one of more columns than two.
+        If the run has no noisy grid, or a grid of more than two columns.
     """
     true, noisy = _counts(picture)
     domain = picture.shown_domain
     occupied = true[true > 0]
-    # Nearly the largest count, so that one peak doesn't hide the rest.
+    # Use nearly the largest count as the end of the scale, so that one peak does not hide the rest.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
     layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
     first, second = (
@@ -75,7 +75,6 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
-    """True and noisy records in the cells of the released grid, first shown column first."""
     grid, records = picture.private.grid, picture.truth.records
     if grid is None:
         raise InputError(

@@ -16,7 +16,7 @@ from dpviz.privacy.steps import group_epsilon, grouped
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Bars of the noise per iteration; of methods without iterations, per spend."""
+    """Bars of the noise: per iteration, or for methods without iterations per spend."""
     run = picture.before
     if not run.iterations:
         return _spends(picture)
@@ -59,7 +59,7 @@ def draw(picture: KMeansPicture) -> Panels:
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Every noisy update: one row per iteration and cluster; of other methods, per spend."""
+    """Table of noisy updates: a row per iteration and cluster, or for other methods per spend."""
     run = picture.before
     if not run.iterations:
         return pd.DataFrame(
@@ -90,10 +90,10 @@ def chart_axes(
     more_across: dict[str, Any],
     more_up: dict[str, Any],
 ) -> None:
-    """Add the axes of a chart that shows no domain: their names and further properties."""
+    """Add the axes of a chart that does not show the domain: their names and further properties."""
     (left, right), height = place((0, 1), (panel - 1, panels))
     extent = (left + (0.04 if panel > 1 else 0.0), right), height
-    # Lines at zero: bars have a horizontal one and no vertical one.
+    # Bars need a line at zero on the vertical axis only.
     looks = [
         {"title": axis_title(name), "tickfont": {"size": 11}, **look}
         for name, look in (
@@ -105,8 +105,7 @@ def chart_axes(
 
 
 def _spends(picture: KMeansPicture) -> Panels:
-    """Bars of the noise of methods without iterations: one per spend."""
-    # The choices of a generation have one scale and one bar.
+    # All choices of a generation have the same scale, so they share one bar.
     groups, layout = grouped(picture.private.ledger), picture.layout()
     spends = [group[0] for group in groups]
     names = [one.step.partition(",")[0] for one in spends]

@@ -1,4 +1,4 @@
-"""What all panels of a k-means run are drawn from: the true run beside a private one."""
+"""Data from which all panels of a k-means run are drawn: the true run and a private run."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from dpviz.kmeans.truth import KMeansTruth
 class KMeansPicture:
     """Data behind all panels."""
 
-    #: Noise-free clustering and its records.
+    #: Clustering without noise, and its records.
     truth: KMeansTruth
-    #: Run on the left panel: the true run, or the method itself without noise.
+    #: Run in the left panel: the true run, or the method itself without noise.
     left: KMeansRun
-    #: The private run. Clusters of both have the numbers of their matched true clusters.
+    #: The private run. In both runs, clusters have the numbers of their matched true clusters.
     private: KMeansRun
-    #: Records on the screen's lattice.
+    #: Records on the lattice of the screen.
     raster: RecordRaster
     #: Names of all columns.
     columns: Sequence[str]
-    #: Iteration shown: 0 the start, the last one the result; None the result.
+    #: Iteration that is shown: 0 is the start; the last iteration and None are the result.
     step: int | None = None
     mode: Mode = "light"
-    #: Parameters of the run, in the figure's title.
+    #: Parameters of the run, for the figure's title.
     title: str = ""
     #: Headings of the two panels.
     left_title: str = "true"
     private_title: str = "private"
-    #: What the maps stand on.
+    #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether records and true centres lie over the private panel; a release has none.
+    #: Whether records and true centres are shown over the private panel; a release has neither.
     with_points: bool = False
 
     @property
@@ -60,34 +60,35 @@ class KMeansPicture:
 
     @cached_property
     def before(self) -> KMeansRun:
-        """The run that post-processing improved upon, matched to the true clusters."""
+        """The run before post-processing, matched to the true clusters."""
         return self.unprocessed(self.private)
 
     def unprocessed(self, run: KMeansRun) -> KMeansRun:
-        """Return a run as it was before post-processing, matched to the true clusters."""
+        """Return a run before its post-processing, matched to the true clusters."""
         if run.before is None:
             return run
         return self.truth.matched(replace(run, centers=run.before, before=None, chain=None))
 
     @cached_property
     def path(self) -> tuple[Centers, ...]:
-        """Centres of the private run from the start to the result; empty for one-shot methods."""
+        """Centres of the private run from start to result; empty for methods without iterations."""
         return self.path_of(self.private)
 
     def path_of(self, run: KMeansRun) -> tuple[Centers, ...]:
-        """Path of a run, including the result of post-processing."""
+        """Path of a run, including its result after post-processing."""
         path = self.unprocessed(run).path
         return path if run.before is None else (*path, run.centers)
 
     @property
     def shown_step(self) -> int:
-        """Position on the path that is shown; the last one is the result."""
+        """Position on the path that is shown; the last position is the result."""
         last = max(len(self.path) - 1, 0)
         return last if self.step is None else min(self.step, last)
 
     def is_result(self, run: KMeansRun, step: int) -> bool:
         """Whether a step shows a run's result."""
-        # A run on the left may have more iterations: its result is shown beside the result.
+        # The left run may have more iterations; its result is then shown next to the private
+        # result.
         return step >= min(max(len(self.path) - 1, 0), len(self.path_of(run)))
 
     def centers_at(self, run: KMeansRun, step: int) -> Centers:
@@ -95,9 +96,9 @@ class KMeansPicture:
         return run.centers if self.is_result(run, step) else self.path_of(run)[step]
 
     def noisy_at(self, step: int) -> NDArray[Any] | None:
-        """Noisy numbers of records at the private centres of a step, as a release has them.
+        """Noisy numbers of records of the private centres at a step, as in a release.
 
-        None where the run releases none.
+        None if the run does not release such numbers.
         """
         iterations = self.unprocessed(self.private).iterations
         if 0 < step <= len(iterations) and step < len(self.path) - 1:
@@ -111,14 +112,14 @@ class KMeansPicture:
     def layout(self, **more: Any) -> dict[str, Any]:
         """Return a layout without axes."""
         kept = f"{self.raster.axes}{self.shown_domain}{self.title.partition(' · ')[0]}"
-        # Zoom survives every change except one of the data, columns or domain.
+        # Keep the zoom unless the data, the columns or the domain change.
         return base_layout(self.title, (56, 16, 46, 38), uirevision=kept, **more)
 
 
 def picture_of(
     trial: KMeansTrial, run: KMeansRun, columns: Sequence[str], title: str, mode: Mode
 ) -> KMeansPicture:
-    """Build the picture of a private run beside the true one, longitude to the right."""
+    """Build the picture of a private run next to the true run; longitude is the horizontal axis."""
     truth = trial.truth.beyond(run.centers)
     records = truth.records
     return KMeansPicture(

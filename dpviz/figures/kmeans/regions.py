@@ -1,4 +1,4 @@
-"""View of the clusters: regions of the centres with records and paths, true beside private."""
+"""View of the clusters: regions of the centres with records and paths, true next to private."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from dpviz.grid.domain import Domain
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers
 
-#: Up to this many private centres have their noisy number of records on the picture.
+#: Noisy numbers of records are shown if there are at most this many private centres.
 _MOST_COUNTED = 20
 
-#: Width and height of such a number with the centre's own, as shares of a small panel.
+#: Width and height of such a number and the centre's own number, as shares of a small panel.
 _TEXT = (0.17, 0.08)
 
-#: Places of text around a centre, and those on its other side.
+#: Text positions around a centre, and the position on the opposite side.
 _OPPOSITE = {
     f"{height} {side}": f"{other} {side}"
     for height, other in (("top", "bottom"), ("bottom", "top"))
@@ -44,7 +44,7 @@ _OPPOSITE = {
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Draw the regions of a step, true beside private."""
+    """Plot the regions at a step, true next to private."""
     step, left, private = picture.shown_step, picture.left, picture.private
     state, number = _state(picture, step), counted(len(left.centers), "centre")
     true_map = [_records(picture, picture.centers_at(left, step)), *walk(picture, left, step)]
@@ -75,7 +75,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     truth, private = picture.truth, picture.private
     table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
     for axis, name in enumerate(picture.columns):
-        # The true run may have fewer.
+        # The true run may have fewer clusters.
         table[f"true {name}"] = pd.Series(truth.centers[:, axis])
         table[f"private {name}"] = private.centers[:, axis]
     for name, labels in (
@@ -90,9 +90,9 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
 
 
 def private_ground(picture: KMeansPicture, centers: Centers) -> list[Trace]:
-    """Regions of private centres, of two columns alone; over them records and true centres.
+    """Regions of private centres (only with two columns), then records and true centres.
 
-    All but the overlay comes from private numbers alone.
+    Everything except the overlay uses private numbers only.
     """
     drawn, domain = [], picture.shown_domain
     if picture.truth.records.domain.ndim == 2:
@@ -105,12 +105,11 @@ def private_ground(picture: KMeansPicture, centers: Centers) -> list[Trace]:
 
 
 def overlay_heading(picture: KMeansPicture) -> str:
-    """What the heading of the private panel says of the overlay."""
+    """Text about the overlay in the heading of the private panel."""
     return overlay_note(picture.mode) + " (✚ centres)" if picture.with_points else ""
 
 
 def _state(picture: KMeansPicture, step: int) -> str:
-    """What the private panel shows, in words."""
     last, iterations = len(picture.path) - 1, len(picture.private.iterations)
     if last < 1 or step == last:
         return "result"
@@ -118,10 +117,10 @@ def _state(picture: KMeansPicture, step: int) -> str:
 
 
 def _records(picture: KMeansPicture, centers: Centers) -> Trace:
-    """Heatmap of the true records in the colours of their clusters, regions tinted.
+    """Heatmap of the true records in the colours of their clusters; the regions have pale colours.
 
-    With more than two columns, a region is not an area of the plane. A cell then shows the
-    cluster of one of its records.
+    With more than two columns, a region is not an area of the plane. Then a cell shows the cluster
+    of one of its records.
     """
     truth, raster = picture.truth, picture.raster
     if truth.records.domain.ndim == 2:
@@ -133,7 +132,6 @@ def _records(picture: KMeansPicture, centers: Centers) -> Trace:
 
 
 def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
-    """Nearest centre of each cell of the screen's lattice."""
     scaled = picture.truth.space.scale(centers)[:, list(picture.raster.axes)]
     axis = (2 * np.arange(MOST_CELLS) + 1) / MOST_CELLS - 1
     lattice = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -141,16 +139,16 @@ def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
 
 
 def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> Trace:
-    """Heatmap of labels on the screen's lattice, -1 for none."""
     codes = cluster_codes(labels + 1, shade, picture.mode)
     width = cell_width(picture.shown_domain, labels.shape)
     return heatmap(codes, picture.shown_domain, width, **cluster_colours(picture.mode))
 
 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
-    """Private numbers of records below the private centres, where the run has them.
+    """Private numbers of records below the private centres, if the run has such numbers.
 
-    Where centres are crowded, or at a border, their own numbers alone can be read.
+    If centres are crowded or at a border, only the centre's own number is readable, so the number
+    of records is not shown.
     """
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:
@@ -158,7 +156,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     x, y = places_of(picture, centers)
     places = text_places(picture.shown_domain, x, y)
     _, (low, high) = picture.shown_domain.bounds
-    # Beyond the panel's upper and lower border stand its title and the axis.
+    # Above the upper border is the panel's title, below the lower border the axis.
     blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
     return [
         scatter(
@@ -166,12 +164,12 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
             x,
             y,
             name="noisy records",
-            # Blanks keep it off the mark.
+            # Blanks keep the text away from the mark.
             text=[
                 "" if empty else f"\u2007\u2007{count:,.0f}\u2007\u2007"
                 for count, empty in zip(counts, blank, strict=True)
             ],
-            # On the other side than the number of the centre.
+            # On the opposite side of the centre's own number.
             textposition=[_OPPOSITE[place] for place in places],
             textfont=number_font(picture.mode, 10),
             cliponaxis=False,
@@ -180,7 +178,7 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
 
 
 def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Whether another centre stands where the text beside a centre would."""
+    """Whether another centre is where the text of a centre would be."""
     near = np.ones((len(x), len(x)), dtype=bool)
     for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
         near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)

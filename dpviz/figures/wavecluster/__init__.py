@@ -1,6 +1,6 @@
-"""Panels of the WaveCluster explorer: every stage, true beside private; a view is a file.
+"""Panels of the WaveCluster explorer: all stages, true next to private; one file per view.
 
-The first axis of the data runs to the right, the second upwards.
+The first axis of the data is horizontal, the second is vertical.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WITH_SUBBANDS = ("details", "overview")
 #: Views that show counts or coefficients.
 WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
 
-#: Views on whose private clusters the true points can lie.
+#: Views that can show the true points over the private clusters.
 WITH_POINTS = ("clusters", "overview")
 
 #: Stages in the units of the data, in their order.
@@ -49,7 +49,7 @@ _STAGES = {
 
 
 def panels(picture: WaveClusterPicture, view: View) -> Panels:
-    """Draw one view of ``VIEWS``: true and private panels."""
+    """Plot one view of ``VIEWS``, with a true and a private panel."""
     if view == "threshold":
         return threshold.draw(picture)
     if view != "overview":
@@ -61,14 +61,14 @@ def panels(picture: WaveClusterPicture, view: View) -> Panels:
 
 
 def stage_panels(picture: WaveClusterPicture) -> Panels:
-    """Draw the four stages in the units of the data, true above private, on linked axes."""
+    """Plot the four stages in the units of the data, true above private, on linked axes."""
     return _lay_out(picture, [draw(picture) for draw in _STAGES.values()], stacked=True)
 
 
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
-    """Table behind a view: one row per cell, true and private side by side.
+    """Table behind a view: one row per cell, true and private values side by side.
 
-    Behind "threshold", a row is a positive coefficient or an interval of the drawn threshold.
+    For "threshold", a row is a positive coefficient, or an interval of the random threshold.
     """
     if view == "threshold":
         return threshold.frame(picture)
@@ -91,18 +91,17 @@ def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
 
 
 def _lay_out(picture: WaveClusterPicture, stages: list[StagePair], *, stacked: bool) -> Panels:
-    """Lay out panels: true above private for several stages, side by side for one."""
     right = 12 if stacked and not stages[-1].coloraxis else 84
     layout = base_layout(
         picture.title,
         (56, right, 46, 38),
-        # Zoom survives every change except one of the data, columns or domain.
+        # Keep the zoom unless the data, the columns or the domain change.
         uirevision=str(picture.domain) + picture.title.partition(" · ")[0],
     )
     data: list[Trace] = []
     pairs: list[tuple[int, int]] = []
     rows, across = (2, len(stages)) if stacked else (1, 2)
-    # Small panels have no room for lines.
+    # Small panels have no space for lines.
     lines = [] if stacked else picture.ground.lines(picture.columns, picture.domain)
     for number, stage in enumerate(stages):
         coloured = {}

@@ -1,4 +1,4 @@
-"""View of the clusters: true ones on the points, private ones as cells, as a release has them."""
+"""View of the clusters: true clusters on the points, private clusters as cells, as in a release."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
 
-#: Clusters up to which all have their number on a panel, and up to which in large type; of more,
-#: the largest ones alone, since each number takes half a millisecond of a drag; cells a side whose
-#: cells hold them.
+#: Maximum number of clusters that all show their number on a panel; the same for large type; if
+#: there are more, how many of the largest show it, since each number takes half a millisecond of a
+#: drag; maximum number of cells per side for which a cell has space for a number.
 _MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
 
 def draw(picture: WaveClusterPicture) -> StagePair:
-    """Draw the clusters with their numbers."""
+    """Plot the clusters with their numbers."""
     first, second = (
         [
             *painted,
@@ -59,7 +59,6 @@ def draw(picture: WaveClusterPicture) -> StagePair:
 
 
 def _points(picture: WaveClusterPicture) -> Trace:
-    """Points on the lattice in the colours of their true clusters; cells without any tinted."""
     shade, factor = picture.raster.shade, _per_cell(picture)
     labels = picture.labels[0]
     for axis in (0, 1):
@@ -70,14 +69,13 @@ def _points(picture: WaveClusterPicture) -> Trace:
 
 
 def _per_cell(picture: WaveClusterPicture) -> int:
-    """How many cells of the screen's lattice a cell of the grid has, per axis."""
     return int(picture.raster.counts.shape[0] // picture.truth.source.shape[0])
 
 
 def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
-    """Cells of private clusters, the ones with more records darker; over them the true points.
+    """Cells of private clusters (darker if they have more records), and the true points over them.
 
-    All but the overlay comes from private numbers alone.
+    Everything except the overlay uses private numbers only.
     """
     private, labels = picture.private, picture.labels[1]
     width, inside = picture.width(private.level), labels > 0
@@ -92,16 +90,18 @@ def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
 
 
 def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
-    """Number of each cluster near its middle: the cue beside colour.
+    """Number of each cluster near its middle, in addition to its colour.
 
-    A cluster of one or two small cells has it outside, where it does not hide them.
+    For a cluster of one or two small cells, the number is outside, so that it does not hide the
+    cells.
     """
     shown = stages.n_clusters if stages.n_clusters <= _MOST_NUMBERS else _OF_MORE
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)
     centre = [np.bincount(cluster, at, stages.n_clusters + 1)[1:] / sizes for at in (x, y)]
-    # A concave cluster's centre may lie outside of it: take its own cell next to that.
+    # The middle of a concave cluster may be outside the cluster, so take the nearest cell of the
+    # cluster.
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
     first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]

@@ -1,8 +1,9 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
-The average of the last level stands in the lower left corner; the details of each level stand
-around it, level 1 outermost. To the right is the difference along the first axis, upwards that
-along the second. A mosaic fills the unit square, so zoom outlives a change of grid or level.
+The average of the last level is in the lower left corner. The details of each level are around it,
+and level 1 is the outermost. On the right is the difference along the first axis, at the top the
+difference along the second axis. A mosaic fills the unit square, so the zoom stays the same after a
+change of grid or level.
 """
 
 from __future__ import annotations
@@ -37,18 +38,19 @@ from dpviz.figures.wavecluster.stage import StagePair, blocks, errors, scale_end
 from dpviz.grid.domain import Domain
 from dpviz.wavecluster.pipeline import Stages
 
-#: Detail subbands by the name of PyWavelets: L for low-pass and H for high-pass, first axis
-#: first; their letter; the edges that they show.
+#: Detail subbands, by the names that PyWavelets uses. Values: L for low-pass and H for high-pass,
+#: first axis first; the letter of the subband; the edges that it shows.
 DETAILS = {
     "ad": ("LH", "H", "horizontal"),
     "da": ("HL", "V", "vertical"),
     "dd": ("HH", "D", "diagonal"),
 }
 
-#: Hover text of a cell's intervals: see :func:`_hovered`.
+#: Hover text with a cell's intervals; see :func:`_hovered`.
 _PLACE = "%{customdata[2]}<br>%{customdata[3]}"
 
-#: Deepest level whose bands have room for a label: in a panel of half a page, and in a small one.
+#: Deepest level whose bands have space for a label: in a panel of half a page, and in a small
+#: panel.
 _LABELLED = {False: 4, True: 2}
 
 Band = NDArray[np.float64]
@@ -56,22 +58,22 @@ Band = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subband:
-    """One band of the true and of the private run, coefficients of one shape."""
+    """One band of the true run and of the private run, with coefficients of the same shape."""
 
-    #: Such as "LH1" of level 1.
+    #: Name with the level, for example "LH1" for level 1.
     name: str
     level: int
-    #: Of a detail: "H" and "horizontal"; empty for the average.
+    #: For a detail, for example "H" and "horizontal"; empty for the average.
     letter: str = ""
     edges: str = ""
     true: Band
     private: Band
-    #: Lower left corner in the mosaic; its sides are ``0.5**level``.
+    #: Lower left corner in the mosaic; the length of each side is ``0.5**level``.
     corner: tuple[float, float] = (0.0, 0.0)
 
     @property
     def place(self) -> Domain:
-        """Its square in the mosaic."""
+        """Square of the band in the mosaic."""
         side = 0.5**self.level
         x, y = self.corner
         return Domain(((x, x + side), (y, y + side)))
@@ -83,7 +85,7 @@ class Subband:
 
 
 def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
-    """Draw all subbands, each pair of panels on one pair of colour scales."""
+    """Plot all subbands; both panels have the same two colour scales."""
     average, *details = bands = _subbands(*picture.stages)
     tops = scale_end(average.true), max(scale_end(band.true) for band in details)
     scales = _colour_scales(*tops, average.name, picture.mode, shown=not small)
@@ -104,7 +106,7 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
             if numbered:
                 colours = colours_at(scales[axis]["colorscale"], (array - low) / (high - low))
                 traces[side].extend(cell_numbers(array, colours, band.place, wide))
-    # Long names would cover the numbers of the cells behind them.
+    # Long names would hide the numbers of the cells behind them.
     short = small or numbered
     for drawn in traces:
         drawn += [_borders(picture.true.level, picture.mode), _labels(bands, picture.mode, short)]
@@ -126,8 +128,8 @@ def draw(picture: WaveClusterPicture, *, small: bool = False) -> StagePair:
 def frame(picture: WaveClusterPicture) -> pd.DataFrame:
     """Table of all bands: one row per coefficient.
 
-    Its columns are band, level, middle of the cell on both axes (none where it lies in the padding
-    beyond the domain), true and private coefficient.
+    Columns: band, level, middle of the cell on both axes (empty if it is in the padding beyond the
+    domain), true and private coefficient.
     """
     domain, parts = picture.domain, []
     for band in _subbands(*picture.stages):
@@ -146,7 +148,7 @@ def frame(picture: WaveClusterPicture) -> pd.DataFrame:
 
 
 def meaning(columns: Sequence[str]) -> str:
-    """What the names of the bands mean, for columns of any name."""
+    """Meaning of the names of the bands, for given column names."""
     x, y = columns
     return (
         f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
@@ -165,14 +167,14 @@ def add_axes(
     slot: tuple[int, int],
     first: int,
 ) -> None:
-    """Add the axes of one mosaic, linked to those of the panel ``first``; see ``panels``."""
+    """Add the axes of one mosaic, linked to the axes of the panel ``first``; see ``panels``."""
     looks = [
         {
             **FRAME,
             "range": [0, 1],
             "showticklabels": False,
             "ticks": "",
-            # A zoom into data must not become a zoom into the mosaic.
+            # The zoom of the data must not be used for the mosaic.
             "uirevision": "subbands",
             **({"title": axis_title(title, 8)} if titled else {}),
             **({"matches": axis + suffix(first)} if panel > first else {}),
@@ -183,7 +185,6 @@ def add_axes(
 
 
 def _subbands(true: Stages, private: Stages) -> list[Subband]:
-    """All bands, the average first, then the details from the last level to the first."""
     last = true.level
     bands = [Subband(name=f"LL{last}", level=last, true=true.average, private=private.average)]
     for level in range(last, 0, -1):
@@ -206,7 +207,6 @@ def _subbands(true: Stages, private: Stages) -> list[Subband]:
 def _colour_scales(
     average: float, details: float, name: str, mode: Mode, *, shown: bool
 ) -> dict[str, dict[str, Any]]:
-    """Colour axes of the average and, on one symmetric scale, of the details of all levels."""
     return {
         axis: {
             "cmin": low,
@@ -225,10 +225,10 @@ def _colour_scales(
 def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
-    """Intervals of both axes that the cells of a band cover, for its hover texts.
+    """For hover texts: the intervals on both axes that the cells of a band cover.
 
-    One text for each column of cells and one for each row, from which the browser makes those of
-    all cells (``_PLACE``).
+    One text for each column and one for each row of cells. From these the browser makes the texts
+    of all cells (``_PLACE``).
     """
     across, up = (
         _intervals(name, *bounds, float(step), cells)
@@ -239,7 +239,8 @@ def _hovered(
     return {"across": across, "up": up}
 
 
-# They don't change with the draw, and a slider that is dragged asks for them again and again.
+# Cached, because the texts do not depend on the draw, and dragging a slider requests them again and
+# again.
 @lru_cache(maxsize=64)
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
     edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()
@@ -251,7 +252,7 @@ def _intervals(name: str, low: float, high: float, width: float, cells: int) -> 
 
 
 def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
-    """Name of each band in its upper left corner, in full where there is room."""
+    """Name of each band in its upper left corner; the full name if there is space."""
     named = [band for band in bands if band.level <= _LABELLED[small]]
     return scatter(
         "text",
@@ -268,7 +269,6 @@ def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
 
 
 def _borders(level: int, mode: Mode) -> Trace:
-    """Lines between the bands."""
     x: list[float | None] = []
     y: list[float | None] = []
     for one in range(1, level + 1):
@@ -279,7 +279,6 @@ def _borders(level: int, mode: Mode) -> Trace:
 
 
 def _heading(last: int, small: bool) -> str:
-    """Heading of a mosaic; it names the levels in the corner that have no room for labels."""
     title = f"all subbands, {_levels(1, last)}"
     first = _LABELLED[small] + 1
     return title if last < first else f"{title}; in the corner LL{last}, {_levels(first, last)}"
@@ -290,7 +289,6 @@ def _levels(first: int, last: int) -> str:
 
 
 def _axis_names(picture: WaveClusterPicture, short: bool) -> tuple[str, str]:
-    """Names of the axes: each band covers the whole domain."""
     x, y = (
         f"{name} in each band" + ("" if short else f": {low:,.10g} to {high:,.10g}")
         for name, (low, high) in zip(picture.columns, picture.domain.bounds, strict=True)

@@ -1,4 +1,4 @@
-"""What all panels of a WaveCluster run are drawn from: the true run beside a private one."""
+"""Data from which all panels of a WaveCluster run are drawn: the true run and a private run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
-#: An array of the true run and the same of the private one.
+#: An array of the true run, and the same array of the private run.
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -30,30 +30,31 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 class WaveClusterPicture:
     """Data behind all panels."""
 
-    #: True run and its source, two-dimensional.
+    #: True run and its source, with two axes.
     truth: Truth
     #: Stages of the private run.
     private: Stages
-    #: Points on the screen's lattice.
+    #: Points on the lattice of the screen.
     raster: Raster
     #: Names of the two axes.
     columns: Sequence[str]
     mode: Mode = "light"
-    #: Parameters of the run, in the figure's title.
+    #: Parameters of the run, for the figure's title.
     title: str = ""
-    #: Heading of the private panels, and their word beside "true": another one where the run is
-    #: not private.
+    #: Heading of the private panels, and the word for them next to "true"; another word if the run
+    #: is not private.
     private_title: str = "private"
     side: str = "private"
-    #: The run with the private stages: how its threshold was drawn. None: not drawn.
+    #: The run to which the private stages belong, needed to show how its threshold was sampled.
+    #: None if the threshold was not sampled.
     run: Run | None = None
-    #: What the maps stand on.
+    #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether the true points lie over the private clusters; a release has none.
+    #: Whether the true points are shown over the private clusters; a release has no such points.
     with_points: bool = False
 
     def __post_init__(self) -> None:
-        """Two axes only."""
+        """Refuse data that don't have two axes."""
         if self.truth.source.counts.ndim != 2:
             raise InputError("the panels show two columns: choose two of the data's columns.")
 
@@ -78,17 +79,17 @@ class WaveClusterPicture:
 
     @cached_property
     def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number, and so colour, of each true and private cluster (index 0 = noise).
+        """Number, and therefore colour, of each true and private cluster (index 0 = noise).
 
-        A private cluster takes the number of the true one that it shares most cells with,
-        one to one, so numbers and colours don't jump from draw to draw.
+        A private cluster gets the number of the true cluster with which it shares most cells, one
+        to one. So numbers and colours rarely change between draws.
         """
         true, private = self.stages
         return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels)
 
     @property
     def labels(self) -> Pair:
-        """Labels grids with the numbers that the screen shows."""
+        """Label grids with the numbers that the screen shows."""
         true, private = self.numbers
         return true[self.true.labels], private[self.private.labels]
 
@@ -96,7 +97,7 @@ class WaveClusterPicture:
 def picture_of(
     trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
 ) -> WaveClusterPicture:
-    """Build the picture of a private run beside the true one, longitude to the right."""
+    """Build the picture of a private run next to the true run; longitude is the horizontal axis."""
     truth = trial.truth
     if map_axes(columns) == (1, 0):
         truth = Truth(truth.source.turned(), truth.config)

@@ -1,4 +1,4 @@
-"""View of the significant cells; the private panel marks invented and missed ones."""
+"""View of the significant cells; the private panel marks invented and missed cells."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode
 from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import StagePair, cells, errors, ghost, numbers_of
 
-#: More marks would be a blur.
+#: Maximum number of marks, because more marks could not be distinguished.
 _MOST_MARKS = 400
 
 Mask = NDArray[np.bool_]
 
 
 def draw(picture: WaveClusterPicture) -> StagePair:
-    """Draw the significant cells."""
+    """Plot the significant cells."""
     width, mode = picture.width(picture.true.level), picture.mode
     true, private = (stages.significant for stages in picture.stages)
     codes, colours = significant_cells(true, private, mode)
@@ -67,12 +67,12 @@ def draw(picture: WaveClusterPicture) -> StagePair:
 def significant_cells(
     true: Mask, private: Mask, mode: Mode
 ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
-    """Codes of the cells that are significant in either run, or both, and their colours."""
+    """Codes and colours of the cells that are significant in one of the two runs, or in both."""
     return true.astype(np.uint8) + 2 * private, coded(_palette(mode))
 
 
 def agreement(true: Mask, private: Mask) -> tuple[int, int, int]:
-    """How many cells are significant in both runs, invented by noise, and missed."""
+    """Numbers of cells that are significant in both runs, invented by noise, and missed."""
     return int((true & private).sum()), int((private & ~true).sum()), int((true & ~private).sum())
 
 
@@ -83,7 +83,7 @@ def _palette(mode: Mode) -> list[str]:
 def _marks(
     picture: WaveClusterPicture, mask: Mask, symbol: str, name: str, *, aside: bool
 ) -> Trace:
-    """Marks on cells, the cue beside colour: ``aside`` leaves their middles to numbers."""
+    """Marks on cells, in addition to colour; ``aside`` leaves the middles free for numbers."""
     index = np.nonzero(mask) if mask.sum() <= _MOST_MARKS else (np.empty(0), np.empty(0))
     ink, width = INK[picture.mode], picture.width(picture.true.level)
     x, y = middles(index, picture.domain, width)

@@ -1,4 +1,4 @@
-"""One stage as a pair of panels, true and private, and what the stages' panels share."""
+"""One stage as a pair of panels, true and private, and functions common to all stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpviz.figures.raster import MOST_CELLS
 from dpviz.figures.theme import zero_centred
 from dpviz.figures.wavecluster.picture import Pair, WaveClusterPicture
 
-#: Where the hover texts of the true and of the private panel find the true and private values.
+#: Keys of the true and the private value in the hover texts of the true and the private panel.
 VALUE_KEYS = (("z", "customdata[0]"), ("customdata[0]", "z"))
 
 
@@ -24,14 +24,14 @@ class StagePair:
     """One stage as a pair of panels."""
 
     title: str
-    #: Of the true and of the private panel; notes stand in their headings.
+    #: For the true and the private panel; notes are shown in the headings.
     traces: tuple[list[Trace], list[Trace]]
     notes: tuple[str, str]
     alt: str
-    #: What of the truth lies over the private panel, in its heading.
+    #: Text in the private panel's heading about the true data shown over that panel.
     overlay: str = ""
     coloraxis: dict[str, Any] | None = None
-    #: Of a mosaic: names of its own axes, its two colour axes, minimum width in pixels.
+    #: For a mosaic: names of its own axes, its two colour axes, minimum width in pixels.
     axes: tuple[str, str] | None = None
     coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     least_width: int = 0
@@ -40,7 +40,7 @@ class StagePair:
 def draw_values(
     picture: WaveClusterPicture, title: str, pair: Pair, level: int, unit: str
 ) -> StagePair:
-    """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
+    """Pair of heatmaps of numbers; both have the colour scale of the true panel."""
     drawn = [array.astype(np.float32) for array in pair]
     true = drawn[0]
     low, high = -0.4 * scale_end(true), scale_end(true)
@@ -93,8 +93,8 @@ def scale_end(band: NDArray[Any]) -> float:
 def blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
     """Combine cells into blocks if there are too many for the screen.
 
-    Values become means; labels, codes and masks the highest of their block, so that a
-    single cell does not vanish.
+    A block of values gets their mean. A block of labels, codes or masks gets the highest of its
+    cells, so that a single cell does not disappear.
     """
     step = -(-max(band.shape) // MOST_CELLS)
     if step == 1:
@@ -120,7 +120,7 @@ def cells(
 
 
 def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
-    """Invisible heatmap for hover texts only: they differ from the drawn values."""
+    """Invisible heatmap only for hover texts, because these differ from the plotted values."""
     black = [[0, "#000000"], [1, "#000000"]]
     width = picture.width(picture.true.level)
     return cells(picture, band.astype(np.float32), width, hover, opacity=0, colorscale=black)
@@ -129,5 +129,5 @@ def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
 def numbers_of(
     picture: WaveClusterPicture, band: NDArray[Any], level: int, colours: NDArray[np.str_]
 ) -> list[Trace]:
-    """Numbers of a small array in its cells."""
+    """Numbers of a small array, written in its cells."""
     return cell_numbers(band, colours, picture.domain, picture.width(level))

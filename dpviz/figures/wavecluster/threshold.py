@@ -1,8 +1,8 @@
-"""View of the threshold: sorted coefficients, and what PrivTHREM draws from.
+"""View of the threshold: sorted coefficients, and the distribution that PrivTHREM samples from.
 
-Above, the positive coefficients of the true and of the private run by rank, with the cut at k and
-at d. Below, for a threshold that the exponential mechanism draws, the probability of every
-interval that it can be in.
+The upper panels show the positive coefficients of the true and the private run by rank, with the
+cut at k and at d. If the exponential mechanism samples the threshold, the lower panel shows the
+probability of every interval that may contain the threshold.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.threshold_law import Law, SortedList, explain, write_signed
 from dpviz.wavecluster.threshold import Threshold
 
-#: Up to this many values, each is written under its bar.
+#: Each value is written under its bar if there are at most this many values.
 _WRITTEN = 16
 
-#: Up to this many values, each is a bar; more of them are an area with as many steps at most.
+#: Each value is a bar if there are at most this many values. Otherwise they form an area with at
+#: most this number of steps.
 _BARS = 120
 _STEPS = 1000
 
-#: Intervals that are drawn; of more of them, neighbours are joined.
+#: Maximum number of intervals that are plotted; if there are more, neighbours are joined.
 _INTERVALS = 300
 
-#: Up to this many intervals, each bar has its rank and probability.
+#: Each bar shows its rank and probability if there are at most this many intervals.
 _LABELLED = 14
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Room:
-    """What both panels of ranks share.
+    """Properties common to both panels of ranks.
 
-    ``values`` are the ends of the axis of values, which is logarithmic for many ranks: a few
-    dense cells must not hide the threshold. ``bottom`` is the lower end of the panels.
+    ``values`` are the ends of the axis of values. This axis is logarithmic if there are many ranks,
+    because a few dense cells must not hide the threshold. ``bottom`` is the lower end of the
+    panels.
     """
 
     ranks: int
@@ -62,10 +64,10 @@ class _Room:
 
     @classmethod
     def of(cls, lists: list[SortedList], mode: Mode, *, under: bool) -> _Room:
-        """Room for both lists, and for a panel under them."""
+        """Layout for both lists, and for a panel below them."""
         ranks = max(1, *(one.values.size for one in lists))
         top = max(1e-9, *(float(one.values.max(initial=0)) for one in lists))
-        # The lowest noisy values are close to 0, without an end on a logarithmic axis.
+        # The lowest noisy values are close to 0, which can't be an end of a logarithmic axis.
         low = min(top, *lists[0].values[-1:], *(one.stages.threshold.value for one in lists))
         log = ranks > _BARS
         return cls(
@@ -77,13 +79,13 @@ class _Room:
         )
 
     def at(self, value: float) -> float:
-        """Place of a value in a note and in a range: on a logarithmic axis, its exponent."""
+        """Position of a value in a note or a range; on a logarithmic axis its exponent."""
         return math.log10(value) if self.log else value
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """Threshold in a panel of ranks; k is None where the rank is that of another list."""
+    """Threshold in a panel of ranks; k is None if its rank belongs to another list."""
 
     k: int | None
     d: float
@@ -91,7 +93,7 @@ class _Cut:
 
 
 def draw(picture: WaveClusterPicture) -> Panels:
-    """Draw the sorted coefficients, true beside private, and the law of a drawn threshold."""
+    """Plot the sorted coefficients, true next to private, and the distribution of the threshold."""
     law = Law.of(picture.true, picture.run)
     lists = [SortedList.of(stages) for stages in picture.stages]
     room = _Room.of(lists, picture.mode, under=law is not None)
@@ -101,17 +103,17 @@ def draw(picture: WaveClusterPicture) -> Panels:
         (56, 16, 52 + 15 * lines, 44),
         legend={**LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
         shapes=[],
-        # A bar answers wherever the pointer is in it, an edge of an area only near by.
+        # A bar reacts if the pointer is anywhere in it, but an area only near its edge.
         hovermode="x" if room.log else "closest",
         bargap=0.15 if room.ranks <= _BARS else 0,
-        # Ranks are no places: a zoom of other views means nothing here.
+        # Ranks are not positions, so the zoom of other views must not be used here.
         uirevision=f"threshold {room.log} {picture.domain}{picture.title.partition(' · ')[0]}",
     )
     data: list[Trace] = []
     thresholds = [one.stages.threshold for one in lists]
     cuts = [[_Cut(one.k, one.value, private=slot == 1)] for slot, one in enumerate(thresholds)]
     if law and picture.run:
-        # A drawn threshold has its rank in the true list.
+        # A sampled threshold has its rank in the true list.
         cuts[0].append(_Cut(picture.run.k, thresholds[1].value, private=True))
     for slot, (one, name) in enumerate(zip(lists, ("true", picture.private_title), strict=True)):
         panel = slot + 1
@@ -132,7 +134,7 @@ def draw(picture: WaveClusterPicture) -> Panels:
 
 
 def frame(picture: WaveClusterPicture) -> pd.DataFrame:
-    """Table behind the view: one row per positive coefficient, then one per interval."""
+    """Table behind the view: one row per positive coefficient, then one row per interval."""
     parts = []
     for side, stages in zip(("true", "private"), picture.stages, strict=True):
         one = SortedList.of(stages)
@@ -161,18 +163,16 @@ def frame(picture: WaveClusterPicture) -> pd.DataFrame:
 
 
 def _sizes(threshold: Threshold, *, private: bool) -> str:
-    """Sizes of L and Z, for a heading."""
     if not private:
         return f"|L| {threshold.positive:,}, |Z| {threshold.nonpositive:,}"
     text = f"|L′| {threshold.positive:,}, not positive {threshold.nonpositive:,}"
     if threshold.estimate is None:
         return text
-    # A line of its own: half of a phone's screen has no room for both.
+    # A separate line, because half of a phone's screen has no space for both texts in one line.
     return f"{text}<br>Z′ {write_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
 
 
 def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room) -> None:
-    """Add the axes of a panel of ranks; with few values, each stands under its bar."""
     ticks: dict[str, Any] = {"nticks": 8}
     title = "rank from the largest"
     if room.ranks <= _WRITTEN:
@@ -196,7 +196,6 @@ def _add_rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _R
 
 
 def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> list[Trace]:
-    """Values by rank in three colours: significant, below the threshold, pruned."""
     mode = room.mode
     significant, kept, m = one.ends
     pale = blend(NOISE[mode], BACKGROUND[mode], 0.55)
@@ -226,7 +225,8 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
             showlegend=legend,
             **more,
         )
-        # The corners of the steps lie between ranks: the pointer meets the ranks themselves.
+        # The corners of steps are between ranks, so an invisible line reacts to the pointer at
+        # ranks.
         values, line = one.values[chosen], {"width": 0}
         met = scatter("lines", chosen + 1, values, hover, line=line, showlegend=False, **more)
         traces += [steps, met]
@@ -234,7 +234,7 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
 
 
 def _add_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut]) -> None:
-    """Add lines at k and at d with their numbers; those of two cuts stand apart."""
+    """Add lines at k and at d with their numbers; the numbers of two cuts don't overlap."""
     x, y = on(panel).values()
     right = room.ranks + 0.6
     for place, cut in enumerate(cuts):
@@ -269,7 +269,6 @@ def _add_upright(
     private: bool,
     left: bool,
 ) -> None:
-    """Add an upright line over a panel, and its name at a height, left or right of it."""
     colour, line = _line(mode, private)
     side: dict[str, Any] = (
         {"xanchor": "right", "xshift": -3} if left else {"xanchor": "left", "xshift": 3}
@@ -280,13 +279,11 @@ def _add_upright(
 
 
 def _line(mode: Mode, private: bool) -> tuple[str, dict[str, Any]]:
-    """Colour and look of a threshold's line: the private one is dashed."""
     colour = INVENTED[mode] if private else INK[mode]
     return colour, {"width": 1.5, "dash": "dash" if private else "solid", "color": colour}
 
 
 def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> Trace:
-    """Bars over the value axis whose areas are the probabilities of the intervals."""
     mode = picture.mode
     shown = law.joined(_INTERVALS)
     width = shown.high - shown.low

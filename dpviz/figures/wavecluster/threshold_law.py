@@ -1,4 +1,4 @@
-"""How the density threshold comes about: sorted coefficients, the law of a draw, and words."""
+"""How the density threshold is found: sorted coefficients, its distribution, and an explanation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dpviz.wavecluster.threshold import positive_values
 
 Floats = NDArray[np.float64]
 
-#: Probability that may be outside of the picture, on each side.
+#: Probability that may be outside the plot, on each side.
 _TAIL = 2.5e-3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SortedList:
-    """Positive coefficients of one run by rank, from the largest, and the threshold on them."""
+    """Positive coefficients of one run by rank, the largest first, and the threshold for them."""
 
     values: Floats
     stages: Stages
@@ -31,13 +31,13 @@ class SortedList:
     @classmethod
     def of(cls, stages: Stages) -> SortedList:
         """Sort the coefficients of a run."""
-        # More means than coefficients of most samples are above 0.
+        # The means over samples have more positive coefficients than most samples have.
         most = stages.threshold.positive
         return cls(values=positive_values(stages.average)[::-1][:most], stages=stages)
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """Last rank that is significant, last one that is not pruned, last one."""
+        """Last significant rank, last rank that is not pruned, last rank."""
         m, threshold = self.values.size, self.stages.threshold
         significant = int(np.count_nonzero(self.values >= threshold.value))
         return significant, max(m - threshold.pruned, significant), m
@@ -45,24 +45,24 @@ class SortedList:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Law:
-    """Probabilities with which the exponential mechanism draws the threshold of one run.
+    """Probabilities with which the exponential mechanism samples the threshold of one run.
 
-    The weights are those of the mechanism itself. Intervals without a length have the probability
-    0 and are left out.
+    The weights are those of the mechanism itself. Intervals of length 0 have the probability 0 and
+    are left out.
     """
 
-    #: Interval i is (low[i], high[i]]; ascending, shape (m,).
+    #: Interval i is (low[i], high[i]]; in ascending order, shape (m,).
     low: Floats
     high: Floats
-    #: Lowest and highest rank of a threshold in it, in the true L, shape (m,).
+    #: Lowest and highest rank, in the true L, of a threshold in each interval, shape (m,).
     first: Floats
     last: Floats
-    #: Shape (m,), of sum 1.
+    #: Shape (m,); the sum is 1.
     probability: Floats
 
     @classmethod
     def of(cls, true: Stages, run: Run | None) -> Law | None:
-        """Law of a run; None if no exponential mechanism draws its threshold."""
+        """Distribution of a run's threshold; None if no exponential mechanism samples it."""
         spends = () if run is None else run.ledger
         scale = next((spend.scale for spend in spends if spend.step == STEP), None)
         if run is None or scale is None:
@@ -79,7 +79,7 @@ class Law:
         )
 
     def joined(self, most: int) -> Law:
-        """Join neighbours, so that at most so many intervals are left."""
+        """Join neighbouring intervals, so that at most `most` intervals are left."""
         step = -(-self.low.size // most)
         starts = np.arange(0, self.low.size, step)
         ends = np.append(starts[1:], self.low.size) - 1
@@ -92,12 +92,12 @@ class Law:
         )
 
     def holding(self, value: float) -> int:
-        """Position of the interval that holds a value; of the last one for values above all."""
+        """Position of the interval that contains a value; the last one for values above all."""
         return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
 
     @property
     def view(self) -> tuple[float, float]:
-        """Part of the values with all but 0.5% of the probability, without its tails."""
+        """Range of values that leaves out 0.5% of the probability in the tails."""
         below = np.cumsum(self.probability)
         start = int(np.searchsorted(below, _TAIL))
         end = min(int(np.searchsorted(below, 1 - _TAIL)), below.size - 1)
@@ -105,7 +105,7 @@ class Law:
 
 
 def explain(picture: WaveClusterPicture) -> str:
-    """How both thresholds come about: a sentence on the true one, some on the private one."""
+    """How both thresholds are found: one sentence for the true one, several for the other."""
     p = picture.truth.config.density
     true, private = (stages.threshold for stages in picture.stages)
     first = f"True run: {_positive(true.positive)}. " + _cut(
@@ -140,25 +140,24 @@ def explain(picture: WaveClusterPicture) -> str:
 
 
 def write_signed(value: float, form: str) -> str:
-    """Write a number that may be negative, with a minus sign."""
+    """Write a number that may be negative, with a typographic minus sign."""
     return format(value, form).replace("-", "−")
 
 
 def _sampled(p: float, private: Stages) -> str:
-    """Where the cells come from that samples of the subband agree on."""
     threshold, cells = private.threshold, int(private.significant.sum())
     found = (
         "Nothing stands out from the noise, so no cell is significant."
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
-        f"{readable(threshold.value, 4)} is the median threshold, and significant are the "
-        f"{cells:,} cells that are so in the most samples, but for doubtful ones that would join "
-        "two large clusters."
+        f"{readable(threshold.value, 4)} is the median threshold. The {cells:,} cells that "
+        "are significant in the most samples are significant, except doubtful cells that would "
+        "join two large clusters."
     )
     return (
         f"Run with noise: samples of the subband, given all that was released, have "
-        f"{_positive(threshold.positive)} in the middle. {found} The bars are means over the "
-        "samples: no cut of them gives these cells exactly."
+        f"{_positive(threshold.positive)} in the median. {found} The bars are means over the "
+        "samples, so no threshold on them gives exactly these cells."
     )
 
 
@@ -167,7 +166,6 @@ def _positive(m: int) -> str:
 
 
 def _cut(p: float, k_sign: str, d_sign: str, k: int, m: int, value: float) -> str:
-    """How k follows from p, and d from k."""
     if not k:
         return "So no cell is significant."
     return (

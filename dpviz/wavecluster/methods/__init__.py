@@ -1,4 +1,4 @@
-"""The WaveCluster techniques: one file each, and the registry that finds them by name."""
+"""The WaveCluster techniques, one file each, and the registry with their names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from dpviz.wavecluster.methods import baseline, privqt, privthr, privthrem, twos
 _METHODS = registry(
     (wavecluster, baseline, privqt, privthr, privthrem, twostage),
     seconds=0.0005,
-    # Counts of records are whole numbers.
     unit=1.0,
 )
 
-#: All of them, each on the grid that it may choose itself.
+#: All techniques by name; each can run on a grid that it chooses itself.
 METHODS = {
     name: replace(method, run=on_chosen_grid(method.run)) for name, method in _METHODS.items()
 }
@@ -23,7 +22,7 @@ METHODS = {
 #: Default method.
 FIRST = "twostage"
 
-#: Methods that a comparison begins with: their draws are quick.
+#: Default methods of a comparison, whose draws are quick.
 COMPARED = ("privqt", "privthr", "privthrem", "twostage")
 
 #: The method without noise.

@@ -1,4 +1,4 @@
-"""Baseline: a private synopsis, synthetic points from it, the plain pipeline on those."""
+"""Baseline: a private synopsis, synthetic points from it, and the plain pipeline on the points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 #: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
 
-#: Rough time of a draw.
+#: Approximate time of a draw in seconds.
 SECONDS = 0.003
 
 CARD = Card(
@@ -28,8 +28,8 @@ CARD = Card(
     title="Baseline",
     estimator="Baseline",
     summary=(
-        "Publishes a private synopsis of the data (an adaptive grid unless another is chosen), "
-        "draws synthetic points from it and clusters those."
+        "Publishes a private synopsis of the data (default: an adaptive grid), draws synthetic "
+        "points from the synopsis and clusters these points."
     ),
     paper="Chen, Yu, Chirkova 2015; adaptive grid: Qardaji, Yang, Li 2013",
     algorithm="Algorithm 1",
@@ -57,18 +57,18 @@ CARD = Card(
     parameters=takes("baseline", "epsilon", "synopsis"),
     lays_own_cells=True,
     deviations=(
-        "The sound variant pays for the number of records, also where one record is replaced: "
-        "its replacement may lie outside the domain or lack a value and drop out.",
-        "Records are rounded to a public lattice of about a million cells (those of a grid of "
-        "counts stand at the centres of its cells), and a synopsis has two million leaves at "
-        "most: finer than anything the grid shows.",
-        "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
-        "The paper names the adaptive grid without its constants, and does not say where in a leaf "
-        "the points lie: c = 10, alpha = 0.5 and c2 = 5 are those of the grid's authors, and the "
-        "points are uniform. So Baseline has about 9 clusters on DS1 at epsilon 0.1, not more than "
-        "30 as in section 7.3, and k' = 309 on DS2 at epsilon 1, not 284.",
-        "Noisy numbers of records are rounded to whole numbers of synthetic points, which lie on "
-        "the grid of the data, not on one over their own range.",
+        "The sound variant spends budget on the number of records, even if one record is replaced, "
+        "because the new record may be outside the domain or lack a value, and is then left out.",
+        "Records are rounded to a public lattice of about a million cells (for a grid of counts, "
+        "to the centres of its cells), and a synopsis has at most two million leaves. Both are "
+        "finer than the grid.",
+        "Synthetic points are counted per cell, not drawn separately; the law is the same.",
+        "The paper gives no constants for the adaptive grid, and does not say where in a leaf the "
+        "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
+        "points are uniform. With this, Baseline has about 9 clusters on DS1 at epsilon 0.1, not "
+        "more than 30 as in section 7.3, and k' = 309 on DS2 at epsilon 1, not 284.",
+        "Noisy numbers of records are rounded to whole numbers of synthetic points. The points are "
+        "counted on the grid of the data, not on a grid over their own range.",
         *READINGS,
     ),
 )
@@ -80,7 +80,7 @@ _INVENTS = (
 
 
 def surprise(true: Stages, private: Run) -> str:
-    """Say why there are more clusters than truly; empty where there are not."""
+    """Explain why there are more clusters than in the true run; empty if there are not more."""
     return _INVENTS if private.stages.n_clusters > true.n_clusters else ""
 
 
@@ -101,11 +101,11 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 def synthetic_counts(
     leaves: Leaves, shape: tuple[int, ...], generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Counts of points drawn uniformly from each leaf, max(0, round(records)) of them.
+    """Counts of synthetic points; each leaf has max(0, round(records)) uniform points.
 
-    Draws no single points: the number of a leaf's points in each column of cells is binomial
-    given the remaining points, and so on within a column, axis by axis. The distribution is the
-    same, and the work does not grow with the number of points.
+    Single points are not sampled. Instead, axis by axis, the number of a leaf's points in each
+    column of cells is sampled from a binomial law, given the remaining points. The distribution is
+    the same, and the time does not grow with the number of points.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)
@@ -126,7 +126,7 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Distribute records, uniform in [low, high), over columns of width 1: parts that got some."""
+    """Distribute records, uniform in [low, high), to columns of width 1; return nonempty parts."""
     parts = []
     column = np.floor(low).astype(np.intp)
     start = low

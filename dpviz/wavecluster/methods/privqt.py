@@ -28,16 +28,16 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "One record changes one count by 1, so Lap(1/epsilon) on each makes the noisy "
-                "counts epsilon-private under a declared domain; all later steps read those alone."
+                "One record changes one count by 1, so Lap(1/epsilon) on each count makes the "
+                "counts epsilon-private under a declared domain; later steps read only these."
             ),
         ),
         Variant(
             name="published",
             private=True,
             reason=(
-                "The steps are those of the sound variant: under a declared domain a record that "
-                "comes or goes changes one count by 1, which Lap(1/epsilon) hides."
+                "The steps are those of the sound variant: under a declared domain, adding or "
+                "removing a record changes one count by 1, which Lap(1/epsilon) hides."
             ),
             fails=MODIFIED,
         ),
@@ -46,31 +46,30 @@ CARD = Card(
     theorem=4,
     deviations=READINGS,
     errata=(
-        "Section 5.2.1: where every positive coefficient is 0.5 and epsilon is 1, noise makes "
-        "0.349 |L| of them non-positive (theta, their mean number), not 0.43 |L|; "
-        "so k' does not come near k there.",
-        "Theorem 4: gamma, the width of the margin around the threshold, is twice what its union "
-        "bound needs, as |Lap(1/epsilon)| exceeds gamma/4 with probability "
+        "Section 5.2.1: if every positive coefficient is 0.5 and epsilon is 1, noise makes on "
+        "average theta = 0.349 |L| of them non-positive, not 0.43 |L|; so k' is not near k there.",
+        "Theorem 4: gamma, the width of the margin around the threshold, is twice as large as the "
+        "union bound requires, because |Lap(1/epsilon)| exceeds gamma/4 with probability "
         "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",
-        "Section 7.2: errors of k' below 4.7% are those of PrivTHR and PrivTHREM; the text names "
-        "PrivQT and PrivTHREM, and gives PrivQT 32.2% and more in the same sentence.",
-        "Section 7.2: 108.45 on DS2 is no bound but the mean surplus of k', (1 - p) |Z| / 2, "
-        "without what noise takes off (theta). With theta it is 107.5; a mean of ten "
-        "draws has a standard error of 2.2, so the printed 105.2 agrees.",
+        "Section 7.2: PrivTHR and PrivTHREM have errors of k' below 4.7%; the text names PrivQT "
+        "and PrivTHREM instead, and gives PrivQT 32.2% and more in the same sentence.",
+        "Section 7.2: 108.45 on DS2 is not a bound, but the mean surplus of k', (1 - p) |Z| / 2, "
+        "without the coefficients that noise removes (theta). With theta it is 107.5; a mean of "
+        "ten draws has a standard error of 2.2, so the printed 105.2 agrees.",
     ),
 )
 
-#: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus what noise takes
-#: away of the positive coefficients (theta), and that falls as epsilon grows.
+#: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus the number of
+#: positive coefficients that noise removes (theta), which falls when epsilon grows.
 _KEEPS_TOO_MANY = (
-    "Why PrivQT keeps too many cells: noise makes about half of the empty cells of the "
-    "average subband ({empty:,} here) positive, and that at any ε. More ε even raises k′: fewer "
-    "cells that hold records turn negative, and the surplus stays."
+    "Why PrivQT keeps too many cells: at any ε, noise makes about half of the empty cells of the "
+    "average subband ({empty:,} here) positive. A larger ε even raises k′: fewer cells with "
+    "records turn negative, and the surplus stays."
 )
 
 
 def surprise(true: Stages, private: Run) -> str:
-    """Say why more cells are kept than truly; empty where they are not."""
+    """Explain why more cells are kept than in the true run; empty if this is not the case."""
     true_rank = true.threshold.k or 0
     return _KEEPS_TOO_MANY.format(empty=true.threshold.nonpositive) * (private.k > true_rank)
 

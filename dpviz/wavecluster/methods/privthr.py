@@ -1,4 +1,4 @@
-"""PrivTHR: noisy counts, and a threshold that corrects for cells that noise made positive."""
+"""PrivTHR: noisy counts, and a threshold with a correction for cells that noise made positive."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values
 from dpviz.wavecluster.wavelet import rank_of, sensitivity
 
-#: The method assumes that half of the empty cells become positive; with noise in whole numbers,
-#: which is often 0, they would not.
+#: The method assumes that half of the empty cells become positive. Whole-number noise is often 0,
+#: so fewer cells would become positive.
 UNIT = LATTICE
 
 CARD = Card(
@@ -33,8 +33,8 @@ CARD = Card(
     estimator="PrivTHR",
     summary=(
         "Noisy counts with a share alpha of the budget; the rest pays for a noisy number of "
-        "non-positive cells, half of which are taken off the positive ones before the "
-        "threshold is read."
+        "non-positive cells. Half of this number is subtracted from the number of positive cells "
+        "before the threshold is computed."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 3",
@@ -44,19 +44,19 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Two Laplace mechanisms in sequence: counts (one record changes one by 1) with "
-                "alpha*epsilon and the number Z of non-positive coefficients (sensitivity "
-                "computed from the wavelet) with the rest, under a declared domain; the "
-                "threshold is computed from their outputs alone."
+                "Two Laplace mechanisms in sequence, under a declared domain: the counts (one "
+                "record changes one count by 1) with alpha*epsilon, and the number Z of "
+                "non-positive coefficients (sensitivity computed from the wavelet) with the rest. "
+                "The threshold is computed only from their outputs."
             ),
         ),
         Variant(
             name="published",
             private=True,
             reason=(
-                "The steps are those of the sound variant: under a declared domain a record that "
-                "comes or goes changes one count by 1, which Lap(1/(alpha*epsilon)) hides, and the "
-                "number Z of non-positive coefficients by what the rest of the budget pays for."
+                "The steps are those of the sound variant. Under a declared domain, adding or "
+                "removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; the "
+                "rest of the budget hides the change of the number Z of non-positive coefficients."
             ),
             fails=MODIFIED,
         ),
@@ -64,18 +64,18 @@ CARD = Card(
     parameters=takes("privthr", "epsilon", "alpha"),
     theorem=5,
     deviations=(
-        "Half of the noisy |Z| is rounded to a whole number of values to take off, from none to "
-        "all but one.",
+        "Half of the noisy |Z| is rounded to a whole number of values to remove; at least one "
+        "value is kept.",
         OTHER_WAVELETS,
         *READINGS,
     ),
     errata=(
-        "Section 4.3 says that the counts (eps1) need less budget than Z (eps2); section 7.4 "
-        "gives the counts 90%, and its reason asks for that: of gamma, the margin of the counts "
-        "around the threshold, and beta, the error of Z, gamma has the larger factor.",
-        "Theorem 5: beta, its bound of the noise on Z'/2, is four times what the step needs. Z'/2 "
-        "is taken off, so the noise is half of Lap(1/eps2), which exceeds beta with "
-        "probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",
+        "Section 4.3 says that the counts (eps1) need less budget than Z (eps2). But section 7.4 "
+        "gives the counts 90%, which is right by its own reason: gamma, the margin of the counts "
+        "around the threshold, has a larger factor than beta, the error of Z.",
+        "Theorem 5: beta, the bound on the noise of Z'/2, is four times as large as the step "
+        "requires. Z'/2 is subtracted, so the noise is half of Lap(1/eps2), which exceeds beta "
+        "with probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",
     ),
 )
 
@@ -109,9 +109,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
-    """Threshold of W' without the smallest Z'/2 of the positive coefficients.
+    """Threshold of W' after removing the Z'/2 smallest positive coefficients.
 
-    Z' is a noisy count of the non-positive coefficients of the true W.
+    Z' is the noisy number of non-positive coefficients of the true W.
     """
     values = positive_values(average)
     dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))

@@ -1,4 +1,4 @@
-"""PrivTHREM: noisy counts, and a threshold drawn by the exponential mechanism."""
+"""PrivTHREM: noisy counts, and a threshold from the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ CARD = Card(
             private=True,
             reason=(
                 "Laplace mechanism on the counts with alpha*epsilon, then the exponential "
-                "mechanism with the rest, its score's sensitivity computed from the wavelet; "
-                "candidates reach up to the largest noisy coefficient, which is private "
-                "already. The rank behind the threshold stays inside."
+                "mechanism with the rest. The sensitivity of its score is computed from the "
+                "wavelet; candidates reach up to the largest noisy coefficient, which is already "
+                "private. The rank of the threshold is not released."
             ),
         ),
         Variant(
             name="published",
             private=False,
             reason=(
-                "As printed, the threshold is drawn up to the largest true coefficient: a "
-                "threshold possible under one data set is impossible under its neighbour, and "
-                "the rank k' that is shown counts true cells."
+                "As printed, the threshold is drawn from values up to the largest true "
+                "coefficient, so a threshold that is possible for one data set can be impossible "
+                "for its neighbour; and the shown rank k' counts true cells."
             ),
             fails=MODIFIED,
         ),
@@ -57,31 +57,30 @@ CARD = Card(
     theorem=6,
     deviations=(
         "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
-        "the score's sensitivity is computed for any wavelet; the noise is for all records in "
-        "which neighbours differ; the rank k' stays inside. A release draws one of 16,384 "
+        "the score's sensitivity is computed for any wavelet; the noise hides all records in "
+        "which neighbours differ; the rank k' is not released. A release draws one of 16,384 "
         "candidates by permute and flip.",
-        "One draw of the exponential mechanism a run: averaging several would spend the budget "
-        "several times over.",
+        "A run makes one draw of the exponential mechanism, because the mean of several draws "
+        "would spend the budget several times.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
-        "the paper hints; it is too small, since the target rank k moves as well.",
-        "Where no true coefficient is positive, the paper's (0, Max] is empty: the published "
+        "the paper hints. It is too small, because the target rank k moves too.",
+        "If no true coefficient is positive, the paper's (0, Max] is empty: the published "
         "variant draws the threshold from (0, 1].",
         *READINGS,
     ),
     errata=(
-        "Theorem 6 puts k' between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
-        "omega, where omega is chosen. It often says nothing: the lower end is below 1 or the "
-        "upper one above |L|, since eta1 contains |L| - k and eta2 contains k. The lines of its "
-        "proof have the sign the wrong way round: omega must be at least the right side, not at "
-        "most.",
-        "Section 7.2 names PrivQT and PrivTHREM for errors of k' below 4.7%; it means PrivTHR and "
-        "PrivTHREM.",
+        "By theorem 6, k' is between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
+        "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
+        "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "
+        "wrong sign: omega must be at least the right side, not at most.",
+        "Section 7.2 gives errors of k' below 4.7% for PrivQT and PrivTHREM; correct are PrivTHR "
+        "and PrivTHREM.",
     ),
 )
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    """Noisy counts and a drawn threshold (Chen, Yu, Chirkova, Algorithm 4)."""
+    """Noisy counts and a sampled threshold (Chen, Yu, Chirkova, Algorithm 4)."""
     hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy, average, again = noisy_counts(source, config, accountant, first)
@@ -109,7 +108,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def _rank(noisy: Floats, density: float) -> int:
-    """About how many coefficients reach d: as many as lie below -d are only noise above d."""
+    """Estimate how many coefficients reach d; the number below -d estimates the noise above d."""
     ascending = np.sort(noisy, axis=None)
     values = ascending[ascending >= ZERO][::-1]
     below = np.searchsorted(ascending, -values, side="right")
@@ -118,13 +117,13 @@ def _rank(noisy: Floats, density: float) -> int:
 
 
 def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Floats, Floats]:
-    """Intervals that the exponential mechanism chooses from, by the subbands W and W'.
+    """Intervals from which the exponential mechanism chooses, for the subbands W and W'.
 
     Returns edges and ranks of :func:`rank_intervals`, and the score -abs(rank - k) of each rank.
     """
     values = positive_values(true)
     # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
-    # already private; if no coefficient is positive, no cell can be significant for any d'.
+    # already private. If it is not positive, no cell can be significant for any d'.
     sound = config.variant == "sound"
     largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
@@ -132,10 +131,10 @@ def candidates(true: Floats, noisy: Floats, config: Config) -> tuple[Floats, Flo
 
 
 def rank_intervals(values: Floats, top: float) -> tuple[Floats, Floats]:
-    """Split (0, top] at positive coefficients (m,), in ascending order and clipped to ``top``.
+    """Split (0, top] at positive coefficients (m,), which are ascending and clipped to ``top``.
 
-    Returns edges (m + 2,) and ranks (m + 1,): ``ranks[i]`` true coefficients are at or above a
-    threshold in interval i, from m at the bottom to 0 at the top.
+    Returns edges (m + 2,) and ranks (m + 1,). ``ranks[i]`` is the number of true coefficients that
+    reach a threshold in interval i: from m in the lowest interval to 0 in the highest.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

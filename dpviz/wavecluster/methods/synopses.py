@@ -1,8 +1,8 @@
-"""Private synopses of a data set: noisy records per box, for Baseline's synthetic points.
+"""Private synopses of a data set: noisy counts of boxes, for Baseline's synthetic points.
 
 A synopsis partitions the domain into boxes (leaves). The boxes depend on the data only through
-noisy results already paid for. Each synopsis works for d axes; the paper's figures are
-two-dimensional.
+noisy results whose budget is already spent. Each synopsis works for d axes; the paper's figures
+have two dimensions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dpviz.wavecluster.pipeline import Source
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Leaves:
-    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and extents, shape (m, d).
+    """Boxes of a synopsis in coordinates from 0 to 1: lower corners and widths, shape (m, d).
 
-    Their noisy numbers of records, shape (m,), may be negative.
+    ``records``, shape (m,), has the noisy numbers of records, which may be negative.
     """
 
     low: Floats
@@ -34,8 +34,8 @@ class Leaves:
     records: Floats
 
 
-#: More leaves are useless: they are far smaller than any cell on the screen and than the lattice
-#: that records are rounded to.
+#: Largest number of leaves. Smaller leaves are useless: they would be much smaller than the cells
+#: on the screen, and than the cells of the lattice to which records are rounded.
 _MOST_LEAVES = 2**21
 
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
@@ -48,10 +48,10 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
 
     Notes
     -----
-    Qardaji, Yang, Li (2013): first level m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells
-    per axis, second m2 = ceil(sqrt(N' (1 - a) eps / 5)) with the cell's noisy count N', a =
-    0.5, constrained inference between the levels. For d axes, square roots become d-th roots,
-    and the smallest first level still has 100 cells in total.
+    Qardaji, Yang, Li (2013). The first level has m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells
+    per axis. Each cell is divided into m2 = ceil(sqrt(N' (1 - a) eps / 5)) cells per axis, with the
+    cell's noisy count N' and a = 0.5. Constrained inference combines the levels. For d axes, square
+    roots become d-th roots, and the smallest first level still has 100 cells in total.
     """
     share, d = 0.5, source.domain.ndim
     least = math.ceil(round(100 ** (1 / d), 9))
@@ -79,7 +79,7 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
 
 
 def _fitting(splits: Floats, degree: int) -> NDArray[np.intp]:
-    """Coarsen all cells by the same factor if a huge budget needs too many leaves."""
+    """Coarsen all cells by the same factor if a large budget would give too many leaves."""
     total = float((splits**degree).sum())
     if total > _MOST_LEAVES:
         splits = np.maximum(np.floor(splits * (_MOST_LEAVES / total) ** (1 / degree)), 1)
@@ -137,10 +137,10 @@ def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: floa
 def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Grid counts with noise on their Haar coefficients (Xiao, Wang, Gehrke 2011).
 
-    The weight of a coefficient is the number of cells below it. One record changes the
-    weighted coefficients by 1 + log2(side) per axis in total, so a coefficient of weight w
-    gets Lap((1 + log2(side))^d / (eps w)). Sums over large areas are far more exact than
-    with noise on every cell.
+    The weight of a coefficient is the number of cells below it. One record changes the weighted
+    coefficients by 1 + log2(side) per axis in total, so a coefficient of weight w gets
+    Lap((1 + log2(side))^d / (eps w)). Sums over large areas are much more exact than with noise on
+    every cell.
     """
     d = source.domain.ndim
     side = 2 ** _height(n * epsilon / 10, d)
@@ -156,7 +156,7 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
 
 
 def _haar(cells: Floats, axis: int) -> Floats:
-    """Haar coefficients of an axis, times the cells of their blocks: a record changes each by 1."""
+    """Haar coefficients of an axis times the cells of their blocks; a record changes each by 1."""
     sums = np.moveaxis(cells, axis, 0)
     details = []
     while len(sums) > 1:
@@ -166,7 +166,6 @@ def _haar(cells: Floats, axis: int) -> Floats:
 
 
 def _inverse_haar(noise: Floats, axis: int) -> Floats:
-    """Cells from what :func:`_haar` makes of them."""
     moved = np.moveaxis(noise, axis, 0)
     side = len(moved)
     cells = moved[:1] / side
@@ -182,9 +181,10 @@ def _inverse_haar(noise: Floats, axis: int) -> Floats:
 def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Complete quadtree with geometric budgets and least-squares counts (Cormode 2012).
 
-    Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3),
-    so leaves get the largest one. Then the counts of all levels are made consistent: weighted
-    means of a node and its children upwards, differences spread evenly downwards.
+    Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3), so leaves
+    get the largest budget. Then the counts of all levels are made consistent: from the leaves up,
+    each count becomes a weighted mean of its own count and the sum of its children; from the root
+    down, differences are spread evenly over the children.
     """
     d = source.domain.ndim
     height = _height(n * epsilon / 10, d)
@@ -228,12 +228,12 @@ def _grid_leaves(records: Floats) -> Leaves:
 
 
 def _side(cells: float, ndim: int) -> int:
-    """Cells per axis of a grid of about ``cells`` cells in all, at least 2."""
+    """Cells per axis of a grid with about ``cells`` cells in total, at least 2."""
     return min(max(2, math.ceil(_root(cells, ndim))), _highest_side(ndim))
 
 
 def _height(cells: float, ndim: int) -> int:
-    """Halvings per axis of a grid of about ``cells`` cells in all, at least 1."""
+    """Number of halvings per axis for a grid with about ``cells`` cells in total, at least 1."""
     highest = math.floor(math.log2(_highest_side(ndim)))
     return min(max(1, round(math.log2(_side(cells, ndim)))), highest)
 
@@ -243,12 +243,11 @@ def _highest_side(ndim: int) -> int:
 
 
 def _root(value: float, degree: int) -> float:
-    """degree-th root of a number, 0 for negative ones."""
     return float(max(value, 0.0) ** (1 / degree))
 
 
 def _roots(values: Floats, degree: int) -> Floats:
-    """degree-th roots, exact for perfect squares."""
+    """Roots of this degree; exact for perfect squares."""
     return np.sqrt(values) if degree == 2 else values ** (1 / degree)
 
 

@@ -1,6 +1,6 @@
-"""Two-stage: nested releases of the blocks' counts, and significant cells given them.
+"""Two-stage: nested releases of block counts, and significant cells estimated from the releases.
 
-A method of our own. What touches data is :func:`release`; all else is post-processing.
+This is our own method. Only :func:`release` reads data; everything else is post-processing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dpviz.wavecluster.pipeline import Run, Source, Stages, transform
 from dpviz.wavecluster.threshold import Threshold
 from dpviz.wavecluster.wavelet import check_level, rank_of, sums_blocks
 
-#: Steps on the ledger.
+#: Names of the steps on the ledger.
 ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
 
-#: Gibbs sampling on 64 x 64 cells, of single counts and, in doubt, of pooled ones.
+#: Approximate time of a draw in seconds, on 64 x 64 cells.
 SECONDS = 0.1
 
 CARD = Card(
@@ -37,15 +37,14 @@ CARD = Card(
     estimator="TwoStage",
     summary=(
         "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks "
-        "say which blocks are dense. Then the dense ones get finer counts; of the others, only "
-        "the number of empty ones is released. A random field, in which neighbours are alike, "
-        "gives the chance of each cell to be significant, given these releases; where noise hides "
-        "single counts, sums of neighbouring ones have a say, too (with Haar only). The likeliest "
-        "cells are significant, fewer than are expected where too few of them would be right. "
-        "Doubtful cells that would join two large clusters are left out. Nothing is found where "
-        "the releases would show a structure and show none. Wavelets other than Haar need the "
-        "counts of cells; with these, on thin or sparse data, PrivTHR can find more of the true "
-        "cells."
+        "show which blocks are dense. Then dense blocks get finer counts; for other blocks, only "
+        "the number of empty blocks is released. From these releases, a random field, in which "
+        "neighbours are similar, gives the chance of each cell to be significant. If noise hides "
+        "single counts, sums of neighbouring counts are used, too (only with Haar). The likeliest "
+        "cells are reported, but fewer than expected if too few of them would be right. Doubtful "
+        "cells that would join two large clusters are left out. No cluster is reported if the "
+        "releases would show a structure, but do not. Other wavelets than Haar need the counts of "
+        "cells; then, on thin or sparse data, PrivTHR can find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -55,15 +54,15 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "One record changes one count B by 1. (1) Gradual release: the rough counts are "
-                "random functions of finer ones that don't look at B, so counts up to a share a "
-                "of the budget cost a*epsilon together. The share and the limit below which a "
-                "count is low follow from what was released before. (2) The rest of the budget, "
-                "in parallel: the other counts get finer, up to epsilon in all; of the low ones "
-                "only the number of zeros is released, which one record changes by at most 1. A "
-                "record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
-                "epsilon. Where neighbours differ by m records, in whatever counts, all noise is "
-                "m times as large, so each of the m costs epsilon/m. Everything else is computed "
+                "One record changes one count B by 1. (1) Gradual release: rough counts are "
+                "random functions of finer counts, without reading B again, so counts up to a "
+                "share a of the budget cost a*epsilon together. The share, and the limit below "
+                "which a count is low, follow from earlier releases. (2) The rest of the budget, "
+                "in parallel: counts that are not low get finer, up to epsilon in total; for low "
+                "counts only the number of zeros is released, which one record changes by at most "
+                "1. A record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
+                "epsilon. If neighbours differ by m records, in any counts, all noise is m times "
+                "as large, so each of the m records costs epsilon/m. Everything else is computed "
                 "from these releases and public parameters, under a declared domain."
             ),
         ),
@@ -73,10 +72,10 @@ CARD = Card(
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    """Release counts in two stages, and find the significant cells given them.
+    """Release counts in two stages, and estimate the significant cells from the releases.
 
-    For Haar the counts are those of the blocks, of which the average subband is a multiple; for
-    other wavelets those of the cells, and each sample of them is transformed, see
+    For Haar, the counts are block counts, and the average subband is a multiple of them. For other
+    wavelets, the counts are cell counts, and each sample of the counts is transformed, see
     :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are means
     given the releases.
     """
@@ -87,7 +86,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     room = block_sums(np.ones(source.shape), config.level) if whole else np.ones(counts.shape)
     released = replace(released, room=room)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
-    # Here, since compiled loops take long to import.
+    # Imported here, because the import of compiled loops is slow.
     from dpviz.wavecluster.significant import estimate
 
     found = estimate(
@@ -98,7 +97,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         pools=whole,
     )
     mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
-    # More digits would only lengthen a release.
+    # More digits would only make a release longer.
     mean = np.round(mean, 3)
     labels, n_clusters = connected_components(found.mask)
     threshold = Threshold(
@@ -124,11 +123,11 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 def release(
     counts: NDArray[np.int64], config: Config, accountant: Accountant
 ) -> tuple[Released, Config, dict[float, float]]:
-    """Spend the budget on counts, of which one record changes one by 1: all that touches data.
+    """Spend the budget on counts; one record changes one count by 1. Only this step reads data.
 
-    Where the configuration leaves p to the technique, the rough counts give a first p, for the
-    share, and all that was released gives the last. Returned with it: the configuration with p,
-    and what each p was worth.
+    If the technique chooses p, the rough counts give a first p, which is used to choose the share,
+    and all releases give the final p. Returns the releases, the configuration with the final p, and
+    the worth of each p.
     """
     epsilon = config.epsilon
     steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)
@@ -143,7 +142,7 @@ def release(
     finest, zeros = accountant.split(gradual, ~low, float((counts[low] == 0).sum()))
     noisy = noisy.copy()
     noisy[~low] = finest
-    # Where no count is low, all are told as finely as can be, and the number of zeros is noise.
+    # If no count is low, all counts have the finest release, and the number of zeros is only noise.
     told, rough = (choice.share, rough) if low.any() else (len(SHARES), noisy)
     rate = np.where(low, 1 / gradual.scales[choice.share], 1 / gradual.scales[-1])
     config, worth = _with_density(config, accountant, noisy, rate)
@@ -163,7 +162,7 @@ def release(
 def _with_density(
     config: Config, accountant: Accountant, noisy: Floats, rate: Floats
 ) -> tuple[Config, dict[float, float]]:
-    """Configuration with p chosen from noisy counts, where it asks for that; see there."""
+    """Choose p from noisy counts of blocks or cells, by :func:`.choice.with_density`."""
     whole = sums_blocks(config.wavelet)
     gain = 2.0 ** (-config.level * noisy.ndim / 2)
 
@@ -175,7 +174,7 @@ def _with_density(
         return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
 
     subband = average(noisy)
-    # Noise makes this part of the counts negative that are 0; of other wavelets about half.
+    # Share of the zero counts that noise makes negative; about half for other wavelets than Haar.
     negative = np.exp(-rate) / (1 + np.exp(-rate)) if whole else np.full(subband.shape, 0.5)
     filled = subband.size - float((1 / np.maximum(negative, 1e-9)[subband < 0]).sum())
 
@@ -192,5 +191,5 @@ def _subbands(samples: Floats, config: Config) -> Floats:
 
 
 def _spread(blocks: Floats, shape: tuple[int, ...], level: int) -> Floats:
-    """Counts whose blocks have these sums, all cells of a block alike; padding stays empty."""
+    """Counts whose blocks have these sums; all cells of a block are equal, padding is empty."""
     return unblocked(blocks / block_sums(np.ones(shape), level), shape, level)

@@ -15,7 +15,7 @@ CARD = Card(
     estimator="WaveCluster",
     summary=(
         "Counts on a grid, average subband of a wavelet transform, cells above a density "
-        "threshold, connected groups of them as clusters. Finds clusters of any shape."
+        "threshold; connected groups of these cells are clusters. Finds clusters of any shape."
     ),
     paper="Sheikholeslami, Chatterjee, Zhang 1998; as in Chen, Yu, Chirkova 2015",
     algorithm="section 3.2",
@@ -30,5 +30,5 @@ CARD = Card(
 
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
-    """Cluster the true counts; spends nothing and promises nothing."""
+    """Cluster the true counts, without spending budget and without a privacy promise."""
     return Run(config=config, stages=cluster(source.counts, config), ledger=accountant.ledger)

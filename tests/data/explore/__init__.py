@@ -1,1 +1,1 @@
-"""Reading for exploring."""
+"""Tests of the readers for exploring."""

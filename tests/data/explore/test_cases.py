@@ -1,4 +1,4 @@
-"""Files as people have them: each is read as the table beside them says, or refused with words."""
+"""Files as people have them: the result is as in ``cases/expected.csv``, or an error message."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dpviz.data.reading.read import read_table
 CASES = Path(__file__).parent / "cases"
 EXPECTED = list(csv.DictReader((CASES / "expected.csv").read_text("utf-8").splitlines()))
 
-#: Rows of the table that can't be right: this one counts three records in four lines of numbers,
-#: the first of which it names as a record.
+#: Rows of the table that can't be correct: this row counts three records, but the file has four
+#: lines of numbers, and the row itself names the first line as a record.
 MISCOUNTED = {"double_colon.txt": "4"}
 
-#: What has to be said of a file, in notes, questions or the sentence of a refusal.
+#: Text that must be in the notes, in the questions, or in the error message about a file.
 SAID = {
-    "age_income.csv": "between thousands", "comma_decimals_comma_sep_quoted.csv": "Decimal commas",
+    "age_income.csv": "thousands", "comma_decimals_comma_sep_quoted.csv": "Decimal commas",
     "comments.csv": "2 lines above", "comments_nocomma.csv": "1 line above",
     "cp1252_data.csv": "cp1252", "dms.csv": "Degrees, minutes", "double_colon.txt": "double colons",
     "erddap.csv": "line of units", "footer_total.csv": '"Total"',
-    "g_poly_mixed.geojson": "no point", "geo.parquet": '"geometry"',
-    "german_money.csv": "between thousands", "header_ws.txt": "spaces",
+    "g_poly_mixed.geojson": "Not a point", "geo.parquet": '"geometry"',
+    "german_money.csv": "thousands", "header_ws.txt": "spaces",
     "list.parquet": "holds lists", "metres_named_lonlat.geojson": "too large for degrees",
     "na_dash.csv": '6 rows hold "-"', "na_dash_wide.csv": '6 rows hold "-"',
     "na_nul.csv": 'rows hold "\\N"', "noheader_tdrive.txt": "read as data",

@@ -1,4 +1,4 @@
-"""Files that other programs write, with their options: every value is read back, or refused."""
+"""Files from other programs, with their options: each value is read correctly or refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
 
-#: Tables of one test, and of all in the exhaustive tier: more than 3,000 with these writers.
+#: Number of tables per test: daily, and in the exhaustive tier (more than 3,000 with all writers).
 DAILY, ALL = 4, 200
 
 WORDS = ["Köln", "a b", "x, y", 'the "old" mill', "two\nlines", "0x1"]
@@ -30,11 +30,11 @@ Rng = np.random.Generator
 
 
 def table_of(rng: Rng) -> pd.DataFrame:
-    """Places, a count, a word, a day and gaps, as a frame."""
+    """A frame with places, a count, a word, a day and missing values."""
     rows = int(rng.integers(3, 60))
     frame = pd.DataFrame(
         {
-            # Points around 180 degrees only would be shown one turn further.
+            # If all points were around 180 degrees, 360 would be added to some longitudes.
             "lon": rng.uniform(-89, 179, rows).round(int(rng.integers(1, 9))),
             "lat": rng.uniform(-89, 89, rows).round(int(rng.integers(1, 9))),
             "n": rng.integers(0, 5000, rows),
@@ -158,13 +158,13 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Rng], tuple[bytes, str, dict[str, Any
     "numpy": by_numpy,
 }  # fmt: skip
 
-#: Share of the tables of a writer that may be refused: what nothing tells stays unclear.
+#: Largest share of a writer's tables that may be refused because they can be read in two ways.
 REFUSED = {"pandas": 0.1}
 
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No address is asked."""
+    """Fail if anything opens a network connection."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("somebody asks the network")
@@ -188,7 +188,7 @@ def test_values_are_read_back_or_refused(writer: str, many: int) -> None:
             continue
         expected = frame[["lon", "lat"]].dropna().to_numpy()
         assert found.points is not None
-        if name == "t.fgb":  # it keeps places by their neighbourhood
+        if name == "t.fgb":  # FlatGeobuf sorts places by neighbourhood
             found = replace(found, points=found.points[np.lexsort(found.points.T)])
             expected = expected[np.lexsort(expected.T)]
         assert found.points.shape == expected.shape, (case, name, found.notes, data[:400])

@@ -1,4 +1,4 @@
-"""Geographic files for exploring: what GDAL writes is read; nothing else is opened or fetched."""
+"""Geographic files for exploring: files from GDAL are read; no other file is opened or fetched."""
 
 import io
 import random
@@ -62,7 +62,7 @@ def zipped(files) -> bytes:
     return made.getvalue()
 
 
-#: Driver, name, and endings of the files that are packed together.
+#: Driver, file name, and endings of the files that are packed together.
 FORMS = {
     "gpkg": ("GPKG", "a.gpkg", ()),
     "gpkg in zip": ("GPKG", "a.gpkg", (".gpkg",)),
@@ -158,7 +158,7 @@ def test_shapes_that_are_no_points(tmp_path):
     assert rows.numbers().tolist() == [1, 3, 4, 4]
     assert np.isnan(places(rows)[1]).all()
     assert places(rows)[2:] == [(5, 6), (7, 8)]
-    assert "Left out, for no point: 1 feature." in rows.notes
+    assert "Not a point, so left out: 1 feature." in rows.notes
     AREAS.to_file(tmp_path / "b.fgb", driver="FlatGeobuf")
     assert "Polygon" in said((tmp_path / "b.fgb").read_bytes())
 
@@ -167,10 +167,10 @@ def test_a_shapefile_whose_parts_do_not_fit(tmp_path):
     with zipfile.ZipFile(io.BytesIO(written(tmp_path, "shapefile"))) as archive:
         files = {one: archive.read(one) for one in archive.namelist()}
     cut = files | {"places/c.shp": files["places/c.shp"][:-8]}
-    assert "not whole" in said(zipped(cut))
+    assert "incomplete" in said(zipped(cut))
     table = bytearray(files["places/c.dbf"])
     table[4:8] = struct.pack("<I", 2**31 - 1)
-    assert "not whole" in said(zipped(files | {"places/c.dbf": bytes(table)}))
+    assert "incomplete" in said(zipped(files | {"places/c.dbf": bytes(table)}))
     elsewhere = bytearray(files["places/c.shx"])
     elsewhere[100:104] = b"\x7f\xff\xff\xff"
     assert places(read(zipped(files | {"places/c.shx": bytes(elsewhere)}))) == POINTS
@@ -189,7 +189,7 @@ def test_kml_that_would_fill_the_memory_is_refused_before():
 
 @contextmanager
 def listening():
-    """An address, and the requests that come."""
+    """An address, and a list of the requests to it."""
     came = []
 
     class Handler(socketserver.BaseRequestHandler):
@@ -203,7 +203,7 @@ def listening():
 
 
 def asking(address: str, path) -> dict[str, bytes]:
-    """Files that refer to an address, or to another file."""
+    """Files that refer to an address or to another file."""
     near = '<?xml version="1.0"?>'
     return {
         "vrt": f"<OGRVRTDataSource><OGRVRTLayer name='a'><SrcDataSource>{address}"
@@ -248,7 +248,7 @@ def test_virtual_tables_are_refused(tmp_path):
             "'CREATE VIRTUAL TABLE v USING VirtualText(''/etc/passwd'', utf-8)')"
         )
     base.close()
-    assert "no file of places" in said(path.read_bytes())
+    assert "not a file of places" in said(path.read_bytes())
 
 
 _LIMITED = """

@@ -1,4 +1,4 @@
-"""JSON and GeoJSON for exploring: the values that were written, and a sentence for the rest."""
+"""JSON and GeoJSON for exploring: the written values, and error messages for invalid files."""
 
 import json
 import math
@@ -197,7 +197,7 @@ def test_features_that_are_no_points_are_left_out_and_counted():
     rows = read(collection(FEATURE, feature(AREA), FEATURE))
     assert rows.rows == 2
     assert rows.numbers().tolist() == [1, 3]
-    assert rows.notes == ("Left out, for no point: 1 feature, the first is feature 2.",)
+    assert rows.notes == ("Not a point, so left out: 1 feature, the first is feature 2.",)
     assert "Polygon" in said(collection(feature(AREA), feature(AREA)))
 
 
@@ -241,14 +241,14 @@ def test_the_last_of_two_members_counts():
         ('{"a":' * 100_000, "nested too deep"),
         (WRITTEN["records"][:-20], "cut off"),
         (collection(*NINE)[:-30], "record 9"),
-        ('[{"a": 1}] x', "no JSON"),
-        ('[{"a": 1},]', "no JSON"),
+        ('[{"a": 1}] x', "not JSON"),
+        ('[{"a": 1},]', "not JSON"),
         ('[{"a": "' + "x" * 2**25, "record 1"),
         ("[1, 2, 3]", "give objects"),
         ("[]", "no records"),
         ("{}", "no records"),
         ("", "no records"),
-        ("x\n" * 9, "no JSON"),
+        ("x\n" * 9, "not JSON"),
         ("[" + ",".join(f'{{"k{at}": 1}}' for at in range(16_000)) + "]", "10,000"),
     ],
 )  # fmt: skip
@@ -318,7 +318,7 @@ def test_rows_of_another_length_are_named():
 def test_the_other_of_two_tables_of_one_size_is_named():
     both = {"one": RECORDS, "other": RECORDS[::-1], "few": RECORDS[:2]}
     rows = read(json.dumps(both))
-    assert rows.notes == ('The table "other" is read, and left out are others as large: "one".',)
+    assert rows.notes == ('The table "other" is read; others of its size are left out: "one".',)
     assert values(rows)["id"] == [3, 2, 1]
     assert not read(json.dumps({"one": RECORDS, "few": RECORDS[:2]})).notes
 
@@ -368,7 +368,6 @@ def test_memory_holds_one_batch_of_objects():
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Bytes with a few changes."""
     made = bytearray(data)
     for _ in range(chance.choice((1, 1, 3, 20))):
         at = chance.randrange(len(made) or 1)

@@ -1,4 +1,4 @@
-"""Text that pyarrow reads in blocks is what the plain definition reads line by line."""
+"""pyarrow reads blocks of text with the same result as the plain definition reads lines."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ ENDS = st.one_of(st.just(""), BLANKS)
 
 @st.composite
 def texts(draw):
-    """Lines of cells between runs of white space, most of them of one width."""
+    """Lines of cells separated by runs of white space; most lines have the same width."""
     width = draw(st.integers(1, 4))
     lines = []
     for _ in range(draw(st.integers(1, 8))):

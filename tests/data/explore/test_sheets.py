@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Workbooks of other programs give their values; what would fill the memory is refused."""
+"""Workbooks from other programs have their values; files that would fill memory are refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def text_of(word: str) -> bytes:
 
 
 def by_hand_xlsb(cells, shared=("x", "y"), extern=None) -> bytes:
-    """An .xlsb file of cells: row, column, and a number or the position of a shared text."""
+    """An .xlsb file with cells: row, column, and a number or the position of a shared text."""
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     book = record(0x9C, struct.pack("<II", 0, 1) + text_of("r1") + text_of("a"))
     if extern is not None:
@@ -163,7 +163,7 @@ def test_titles_empty_rows_and_other_tables_are_left_out() -> None:
     found = read(by_openpyxl(rows, left=2))
     assert (found.names, cells_of(found)[2]) == (["x", "y"], ["2.5", "2"])
     assert found.numbers().tolist() == [4, 5, 7, 8, 9]
-    assert found.notes == ('Left out, apart from the table: rows "1 to 1", "11 to 11".',)
+    assert found.notes == ('Left out, outside the table: rows "1 to 1", "11 to 11".',)
     found = read(by_openpyxl([["x", "y"], *body, [], ["p", "q"], [1, 2]]))
     assert found.rows == 5
     assert '"8 to 9"' in found.notes[0]
@@ -223,7 +223,7 @@ CELL = "<table:table-cell {} office:value-type='float' office:value='1'/>"
 WIDE = CELL.format('table:number-columns-repeated="16384"')
 FAR = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row><row><c r='XFD1048576'><v>2</v></c></row></sheetData></worksheet>"  # fmt: skip
 
-#: They say more than they take.
+#: These files announce more data than they contain.
 READ_WITHIN_LIMITS = {"no places", "xlsb room", "xls sectors"}
 DANGERS = {
     "far": lambda: workbook({"a": FAR}),
@@ -243,7 +243,7 @@ DANGERS = {
 }  # fmt: skip
 
 
-# Each starts a process; the limits are those of test_apart.py and test_bombs.py.
+# Each case starts a process. The limits are the same as in test_apart.py and test_bombs.py.
 @pytest.mark.some(7)
 @pytest.mark.parametrize("kind", DANGERS)
 def test_what_would_fill_the_memory_ends_in_a_sentence(kind, monkeypatch) -> None:
@@ -281,7 +281,7 @@ def test_empty_cells_that_only_have_a_format_take_no_room() -> None:
 
 
 def _damaged(rng: random.Random) -> bytes:
-    """A workbook with a few changed bytes, inside of its parts where it is an archive."""
+    """A workbook with a few changed bytes; in an archive, a part is changed before packing."""
     seed = rng.choice([by_openpyxl, by_xlwt, by_odfpy])(ROWS)
     parts = {one: member(seed, "t", one) for one in members(seed, "t")} if seed[:2] == b"PK" else {}
     which = rng.choice([one for one in parts if parts[one]]) if parts else ""
@@ -312,9 +312,9 @@ def test_files_of_an_archive() -> None:
     ):
         with pytest.raises(InputError, match=r"another archive|unpacked"):
             member(data, "t.zip", which)
-    # The archive says that the file is short, and another program would unpack all of it.
+    # The archive announces a short file, and another program would unpack all of it.
     short = bytearray(zipped({"a.csv": b"1\n" * 99}))
     for at in (short.index(b"PK\x03\x04") + 22, short.index(b"PK\x01\x02") + 24):
         short[at : at + 4] = struct.pack("<I", 2)
-    with pytest.raises(InputError, match="no whole zip archive"):
+    with pytest.raises(InputError, match="not a whole zip archive"):
         member(bytes(short), "t.zip", "a.csv")

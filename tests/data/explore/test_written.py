@@ -1,4 +1,4 @@
-"""What exploring shows, as CSV: a release reads the same values from it."""
+"""Exploring writes the table that it shows as CSV, and a release reads the same values from it."""
 
 from __future__ import annotations
 

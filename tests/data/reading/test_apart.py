@@ -1,4 +1,4 @@
-"""Uploads are read in a process of their own: the same tables, and limits that hold."""
+"""Uploads are read in a separate process, with the same tables as here and effective limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST = 2**20
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """End all readers: what is asked for anew starts in the state of the test."""
+    """End all readers after a test, so that the next test starts new readers."""
     yield
     apart.dismiss()
     for one in tuple(apart._READERS):
@@ -50,7 +50,7 @@ def upload(data: bytes, name: str = "survey.csv") -> Upload:
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    """Let every reader do this instead of reading a table."""
+    """Replace the reading of a table by this code in every reader."""
     lines = apart._START.rpartition("; main()")[0]
     plant = f"\nfrom dpviz.data.reading import reader\ndef table(self, **how):\n    {body}\n"
     monkeypatch.setattr(apart, "_START", f"{lines}{plant}reader.QUESTIONS['table'] = table\nmain()")
@@ -119,7 +119,7 @@ def test_arrays_of_all_types_travel() -> None:
         assert got.classes.names == ("x",)
 
 
-#: What a file may do to its reader, and what is said.
+#: Possible harm of a file to its reader, and the expected message.
 BOMBS = {
     "time": ("while True: pass", "takes more than 0 s of a processor"),
     "memory": ("return list(bytes(2**20) for _ in range(2**20))", "does not fit into the memory"),
@@ -198,7 +198,7 @@ def test_a_reader_ends_when_nobody_asks_and_comes_back(monkeypatch: pytest.Monke
     assert file._reader is None or file._reader.pid != first
 
 
-#: A reader that says how far it is for minutes.
+#: A reader that reports progress for minutes.
 SLOW = (
     "import time, dpviz.data.reading.watch as w\n"
     "    for at in range(9999): w.passed(at, 9999); time.sleep(0.01)"
@@ -239,7 +239,7 @@ def test_a_file_that_nobody_wants_any_longer_holds_up_nobody(
         asking.join(10)
         assert not asking.is_alive()
         assert len(failed) == 1
-    # It may still be on the screen: asked again, it is read again.
+    # The file may still be on the screen: another question reads it again.
     apart.dismiss()
     assert file.table().rows == 202
 

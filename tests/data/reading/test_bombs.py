@@ -1,6 +1,6 @@
-"""A small file that stands for gigabytes takes at most 1.5 GB, or is refused in one sentence.
+"""A small file with gigabytes of values takes at most 1.5 GB, or is refused with a message.
 
-Each is read in a process of its own, together with the reader of an upload.
+Each file is read in a separate process, together with the reader of an upload.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 1500  # MB
 
 ROOT = Path(__file__).parents[3]
 
-#: Prints the most memory of this process and its readers at one time, in MB, and what came.
+#: Prints the largest memory of this process and its readers at one time, in MB, and the result.
 SCRIPT = """
 import os, sys, threading, time
 import psutil
@@ -68,7 +68,7 @@ os._exit(0)
 
 
 def repeated(rows: int) -> bytes:
-    """Two columns of numbers, one of persons by number, one of text: each one value, repeated."""
+    """Columns with one repeated value each: two of numbers, one of person numbers, one of text."""
     entries = [(by_hand.DOUBLE, bytes(8))] * 3 + [(by_hand.BYTE_ARRAY, b"\2\0\0\0ab")]
     columns = [
         by_hand.Column(
@@ -85,8 +85,8 @@ def repeated(rows: int) -> bytes:
     return by_hand.parquet(columns, rows)
 
 
-#: Rows (in millions), columns, persons, classes, and whether they are read. Of persons the text of
-#: each row counts: whether they fit must not tell whether texts are equal.
+#: Rows (in millions), columns, persons, classes, and whether the file is read. The text of each row
+#: of persons counts, because the memory limit must not reveal whether texts are equal.
 CASES = {
     "two": (50, "x,y", "", "", True),
     "all": (50, "x,y,who", "", "", False),
@@ -128,5 +128,5 @@ def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path)
 def test_a_file_of_fewer_than_no_rows_is_damaged(unreadable: Unreadable) -> None:
     column = by_hand.Column(b"x", by_hand.DOUBLE, [by_hand.page(bytes(8), 1)])
     data = by_hand.parquet([column], -1)
-    with pytest.raises(InputError, match="no whole Parquet file"):
+    with pytest.raises(InputError, match="not a whole Parquet file"):
         read_table(data, unreadable=unreadable).select(unreadable=unreadable)

@@ -1,4 +1,4 @@
-"""Rows far from all others: which are named, and which box leaves them out."""
+"""Rows far from all other rows: which rows are named, and which box leaves them out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_far_places_are_outside_of_the_box_and_all_others_inside(name: str) -> N
     box = box_without_far(points, PLACE)
     assert box is not None
     assert np.flatnonzero(~box.contains(points)).tolist() == rows
-    # Round numbers, not those of the outermost points; and never beyond a pole.
+    # The bounds are round numbers, not coordinates of the outermost points, and never beyond a
+    # pole.
     assert all(len(f"{bound:.15g}") < 8 for pair in box.bounds for bound in pair)
     others = np.delete(points, rows, axis=0)
     widths = np.ptp(others, axis=0)
@@ -72,7 +73,7 @@ def test_a_column_of_any_name_is_stretched_by_a_factor_of_20_or_not_at_all(value
 def test_what_is_no_slip_is_left_alone(points: np.ndarray) -> None:
     small = len(points) and np.abs(points).max() < 90
     assert box_without_far(points, PLACE if small else ("x", "y")) is None
-    if points.min(initial=0) > 1000:  # places in metres, whatever they are called
+    if points.min(initial=0) > 1000:  # places in metres, with any column names
         assert box_without_far(points, PLACE) is None
 
 
@@ -88,7 +89,7 @@ def test_places_are_found_by_any_names_and_beside_other_columns(names: tuple[str
         box = box_without_far(np.hstack([third, points]), ("size", *names))
         assert box is not None
         assert np.flatnonzero(~box.select((1, 2)).contains(points)).tolist() == rows
-    # One of them alone is no place: "long" may say how long.
+    # A single column is not a place: "long" may also mean a length.
     assert box_without_far(planted(city(), rows, [361, 52])[:, :1], ("long",)) is None
 
 
@@ -140,7 +141,7 @@ def test_a_box_leaves_out_few_rows_and_holds_where_they_lie(rows, odd, names, un
     if box is not None:
         outside = ~box.contains(points)
         assert 0 < outside.sum() <= len(points) / 4
-        # Without them nothing is far.
+        # Without these rows nothing is far.
         assert np.ptp(points[~outside], axis=0).max() > 0
 
 
@@ -153,13 +154,13 @@ FIJI = np.array([[179.5, -17.0], [-179.5, -18.0], [178.2, -17.5], [-179.9, -16.0
     ({}, 0),
     ({"columns": ("a", "b")}, None),
     ({"columns": ("lat", "lon")}, 1),
-    ({"more": [[-9999, -9999], [0, 0]]}, 0),  # no places
-    ({"more": [[13.4, 52.5], [-60, 1]]}, None),  # somebody lives between them
-    ({"more": [[181.0, -17]]}, None),  # it is written so already
+    ({"more": [[-9999, -9999], [0, 0]]}, 0),  # not places
+    ({"more": [[13.4, 52.5], [-60, 1]]}, None),  # there are people between them
+    ({"more": [[181.0, -17]]}, None),  # already more than 180
     ({"points": [[-74.0, 40.7], [2.3, 48.9]]}, None),
     ({"points": [[179.5, -17], [178.0, -18]]}, None),
     ({"points": [[-179.5, -17], [-178.0, -18]]}, None),
-    ({"points": [[90.0, 1], [-90.0, 1]]}, None),  # as wide either way
+    ({"points": [[90.0, 1], [-90.0, 1]]}, None),  # both spans are equal
 ])  # fmt: skip
 def test_longitudes_on_both_sides_of_180_are_found(change, expected) -> None:
     points = np.array(change.get("points", FIJI.tolist() + change.get("more", [])), dtype=float)
@@ -188,7 +189,7 @@ def test_a_table_is_turned_for_exploring_and_never_for_a_release(tmp_path) -> No
     shown = table.select()
     assert shown.points[:, 0].tolist() == [179.5, 180.5, 178.2, 360 - 179.9]
     assert any("180th meridian" in note for note in shown.notes)
-    # Rows are named by bounds of what is shown.
+    # Bounds refer to the values shown.
     assert table.outside(PLACE, [(178, 182), (-19, -15)]).rows == 0
     assert table.outside(PLACE, [(178, 180), (-19, -15)]).rows == 2
     released = read_table(path, unreadable="missing").select(unreadable="missing")

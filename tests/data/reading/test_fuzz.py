@@ -1,4 +1,4 @@
-"""Whatever the bytes, reading gives data or an InputError: one sentence, no warning, in bounds."""
+"""Reading any bytes gives data or an InputError: one sentence, no warning, within the limits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _shapes(shapes: bytes, table: bytes) -> bytes:
 
 
 def _repacked(rng: random.Random) -> bytes:
-    """A whole archive with damage inside."""
+    """A valid archive with damaged content."""
     kind = rng.randrange(4)
     if kind == 0:
         return _shapes(_damaged(SHP, rng), DBF)
@@ -74,7 +74,6 @@ def _repacked(rng: random.Random) -> bytes:
 
 
 def _seeds() -> list[bytes]:
-    """Return valid files of every format, to be damaged."""
     points = np.random.default_rng(1).normal(size=(12, 3))
     text = "\n".join(",".join(map(repr, row)) for row in points.tolist()).encode()
     table = pa.table(
@@ -112,9 +111,8 @@ def _seeds() -> list[bytes]:
 
 
 def _damaged(seed: bytes, rng: random.Random) -> bytes:
-    """Change, insert, remove, double or cut off a few bytes."""
     data = bytearray(seed)
-    # Headers and footers hold the traps, so much of the damage goes there.
+    # Most errors are in headers and footers, so much of the damage is there.
     edge = rng.choice([len(data), len(data), 24, 130])
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
         place = rng.randrange(min(edge, len(data)) or 1)
@@ -128,7 +126,7 @@ def _damaged(seed: bytes, rng: random.Random) -> bytes:
 
 
 def _runs(rng: random.Random) -> bytes:
-    """A few pieces, each many times: what backtracks, straddles blocks or piles up."""
+    """A few pieces, each repeated often: for backtracking, block borders and accumulation."""
     parts = [rng.choice(["x,y\n1,2\n", "1 2\n3 4\n", "x;y\n1,5;2\n", "x\ty\n", "x\n1\n", ""])]
     for _ in range(rng.randrange(1, 4)):
         piece = "".join(rng.choices(ALPHABET, k=rng.choice([1, 1, 1, 2, 4])))
@@ -138,7 +136,6 @@ def _runs(rng: random.Random) -> bytes:
 
 
 def _array(rng: random.Random) -> bytes:
-    """A .npy file whose header announces anything."""
     shape = ", ".join(rng.choices(SIDES if rng.random() < 0.5 else SIDES[1:5], k=rng.randrange(4)))
     order = rng.choice(["True", "False", "False", "None"])
     header = f"{{'descr': {rng.choice(TYPES)}, 'fortran_order': {order}, 'shape': ({shape},), }}\n"
@@ -149,7 +146,7 @@ def _array(rng: random.Random) -> bytes:
 
 
 def _parquet(rng: random.Random) -> bytes:
-    """A Parquet file that says false things, or stands for far more than it holds."""
+    """A Parquet file with false metadata, or with far more values than bytes."""
     rows = rng.choice([3, 100, 10**5, 10**6 if rng.random() < 0.2 else 50])
     columns = []
     for number in range(rng.randrange(1, 4)):
@@ -177,7 +174,7 @@ def _parquet(rng: random.Random) -> bytes:
 
 
 def _bombs() -> list[bytes]:
-    """A few files that stand for a hundred times as much, or a thousand times."""
+    """A few files that unpack to a hundred or a thousand times their size."""
     zeros = gzip.compress(b"0,0\n" * 2**20, mtime=0)
     blank = gzip.compress(b"\n" * 2**22, mtime=0)
     stream = io.BytesIO()
@@ -211,7 +208,7 @@ def _bombs() -> list[bytes]:
 
 
 def _inputs(part: int) -> list[bytes]:
-    """Return one part of the inputs, always the same."""
+    """Return one part of the inputs; the same part at each call."""
     rng = random.Random(part)
     seeds = _seeds()
     inputs = [_bombs()[part]]
@@ -222,7 +219,7 @@ def _inputs(part: int) -> list[bytes]:
             case 1 | 2:
                 length = rng.choice([1, 3, 10, 50, 500])
                 inputs.append("".join(rng.choices(ALPHABET, k=length)).encode())
-            case 3:  # unpacks well, but to damaged content
+            case 3:  # unpacks, but the content is damaged
                 inputs.append(gzip.compress(_damaged(rng.choice(seeds), rng), mtime=0))
             case 4:
                 inputs.append(_runs(rng))
@@ -239,10 +236,10 @@ def _inputs(part: int) -> list[bytes]:
 
 
 def _complaint(message: str, data: bytes = b"") -> str:
-    """Return what is wrong with the form of a message about some bytes."""
+    """Return what is invalid about the form of a message, or ''."""
     if not message.endswith(".") or not message.isprintable():
         return "is not one sentence on one line"
-    # Parquet may lie about its sizes: its decoder asks for what it is told, and the limit answers.
+    # Parquet may announce false sizes. Its decoder asks for this memory, and the limit refuses it.
     if "memory that is free" in message and not data.startswith(b"PAR1"):
         return "tells that memory was asked for without bounds"
     return "is too long" if len(message) > 300 else ""
@@ -286,13 +283,13 @@ def test_only_input_errors_come_out(part):
             way = rng.choice(WAYS)
             ending = rng.choice([*ENDINGS, *[None] * len(ENDINGS)])
             outcomes[_outcome(way, data, ending and f"file.{ending}")] += 1
-    # Inputs that are all refused at the door would test little.
+    # The test is useless if all inputs are refused immediately.
     assert outcomes["read"] > 100
     assert outcomes["refused"] > 100
 
 
 def _outcome(way, data: bytes, name: str | None) -> str:
-    """Read, with every warning an error; check what comes out."""
+    """Read with all warnings as errors, and check the result."""
     try:
         with limits(len(data)):
             dataset = way(data, name)
@@ -309,7 +306,7 @@ def _outcome(way, data: bytes, name: str | None) -> str:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("block", [2, 7, 30])
 def test_blocks_of_any_size_give_the_same(block, monkeypatch):
-    """A record may be longer than a block, and the kind of a column shows in its last cell."""
+    """A record may be longer than a block, and only the last cell may show the kind of a column."""
     rng = random.Random(block)
     outcomes: Counter[str] = Counter()
     cells = [
@@ -347,7 +344,6 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
 
 
 def _told(way, data: bytes) -> str:
-    """Everything that reading gives, as text."""
     try:
         found = way(data, "a.csv")
     except InputError as error:
@@ -358,7 +354,6 @@ def _told(way, data: bytes) -> str:
 
 
 def _check(dataset, released):
-    """Whatever was read keeps what a Dataset promises."""
     assert all(not _complaint(note) for note in dataset.notes), dataset.notes
     assert len(set(dataset.columns)) == dataset.ndim >= 1
     if dataset.points is not None:

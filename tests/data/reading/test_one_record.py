@@ -1,4 +1,4 @@
-"""What one record of a file may not decide in a release: limits, types, shapes and words."""
+"""One record of a file must not decide these in a release: limits, types, shapes and messages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def said(make):
 )
 def test_no_record_decides_whether_identifiers_fit_into_the_memory(monkeypatch, last):
     tables = [b"x,who\n" + b"1,p\n" * 99 + b"1," + one for one in (b"q", last)]
-    # So that the size of the file, which is public, is the same.
+    # With padding, because the size of the file is public and must be the same.
     longest = max(map(len, tables)) + 1
     tables = [one.ljust(longest, b"\n") for one in tables]
     seen = set()
@@ -124,7 +124,7 @@ def test_lines_are_rows_by_their_separators_as_they_are_when_split(first):
     for _ in range(200):
         line = "".join(random.choice([*'1,,,"" '], random.integers(1, 9)))
         table = read_table(f"{first}\n{line}\n".encode(), unreadable="missing")
-        # Behind a quotation mark in another line, all are split.
+        # With a quotation mark in another line, all lines are split.
         mark = f'{first}\n{line}\n"9"{"," * (len(table.columns) - 1)}\n'.encode()
         other = read_table(mark, unreadable="missing")
         assert (other.rows - 1, other.ragged) == (table.rows, table.ragged)
@@ -133,7 +133,6 @@ def test_lines_are_rows_by_their_separators_as_they_are_when_split(first):
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_zeros_that_are_left_out_at_line_ends_change_no_shape(data):
-    """Trailing blank lines are none, and the first written line tells the width."""
     height, wide = data.draw(st.integers(2, 5)), data.draw(st.integers(2, 4))
     counts = np.array(
         data.draw(st.lists(st.integers(0, 1), min_size=height * wide, max_size=height * wide))

@@ -1,4 +1,4 @@
-"""Which two columns of a table are shown first."""
+"""The two columns of a table that are shown first."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_else_the_two_most_continuous() -> None:
     numeric = one.numeric_columns
     assert first_columns(one, numeric) == ("height", "weight")
     assert first_columns(one, numeric, but=("weight",)) == ("height", "visits")
-    # Numbers of rows only where nothing else is left.
+    # Row numbers are used only if no other columns remain.
     assert first_columns(one, ("row", "sex", "visits")) == ("sex", "visits")
     assert first_columns(one, ("row", "sex")) == ("row", "sex")
     assert first_columns(one, ("sex", "visits"), but=("sex",)) == ("sex", "visits")
@@ -73,7 +73,7 @@ def test_names_of_rows_and_constants_come_last() -> None:
     )  # fmt: skip
     assert first_columns(one, one.numeric_columns) == ("Köy", "Köx")
     assert first_columns(one, ("fee", "Köx", "naïve_y")) == ("Köx", "naïve_y")
-    # Neither by their names, nor where a column is to be left out.
+    # Constant columns are used neither because of their names nor in place of columns in ``but``.
     flat = table(x=np.ones(50), y=np.ones(50), a=rng.normal(size=50), b=rng.normal(size=50))
     assert first_columns(flat, flat.numeric_columns) == ("a", "b")
     assert first_columns(flat, ("x", "a", "b"), but=("b",)) == ("a", "b")

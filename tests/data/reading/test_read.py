@@ -1,4 +1,4 @@
-"""Tables and grids of counts are read exactly; every bad input gets its sentence."""
+"""Tables and grids of counts are read exactly; every invalid input has its error message."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ ARROW = pa.table({"x": POINTS[:, 0], "y": POINTS[:, 1]})
 
 
 def sentence(call, *fragments):
-    """Expect an InputError whose one sentence contains every fragment."""
+    """Expect an InputError whose message is one sentence that contains every fragment."""
     with pytest.raises(InputError) as caught:
         call()
     message = str(caught.value)
@@ -83,7 +83,7 @@ def refused(source, *fragments, columns=None, least=1, **options):
     sentence(lambda: read_table(source, **options).select(columns, least=least), *fragments)
 
 
-# --- the same numbers by every way in -------------------------------------------------
+# --- the same numbers from every source -------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_semicolons_win_over_commas_inside_numbers():
     table = read_table(b"x;y\n3,14;1\n-,5;2\n2;1\n")
     assert table.select().points.tolist() == [[3.14, 1], [-0.5, 2], [2, 1]]
     assert table.select().notes == ('Decimal commas are read as points (3,14 as 3.14) in "x".',)
-    # Without header as well, where commas split both lines as evenly as semicolons do.
+    # Also without a header, although commas split both lines as evenly as semicolons.
     assert read_table(b"1,5;2,5\n3,5;4,5\n").select().points.tolist() == [[1.5, 2.5], [3.5, 4.5]]
 
 
@@ -238,11 +238,11 @@ def test_a_column_of_numbers_with_a_slip_is_left_out_with_a_word():
         'Row 3, column "z" holds "oops" where a number is expected: correct the cell or choose '
         "another column. The column is left out."
     )
-    # With decimal commas, too.
+    # Also with decimal commas.
     table = read_table(b"x;y;z\n1,5;2;3,5\n2,5;3;oops\n3,5;4;5,5\n4,5;5;6,5\n5,5;6;7,5\n")
     assert table.select().notes[-1] == note
     table = read_table(data)
-    # Who names columns has made a choice, and a release tells nothing of cells.
+    # There is no note if the user chose columns, and a release does not describe cells.
     assert table.select(["x", "y"]).notes == ()
     assert table.select(["x", "y", "z"], unreadable="missing").notes[0].startswith("1 row")
     assert table.select(unit="z").notes == ()
@@ -261,7 +261,7 @@ def test_numbers_in_unusual_forms():
     assert dataset.points.tolist() == [[5, 6], [5, 0.5], [7, 100], [7, 0], [8, 9]]
 
 
-# --- rows left out and rows named -------------------------------------------------------
+# --- rows left out, and rows named in messages ------------------------------------------
 
 
 def test_missing_values_are_dropped_counted_and_said():
@@ -312,7 +312,7 @@ def test_ragged_rows():
     refused(b"x,y\n1,2\n1,2,3\n", "row 3 has 3 fields where most have 2")
     refused(b"x;y\n1;2\n\n1;2;3;4\n", "row 4 has 4 fields")
     refused(b"1,2\n1,2\n1\n", "row 3 has 1 field where most have 2")
-    # A separator that the names don't have, and quotation marks that are never closed.
+    # A separator that the names do not have, and quotation marks that are never closed.
     for data in (b"x,y\n" + b"1;2\n" * 9, b'x,y\n"1,2\n3,4\n', b'"x,y\n1,2\n'):
         assert read_table(data).select().columns == ("x", "y")
         assert read_table(data).select().points[0].tolist() == [1, 2]
@@ -445,7 +445,7 @@ def test_numbers_too_large():
     assert read_table(wide).select().dropped == 1
 
 
-# --- files that are no tables -----------------------------------------------------------
+# --- files that are not tables ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "npy", "parquet", "dat", "csv.gz"])
@@ -467,7 +467,7 @@ def test_only_a_byte_order_mark():
 
 def test_binary_named_csv():
     refused(b"x,y\n1,\0\n", "line 2 has a NUL byte")
-    # Bytes that can't be text are what they are, whatever their name.
+    # The bytes decide if they can't be text, whatever the file name is.
     assert read_table(npy_bytes(POINTS), name="a.csv").select().n == 3
     assert read_table(parquet_bytes(ARROW), name="a.csv").select().n == 3
     assert read_table(gzip.compress(csv_bytes(POINTS), mtime=0), name="a.csv").select().n == 3
@@ -541,21 +541,20 @@ def test_gzip_bomb():
 @pytest.mark.parametrize("cut", [3, 11, 30, -9, -1])
 def test_cut_off_files(cut):
     refused(gzip.compress(csv_bytes(POINTS), mtime=0)[:cut], "damaged gzip", "cut off")
-    refused(parquet_bytes(ARROW)[:cut], "no whole Parquet", name="a.parquet")
+    refused(parquet_bytes(ARROW)[:cut], "not a whole Parquet", name="a.parquet")
     refused(npy_bytes(POINTS)[:cut], ".npy" if cut > 0 else "cut off", name="a.npy")
 
 
 def test_wrong_endings():
-    refused(csv_bytes(POINTS), "no gzip file", name="a.csv.gz")
-    refused(csv_bytes(POINTS), "no .npy file", name="a.npy")
-    refused(csv_bytes(POINTS), "no whole Parquet", name="a.parquet")
+    refused(csv_bytes(POINTS), "not a gzip file", name="a.csv.gz")
+    refused(csv_bytes(POINTS), "not a .npy file", name="a.npy")
+    refused(csv_bytes(POINTS), "not a whole Parquet", name="a.parquet")
 
 
 # --- time and memory --------------------------------------------------------------------
 
 
 def taken(data, call, **options):
-    """Read within the limits; the result, or the sentence that refuses."""
     with limits(len(data)):
         try:
             return call(read_table(data, **options))
@@ -674,7 +673,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
 
 
 def repeated(name, rows, kind=DOUBLE, entry=bytes(8)):
-    """Column of one value, over and over, in a few bytes."""
+    """Column with one repeated value, in a few bytes."""
     pages = [page(entry, 1, dictionary=True), page(same_entry(rows), rows, RLE_DICTIONARY)]
     return Column(name, kind, pages, dictionary=True)
 
@@ -720,8 +719,8 @@ def test_parquet_decodes_chosen_columns_alone():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (wide(10**6), "no whole Parquet file"),
-        (deep(10**5), "no whole Parquet file"),
+        (wide(10**6), "not a whole Parquet file"),
+        (deep(10**5), "not a whole Parquet file"),
         (
             parquet([repeated(b"x", 9)], 10**15),
             "more rows than a column may have within the memory",
@@ -740,16 +739,16 @@ def test_parquet_decodes_chosen_columns_alone():
             ),
             "memory that is free",
         ),
-        (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
-        (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
+        (parquet([repeated(b"x", 9)], 10**6), "not a whole Parquet file"),
+        (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "not a whole Parquet"),
         (
-            # The header of the page announces a list of 2**60 numbers.
+            # The page header announces a list of 2**60 numbers.
             parquet([Column(b"x", DOUBLE, [struct({9: (9, b"\xf7" + varint(2**60))})[1]])], 9),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
         (
             parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=2**30)])], 10),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(bytes(2**27), 2**25)])], 2**25),
@@ -757,9 +756,9 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(entry(b"1"), 9, DELTA_BYTE_ARRAY)])], 9),
-            "no whole Parquet file",
+            "not a whole Parquet file",
         ),
-        (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "no whole Parquet file"),
+        (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "not a whole Parquet file"),
     ],
     ids=range(11),
 )
@@ -795,7 +794,7 @@ def test_thirty_million_points_are_read(tmp_path):
 
 
 class Unpickled:
-    """Leaves a trace where it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     trace: Path
 
@@ -810,7 +809,7 @@ def test_pickles_are_never_loaded(tmp_path):
     refused(data, "never loaded", name="a.npy")
     refused(data, "never loaded")
     sentence(lambda: read_counts(data), "never loaded")
-    refused(pickle.dumps(Unpickled()), "no .npy file", name="a.npy")
+    refused(pickle.dumps(Unpickled()), "a pickle of Python, which is never loaded", name="a.npy")
     assert not Unpickled.trace.exists()
 
 
@@ -831,7 +830,6 @@ def test_arrays_of_other_shapes(shape):
 
 
 def of_shape(shape, descr=b"'<f8'"):
-    """A .npy file whose header announces a shape and a type."""
     header = b"{'descr': %s, 'fortran_order': False, 'shape': %s, }\n" % (descr, shape)
     return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header + bytes(32)
 
@@ -925,10 +923,10 @@ def test_structured_array():
         assert table.columns == ("x", "naïve", "t", "s")
         assert table.numeric_columns == ("x", "naïve", "t")
         assert table.select(["x", "naïve"], unit="s").units.tolist() == ["ab"] * 3
-        assert table.notes == ('Left out, for they hold neither numbers nor text: "v", "c".',)
+        assert table.notes == ('Left out, because they hold neither numbers nor text: "v", "c".',)
         assert table.select(["x", "naïve"]).points[:, 0].tolist() == [1, 2, 3]
     refused(array[["v"]], "no column of numbers")
-    # A damaged file may hold what is no character.
+    # A damaged file may contain code points that are not characters.
     array["x"], array["t"] = 1, "\ud7ff"
     damaged = npy_bytes(array).replace("\ud7ff".encode("utf-32-le"), b"\xff" * 4)
     assert read_table(damaged).columns == ("x", "naïve", "t", "s")
@@ -1074,7 +1072,7 @@ def test_grids_that_are_refused():
     sentence(lambda: read_counts(big), "sum is not below 2**53")
     many = np.lib.stride_tricks.as_strided(np.zeros(1, dtype=np.int8), (2, MAX_CELLS), (0, 0))
     sentence(lambda: read_counts(many), f"more than the {MAX_CELLS:,}")
-    huge = np.full((2048, 2048), 2**52)  # the sum of int64 wraps around
+    huge = np.full((2048, 2048), 2**52)  # the sum of int64 overflows
     sentence(lambda: read_counts(huge), "sum is not below 2**53")
 
 
@@ -1094,7 +1092,6 @@ def test_numbers_set_apart_by_spaces_are_read_and_said() -> None:
 
 
 def each(data: object, header: str | None = None, unit: str | None = None) -> Dataset:
-    """Read so that each row and each cell counts by itself."""
     table = read_table(data, name="t.csv", header=header, unreadable="missing")
     return table.select(["x", "y"], unit=unit, unreadable="missing")
 
@@ -1137,7 +1134,7 @@ def test_each_line_is_read_by_itself_as_csv(parts, extra):
     for line in lines:
         try:
             fields = next(csv.reader([line], strict=True), [])
-        except csv.Error:  # a quotation mark that is a character like others
+        except csv.Error:  # the quotation mark is an ordinary character
             fields = line.split(",")
         ends = len(line) - len(line.rstrip(","))  # separators at the end
         if 3 < len(fields) <= 3 + min(extra, ends):
@@ -1194,7 +1191,7 @@ def test_the_line_of_names_tells_the_separator():
         assert each(b"", f"x{mark}y").points.shape == (0, 2)
     assert each(b" 1  2\n\n3 4 5\n6 7", "x y").points.tolist() == [[1, 2], [6, 7]]
     assert each(b"x;y\n1,5;2\n1.5;,5\n").points.tolist() == [[1.5, 2], [1.5, 0.5]]
-    # No record is looked at, whatever its first bytes are.
+    # The first bytes of a record do not decide the format.
     for first in (b"PAR1", b"\x93NUMPY", b"\x1f\x8b", b"PK\x03\x04", b"\xff\xfe"):
         assert each(first + b"\n1,2\n", "x,y").points.tolist() == [[1, 2]]
 
@@ -1206,10 +1203,10 @@ def test_the_line_of_names_tells_the_separator():
         (b"x;y,z,w\n1;2\n", None, "separated by commas as well as by semicolons"),
         (b'"x,y\n1,2\n"\n', None, "close every quotation mark"),
         (b"x," + b"y" * 2**18 + b"\n1,2\n", None, "give short names"),
-        (b"x,\xff\n1,2\n", None, "no text in UTF-8"),
-        (b"x,\0\n1,2\n", None, "no text in UTF-8"),
+        (b"x,\xff\n1,2\n", None, "not text in UTF-8"),
+        (b"x,\0\n1,2\n", None, "not text in UTF-8"),
         (b"\xff\xfex\0,\0y\0\n\0", None, "UTF-16"),
-        (b"PK\x03\x04\n", None, "no text in UTF-8"),
+        (b"PK\x03\x04\n", None, "not text in UTF-8"),
         (b"\n \n", None, "is empty"),
     ],
 )
@@ -1225,12 +1222,11 @@ def test_a_byte_order_mark_reads_alike_in_front_of_any_line(before, line):
         return table.select(unreadable="missing").points.tolist()
 
     assert points(b"\xef\xbb\xbf") == points(b"")
-    # A second one is a character like others, wherever its line stands.
+    # A second byte order mark is an ordinary character in any line.
     assert len(points(b"\xef\xbb\xbf" * 2)) == len(points(b"u"))
 
 
 def invalid(cells):
-    """Column of text that may be no UTF-8."""
     return pa.array(cells, pa.binary()).view(pa.string())
 
 
@@ -1260,7 +1256,7 @@ def test_damaged_characters_take_no_column_of_an_array_away(kind):
         assert data.select(["x"], unit="who", unreadable="missing").units.tolist() == ["ab"]
 
 
-@pytest.mark.filterwarnings("ignore:The 'generic' unit")  # NumPy 2.5 is about to drop it
+@pytest.mark.filterwarnings("ignore:The 'generic' unit")  # NumPy 2.5 will remove this unit
 def test_dates_without_a_unit_are_no_column_whatever_they_hold():
     for cells in (["NaT"], [], [0]):
         array = np.zeros(len(cells), dtype=[("x", "f8"), ("when", "M8")])
@@ -1355,7 +1351,7 @@ def test_the_first_line_and_the_declared_axes_tell_how_a_release_reads_a_grid():
 @pytest.mark.parametrize("separator", [b";", b"\t", b"|", b","])
 @pytest.mark.parametrize("group", [".", ",", " ", "'", "\u2019", "\u00a0", "\u202f"])
 def test_one_record_does_not_change_how_a_release_reads_a_grid(separator, group):
-    """From 999 to 1.000 is one record, which changes one count by one."""
+    """One record changes 999 to 1.000, so it may change one count by one only."""
     sign = group.encode("cp1252" if group == "\u00a0" else "utf-8")
     rows = [[b"1#500", b"7"], [b"999", b"2#250#000"]]
     before = b"\n".join(separator.join(b'"' + one + b'"' for one in row) for row in rows)
@@ -1391,7 +1387,7 @@ def test_a_release_reads_grids_as_programs_write_them():
     table = pa.table({"a": [1, 2], "b": ["3", "1.000"]})
     assert read_counts(table, any_total=True).counts.tolist() == [[1, 3], [2, 1000]]
     book = workbook({"s": sheet([[1, 3], [0, 7]])})
-    sentence(lambda: read_counts(book, name="a.xlsx", any_total=True), "exploring alone", "convert")
+    sentence(lambda: read_counts(book, name="a.xlsx", any_total=True), "for exploring", "convert")
 
 
 def test_a_column_of_unknown_time_does_not_take_the_others_away():

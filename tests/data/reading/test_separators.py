@@ -1,4 +1,4 @@
-"""Tables of many countries: separators, decimal marks and commas in names, right or refused."""
+"""Tables of many countries: separators, decimal marks, commas in names; correct or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 CASES = ROOT.parent / "shared" / "cases" / "separators"
 
-#: Separator, decimal mark: what programs of different countries write.
+#: Separator and decimal mark that programs of different countries write.
 FORMS = [(",", "."), (";", ","), (";", "."), ("\t", ","), ("\t", "."), ("|", ","), ("|", ".")]
 
 NAMES = [
@@ -75,7 +75,7 @@ def released(data: bytes, name: str, columns: list[str | int]) -> np.ndarray:
 
 
 def table_of(rng: np.random.Generator) -> tuple[bytes, str, list[str], np.ndarray, bool]:
-    """A table as a program of some country writes it: bytes, name, columns of numbers, values."""
+    """A table as programs of some country write it; also its numeric columns and values."""
     mark, decimal = FORMS[rng.integers(len(FORMS))]
     kinds = [*["number"] * rng.integers(2, 4), *["text"] * rng.integers(0, 3)]
     rng.shuffle(kinds)
@@ -115,7 +115,7 @@ def test_a_table_of_any_country_is_read_right_or_refused(most, way, tmp_path):
     for case in range(most):
         data, name, columns, values, has_names = table_of(rng)
         if way == "release" and not has_names:
-            continue  # refused: see the tests of releases
+            continue  # refused; see the tests of releases
         try:
             if way == "explore":
                 found = read_table(data, name=name).select(columns).points

@@ -1,4 +1,4 @@
-"""Numbers as people write them: thousands set apart, decimal commas, and what is neither."""
+"""Numbers as people write them: thousands separators, decimal commas, and unclear numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpviz.base.errors import InputError
 from dpviz.data.reading.read import read_table
 from tests.support.files import sheet, workbook
 
-#: Separator of fields, sign between thousands and decimal mark.
+#: Field separator, thousands separator and decimal mark.
 LOCALES = [
     (",", ",", "."),
     (";", ",", "."),
@@ -28,7 +28,6 @@ LOCALES = [
 
 
 def written(value: float, group: str, mark: str) -> str:
-    """Two decimals."""
     return f"{value:,.2f}".replace(",", "G").replace(".", mark).replace("G", group)
 
 
@@ -43,7 +42,7 @@ def test_a_table_of_any_locale_is_read_as_it_was_written(rows, locale, header):
     delimiter, group, mark = locale
     lines = [delimiter.join(f'"{written(value, group, mark)}"' for value in row) for row in rows]
     if delimiter == "," and mark == "," and all(abs(one) < 1000 for row in rows for one in row):
-        return  # a decimal comma alone goes with semicolons
+        return  # decimal commas need semicolons between fields
     text = "\n".join([delimiter.join("xy"), *lines] if header else lines)
     table = read_table(text.encode(), name="t.csv", header=header)
     columns = [
@@ -59,7 +58,7 @@ def test_a_table_of_any_locale_is_read_as_it_was_written(rows, locale, header):
     ("cells", "delimiter", "values"),
     [
         (["54,315", "7", "1,234,567"], ",", [54315, 7, 1234567]),
-        # Who separates fields by commas writes decimals with points.
+        # With commas between fields, decimals have points.
         (["54,315", "7", "12,001"], ",", [54315, 7, 12001]),
         (["54,315", "7.5"], ",", [54315, 7.5]),
         (["1,234,567", "54,315"], ";", [1234567, 54315]),
@@ -83,7 +82,7 @@ def test_the_whole_column_tells_what_a_mark_means(cells, delimiter, values):
 
 def test_thousands_are_said():
     table = read_table(b'income,y\n"54,315.5",1\n"7",2\n')
-    assert 'signs between thousands in "income"' in table.notes[0]
+    assert 'thousands separators in "income"' in table.notes[0]
     assert "release" in table.notes[0]
 
 
@@ -101,9 +100,9 @@ def test_what_nothing_tells_is_refused(text, cell, readings):
     with pytest.raises(InputError) as caught:
         table.select(["income"])
     sentence = str(caught.value)
-    for part in ("row 3", 'column "income"', f'"{cell}"', readings, "without signs"):
+    for part in ("row 3", 'column "income"', f'"{cell}"', readings, "without thousands"):
         assert part in sentence, sentence
-    # Nobody who leaves the column out is stopped, but it is said.
+    # Choosing other columns works, with a note about the unclear column.
     assert table.select(["y"]).points.shape[1] == 1
     assert any("three decimals" in note and "income" in note for note in table.notes)
 
@@ -144,5 +143,5 @@ def test_decimal_commas_between_spaces():
     found = read_table(("\n".join(rows) + "\n").encode()).select()
     assert found.points[:2].tolist() == [[1.1, 2.5], [2.2, 4.5]]
     assert len(found.points) == 39
-    # A comma behind a number ends a field.
+    # A comma after a number ends a field.
     assert read_table(b"1, 2, 3\n4, 5, 6\n").select([1, 3]).points.tolist() == [[1, 3], [4, 6]]

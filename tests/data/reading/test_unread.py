@@ -1,4 +1,4 @@
-"""A few rows that can't be read: they are named, and left out as a release leaves them out."""
+"""A few unreadable rows: they are named, and the same rows are left out as in a release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nothing_left() -> Iterator[None]:
 
 
 def table_of(rows: int = ROWS, **cells: object) -> list[list[object]]:
-    """Rows of ids and places; "r4712lat" is the cell of column lat in line 4712 of a CSV file."""
+    """Rows of ids and places; "r4712lat" is the cell in column lat and CSV line 4712."""
     found: list[list[object]] = [[at, 13 + at % 97 / 100, 52 + at % 89 / 100] for at in range(rows)]
     for place, cell in cells.items():
         line, name = int(place[1:-3]), place[-3:]
@@ -52,7 +52,7 @@ def as_xlsx(rows: list[list[object]]) -> bytes:
 
 
 def as_geojson(rows: list[list[object]]) -> bytes:
-    """The columns are properties, behind a place that is always one."""
+    """The columns are properties of features with a valid point."""
     return json.dumps({
         "type": "FeatureCollection",
         "features": [
@@ -77,7 +77,7 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     data = WRITERS[name](table_of(r4712lat="n.v."))
     columns = ["h lon", "h lat"] if name == "a.geojson" else ["lon", "lat"]
     table = read_table(data, name=name)
-    row = 4711 if name == "a.geojson" else 4712  # features are counted, and lines
+    row = 4711 if name == "a.geojson" else 4712  # number of the feature, or of the line
     with pytest.raises(UnreadableError, match=rf"^row {row}, column .* holds \"n.v.\"") as caught:
         table.select(columns)
     assert caught.value.rows == NamedRows(rows=1, first=((row, columns[1], "n.v."),))
@@ -86,14 +86,14 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     )
     left = table.select(columns, unreadable="leave out")
     assert (left.n, left.dropped, left.unread) == (ROWS - 1, 1, caught.value.rows)
-    # A row by itself: the others stay as they are in a table without it.
+    # Only this row changes: the other rows are the same as in a table without the error.
     whole = read_table(WRITERS[name](table_of()), name=name).select(columns)
     assert np.array_equal(np.delete(whole.points, 4710, axis=0), left.points)
     assert whole.unread is None
     if name in ("a.csv", "a.tsv"):
         released = read_table(data, name=name, unreadable="missing")
         assert released.select(columns, unreadable="missing").notes[-1:] == left.notes[-1:]
-    # The same by way of another process.
+    # The same result from another process.
     upload = Upload(name, len(data), lambda: data, 2**24).table(unreadable="leave out")
     assert columns[1] in upload.nearly_numeric
     with pytest.raises(UnreadableError) as away:
@@ -138,7 +138,7 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     assert np.array_equal(left.points, released.points)
     assert left.notes == released.notes
     assert left.notes[0].endswith("no number, or the row has more or fewer fields than the first.")
-    # Many such rows are no slips.
+    # Many such rows are not mistakes.
     many = read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
     with pytest.raises(InputError, match="row 3 has 2 fields where most have 3") as caught:
         many.select(["a", "b"], unreadable="leave out")
@@ -151,7 +151,7 @@ def test_many_words_are_no_slips() -> None:
         with pytest.raises(InputError, match='row 3, column "y" holds "a"') as caught:
             read_table(data).select(["x", "y"], unreadable=unreadable)
         assert not isinstance(caught.value, UnreadableError)
-    # Slips in the first rows alone: all rows count.
+    # Mistakes begin late, but all rows count.
     late = b"x,y\n" + b"1,2\n" * 2000 + b"1,a\n" * 1500
     assert read_table(late).nearly_numeric == ("y",)
     with pytest.raises(InputError) as caught:
@@ -202,7 +202,7 @@ def test_what_another_process_says_of_rows_is_not_believed(answer: str) -> None:
     assert max(map(len, found.lines)) < 200
 
 
-#: Cells that are numbers, none, or something else; some hold a comma, a quotation mark or a sign.
+#: Numbers, missing values and other cells; some contain a comma, quotation mark or separator.
 CELLS = st.sampled_from([
     "1", "2.5", "-3e2", "", " ", "NA", "nan", "inf", "?", "n/a?", "1.2.3", '"', "1e301",
     "-", "x y", "0x1f", "1;2", "one or two", "1_000", "\t7",
@@ -230,7 +230,7 @@ def test_explorers_leave_out_as_many_rows_as_a_release(
     assert len(said[0]) == bool(left.dropped)
     assert left.unread is not None
     assert left.unread.rows <= left.dropped
-    # Each named row holds its cell, as a program that reads lines finds it.
+    # Each named row contains its cell, also for a program that reads the file line by line.
     lines = data.decode().splitlines()
     for row, column, cell in left.unread.first:
         fields = next(csv.reader([lines[row - 1]], delimiter=mark))
