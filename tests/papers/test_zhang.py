@@ -7,8 +7,21 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.metrics import silhouette_samples
 
-from tests.benchmarks.papers.lab import stored_draws
-from tests.benchmarks.papers.zhang import BASE, BOTH, SETS, PlainRun, pair_contours
+from dpviz.kmeans.passes import cluster_sums
+from dpviz.kmeans.space import Space
+from tests.benchmarks.papers.lab import Lab, stored_draws
+from tests.benchmarks.papers.zhang import (
+    BASE,
+    BOTH,
+    NODES,
+    SETS,
+    Nodes,
+    PlainRun,
+    in_pieces,
+    pair_contours,
+    scaled,
+)
+from tests.conftest import reference_file
 
 
 @pytest.mark.parametrize("clusters", [2, 3, 7])
@@ -40,3 +53,16 @@ def test_plain_runs_have_the_distribution_of_ours(data: str, which: str, method:
     ours = draws[f"error of {which} {data} {method} epsilon=1.0"][:200]
     plain = draws[f"plain error of {which} {data} {method}"][:200]
     assert ks_2samp(ours, plain).pvalue > 0.01
+
+
+def test_nodes_read_what_one_reads_and_save_all_pieces_but_the_longest() -> None:
+    reference_file("blood.csv.gz")
+    lab, engine = Lab(), Nodes()
+    points = scaled(lab, "blood")
+    records = in_pieces(lab, "blood", NODES, engine)
+    found = records.sums(Space(records.domain, "cube"), points[:2])
+    np.testing.assert_allclose(found, cluster_sums(points, points[:2]))
+    assert engine.saved > 0
+    alone = Nodes()
+    in_pieces(lab, "blood", 1, alone).sums(Space(records.domain, "cube"), points[:2])
+    assert alone.saved == 0

@@ -24,10 +24,13 @@ import pyarrow.parquet as pq
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
+from dpviz.data.dataset import Dataset
 from dpviz.data.engine.local import Local
-from dpviz.data.engine.tables import PartWork, Tables, Titled, joined, read, summed
+from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed
 from dpviz.data.stored import stored
 from dpviz.grid.domain import Domain
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.matching import contingency
@@ -439,16 +442,32 @@ def start_share(lab: Lab) -> Measured:
     return exact(5 / run.ledger.spends[0].scale, "Blood, ε 1")
 
 
-def chunked(lab: Lab) -> Measured:
-    """Largest difference of sums of chunks, added up, from those of the whole."""
-    from dpviz.kmeans.passes import cluster_sums
+def sums_of_pieces(lab: Lab) -> Measured:
+    """Largest difference of counts and sums over pieces, added up, from those of all records."""
+    off = 0.0
+    for data in SETS:
+        points, pieces = scaled(lab, data), in_pieces(lab, data, NODES, Local())
+        space = Space(pieces.domain, "cube")
+        centers = np.random.default_rng(0).random((3, points.shape[1]))
+        members = np.eye(3)[_nearest(points, centers)].T
+        plain = np.column_stack([members.sum(axis=1), members @ points])
+        off = max(off, float(np.abs(pieces.sums(space, centers) - plain).max()))
+    return exact(off, f"{', '.join(map(titled, SETS))} in {NODES} files")
 
-    points = np.random.default_rng(0).random((5000, 4))
-    centers = np.random.default_rng(1).random((5, 4))
-    whole = cluster_sums(points, centers)
-    parts = [cluster_sums(part, centers) for part in np.array_split(points, 7)]
-    off = np.abs(sum(parts) - whole).max()
-    return exact(off, "5,000 random records in 7 chunks")
+
+def runs_of_pieces(lab: Lab) -> Measured:
+    """Largest difference of the centres of a run over pieces from those of the run in memory."""
+    off = 0.0
+    for data in SETS:
+        trial, pieces = lab.trial(data, CONTOUR), in_pieces(lab, data, NODES, Local())
+        whole = Records.build(Dataset(name=data, points=scaled(lab, data)), pieces.domain)
+        for seed in range(10):
+            found, plain = (
+                run_kmeans(records, trial.config, SeededNoise(seed)).centers
+                for records in (pieces, whole)
+            )
+            off = max(off, float(np.abs(found - plain).max()))
+    return exact(off, f"{', '.join(map(titled, SETS))} in {NODES} files, 10 seeds each")
 
 
 def first_share(lab: Lab) -> Measured:
@@ -676,15 +695,9 @@ class Timed:
     ) -> None:
         trial = lab.trial(data, method, epsilon)
         self._config = replace(trial.config, clusters=clusters or trial.config.clusters)
-        self._records, self._engine = trial.material, Nodes()
-        if pieces:
-            parts = lab.kept(("pieces", data, pieces), lambda: _pieces(scaled(lab, data), pieces))
-            self._records = StoredRecords(
-                name=data,
-                parts=parts[1].parts,
-                engine=self._engine,
-                domain=Domain(((0.0, 1.0),) * parts[0]),
-            )
+        self._engine = Nodes()
+        is_stored = pieces > 0
+        self._records = in_pieces(lab, data, pieces, self._engine) if is_stored else trial.material
 
     def seconds(self, seeds: Sequence[int]) -> float:
         """Processor time of a run of each seed, on as many nodes as there are pieces."""
@@ -696,16 +709,20 @@ class Timed:
         return time.process_time() - start - self._engine.saved
 
 
-def _pieces(points: Floats, pieces: int) -> tuple[int, Any]:
-    """Columns, and Parquet files of equal size, which go with the process."""
-    folder = Path(mkdtemp())
-    register(rmtree, folder)
-    for number, part in enumerate(np.array_split(points, pieces)):
-        pq.write_table(
-            pa.table(list(part.T), names=[f"x{column}" for column in range(part.shape[1])]),
-            folder / f"{number}.parquet",
-        )
-    return points.shape[1], stored(folder)
+def in_pieces(lab: Lab, data: str, pieces: int, engine: Engine) -> StoredRecords:
+    """Records of a set in Parquet files of equal size, which go with the process."""
+
+    def write() -> Any:
+        folder = Path(mkdtemp())
+        register(rmtree, folder)
+        for number, part in enumerate(np.array_split(scaled(lab, data), pieces)):
+            columns = {f"x{column}": values for column, values in enumerate(part.T)}
+            pq.write_table(pa.table(columns), folder / f"{number}.parquet")
+        return stored(folder)
+
+    files = lab.kept(("pieces", data, pieces), write)
+    domain = Domain(((0.0, 1.0),) * scaled(lab, data).shape[1])
+    return StoredRecords(name=data, parts=files.parts, engine=engine, domain=domain)
 
 
 def times_as_long(lab: Lab, name: str, own: Timed, other: Timed, how: str) -> Measured:
