@@ -1,7 +1,7 @@
 """What is measured for the rows of Zhang, Liu, Wang 2018.
 
-``PlainRun`` is both algorithms of the paper once more, written from its text without a look at the
-code of the product.
+``PlainRun`` is both algorithms of the paper once more: step by step from its text, with no code of
+the product.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MOST, REST = 10, 1.0
 _ROUNDING = 1e-9
 
 
-# -- the algorithms, from print alone -----------------------------------------------------------
+# -- the algorithms, from the text --------------------------------------------------------------
 
 
 def plain_contours(points: Floats, centers: Floats) -> Floats:
