@@ -725,14 +725,16 @@ def in_pieces(lab: Lab, data: str, pieces: int, engine: Engine) -> StoredRecords
     return StoredRecords(name=data, parts=files.parts, engine=engine, domain=domain)
 
 
-def times_as_long(lab: Lab, name: str, own: Timed, other: Timed, how: str) -> Measured:
+def times_as_long(
+    lab: Lab, name: str, own: Timed, other: Timed, how: str, pairs: int = PAIRS
+) -> Measured:
     """Mean ratio of two processor times of the same seeds, over pairs of them."""
 
     def pair(number: int) -> float:
         seeds = range(TOGETHER * number, TOGETHER * (number + 1))
         return own.seconds(seeds) / other.seconds(seeds)
 
-    ratios = lab.each(f"time {name}", PAIRS, pair)
+    ratios = lab.each(f"time {name}", pairs, pair)
     return averaged(ratios, f"{how}, processor time of {TOGETHER} runs")
 
 
@@ -783,6 +785,7 @@ def over_epsilon(lab: Lab) -> Measured:
             f"over epsilon {data}",
             *(Timed(lab, data, CONTOUR, epsilon, NODES) for epsilon in (3.0, 0.1)),
             f"{titled(data)}, ε 3 over 0.1, {NODES} pieces",
+            3 * PAIRS,
         )
         for data in SETS
     )
