@@ -231,10 +231,7 @@ def _partition(
     """
     K = config.clusters
     if config.variant == "published":
-        points = records.scaled(space)
-        sets = np.arange(len(points)) * K // len(points)
-        columns = [np.bincount(sets, weights=column, minlength=K) for column in points.T]
-        values = np.column_stack([np.bincount(sets, minlength=K), *columns])
+        values = records.slices(space, K)
     else:
         values = records.dealt(space, K, accountant.noise.generator("sets"))
     noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)

@@ -7,6 +7,7 @@ Matrix products are not used: their rounding makes a record's cluster depend on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -198,27 +199,35 @@ def simplified_silhouettes(
     return coefficients
 
 
-def printed_contours(points: Floats, centers: Floats) -> Floats:
+def printed_contours(total: Callable[[Floats], Floats], clusters: int) -> Floats:
     """Return the contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
     S_i = (b_i - a_k) / max(a_k, b_i). a_k is the average distance of the records of cluster k to
     its centre, b_i the distance of record i to the nearest other centre. S_k is the mean over the
     cluster. It is 0 for an empty cluster, for equal centres, and for K = 1.
 
+    ``total`` is a data pass: it returns :func:`contour_sums` of all records for averages a (K,).
+
     Notes
     -----
     Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
     """
-    averages = np.zeros(len(centers))
     # The first pass computes the averages, the second pass the coefficients.
-    for _ in range(2):
-        table = np.zeros((len(centers), 3))
-        for chunk in _chunks(points):
-            loops().add_contours(points[chunk], centers, averages, table)
-        counts = np.where(table[:, 0] > 0, table[:, 0], 1)
-        averages = table[:, 1] / counts
-    coefficients: Floats = table[:, 2] / counts
+    first = total(np.zeros(clusters))
+    counts = np.where(first[:, 0] > 0, first[:, 0], 1)
+    coefficients: Floats = total(first[:, 1] / counts)[:, 2] / counts
     return coefficients
+
+
+def contour_sums(points: Floats, centers: Floats, averages: Floats) -> Floats:
+    """Counts, distances and contour coefficients by nearest centre, shape (K, 3).
+
+    The coefficients are those of :func:`printed_contours` if the averages (K,) are right.
+    """
+    table = np.zeros((len(centers), 3))
+    for chunk in _chunks(points):
+        loops().add_contours(points[chunk], centers, averages, table)
+    return table
 
 
 def _chunks(points: Floats, parts: int = 1) -> list[slice]:

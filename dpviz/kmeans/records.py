@@ -20,10 +20,12 @@ from dpviz.grid.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.kmeans.optimum import descended, optimum
 from dpviz.kmeans.passes import (
     cluster_sums,
+    contour_sums,
     excess,
     fit,
     loops,
     nearest,
+    printed_contours,
     wcss,
 )
 from dpviz.kmeans.space import Space
@@ -223,6 +225,16 @@ class Records:
         (table,) = self.rows(space).total(partial(_contours, centers))
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
+    def contours(self, space: Space, centers: Floats) -> Floats:
+        """Contour coefficient of every cluster as printed, shape (K,), in scaled coordinates."""
+        rows = self.rows(space)
+
+        def total(averages: Floats) -> Floats:
+            (table,) = rows.total(partial(_contour_sums, centers, averages))
+            return table
+
+        return printed_contours(total, len(centers))
+
     def optimum(self, space: Space, clusters: int) -> Floats:
         """Return the best centres (K, d), scaled, that a search without noise finds."""
         return optimum(self.scaled(space), clusters)
@@ -258,6 +270,11 @@ class Records:
 
         return self.kept(("dealt", space, parts, state), deal)
 
+    def slices(self, space: Space, parts: int) -> Floats:
+        """Counts and sums (parts, 1 + d) of equal slices of the list of points."""
+        points = self.scaled(space)
+        return sliced(points, parts, 0, len(points))
+
     def shares(self, parts: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
         """Weights of the points in each random set; each record joins one set independently."""
         assert self.weights is not None  # noqa: S101 - only weighted points need shares
@@ -275,7 +292,19 @@ class Records:
 
 def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
     """Counts and sums (parts, 1 + d) of random sets of points (n, d)."""
-    sets = generator.integers(parts, size=len(points))
+    return _of_sets(points, generator.integers(parts, size=len(points)), parts)
+
+
+def sliced(points: Floats, parts: int, first: int, n: int) -> Floats:
+    """Counts and sums (parts, 1 + d) of equal slices of a list, of which some points are given.
+
+    The points (m, d) are those from number ``first`` on of a list of n.
+    """
+    return _of_sets(points, np.arange(first, first + len(points)) * parts // n, parts)
+
+
+def _of_sets(points: Floats, sets: NDArray[np.intp], parts: int) -> Floats:
+    """Counts and sums (parts, 1 + d) of points (m, d) by the number of their set (m,)."""
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 
@@ -293,6 +322,10 @@ def _wcss(centers: Floats, weights: Weights, points: Floats) -> Tables:
 def _contours(centers: Floats, weights: Weights, points: Floats) -> Tables:
     found = fit(points, centers)
     return (np.column_stack([found.counts, found.contours]),)
+
+
+def _contour_sums(centers: Floats, averages: Floats, weights: Weights, points: Floats) -> Tables:
+    return (contour_sums(points, centers, averages),)
 
 
 def _cells(domain: Domain, shape: tuple[int, ...], weights: Weights, points: Floats) -> Tables:

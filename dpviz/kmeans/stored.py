@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,21 @@ from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, nearest, wcss
-from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
+from dpviz.kmeans.records import (
+    Clustered,
+    Placing,
+    Records,
+    RowWork,
+    Weights,
+    dealt,
+    sliced,
+)
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
 
-#: Starts that the published variant takes from the records; the sound variant uses noisy numbers.
-RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
+#: Starts that the published variant searches among the records; the sound variant searches among
+#: the cells of a noisy grid.
+RAW_STARTS = ("records", "kmeans++", "utility_plus")
 
 #: The true run: number of records in the sample of its search, largest number of Lloyd rounds on
 #: all records, and least share of the error that a round must gain.
@@ -101,8 +111,8 @@ class StoredRecords(Records):
 
     Results equal those of the same records in memory. They are equal to the last bit if sums are
     exact: counts always, and everything from records on the lattice (``cut``). Other sums are
-    added in another order, so their last digits differ. :meth:`dealt` uses the same distribution,
-    but makes other sets.
+    added in another order, so their last digits differ. The list of records is that of the parts
+    in their order. :meth:`dealt` uses the same distribution, but makes other sets.
     """
 
     name: str
@@ -230,6 +240,21 @@ class StoredRecords(Records):
         (table,) = self.engine.total(self._seeded(seeds), work)
         return table
 
+    def slices(self, space: Space, parts: int) -> Floats:
+        """Counts and sums (parts, 1 + d) of equal slices of the list. Two data passes.
+
+        The first pass counts the records of each part, so that the second knows their numbers.
+        """
+        view = self._view(space)
+        found = self.engine.tables(self.parts, partial(_count, view.domain))
+        sizes = [
+            int(inside + outside * (self.outside == "clip")) for ((inside, outside, _),) in found
+        ]
+        firsts = accumulate(sizes, initial=0)
+        placed = [_Placed(part, first) for part, first in zip(self.parts, firsts, strict=False)]
+        (table,) = self.engine.total(placed, partial(_read_slices, view, parts, sum(sizes)))
+        return table
+
     def _view(self, space: Space | None) -> View:
         return replace(self.taken, space=space)
 
@@ -252,6 +277,18 @@ class _Seeded:
 
     part: Part
     seed: np.random.SeedSequence
+
+    @property
+    def title(self) -> str:
+        return self.part.title
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A part with the number of its first record in the list."""
+
+    part: Part
+    first: int
 
     @property
     def title(self) -> str:
@@ -303,6 +340,17 @@ def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
 
 def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: Floats) -> Tables:
     return (dealt(points, sets, generator),)
+
+
+def _read_slices(view: View, sets: int, n: int, placed: _Placed) -> Tables:
+    """Counts and sums of slices of the list of n records, from a part's records."""
+    before = [placed.first]
+
+    def work(weights: Weights, points: Floats) -> Tables:
+        before.append(before[-1] + len(points))
+        return (sliced(points, sets, before[-2], n),)
+
+    return _read(view, (), work, placed.part)
 
 
 def _count(domain: Domain, part: Part) -> Tables:

@@ -92,7 +92,6 @@ def publish(arguments: Sequence[str]) -> None:
     found = measured(int(given.most))
     given.out.write_text(written(found), encoding="utf-8")
     report(found)
-    print("rows of the paper: python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7")
 
 
 def written(found: WorkerTimes) -> str:

@@ -27,11 +27,7 @@ from dpviz.experiments.worker_times import (
     worker_times,
 )
 from dpviz.figures.worker_times import speedups, time_over_epsilon, time_over_records
-from dpviz.papers import ROWS
-from dpviz.papers.row import stored
 from tests.benchmarks import mapreduce
-from tests.benchmarks.papers import measure
-from tests.benchmarks.papers.lab import Lab
 
 MODELS = st.builds(
     PassModel,
@@ -223,17 +219,6 @@ def test_figures_tell_measured_from_calculated() -> None:
     (loops,) = [one for one in ratios if "two plain loops" in one["hovertemplate"]]
     assert loops["y"] == [times.ceiling]
     assert "passes" in time_over_epsilon(times, "light").data[0]["hovertemplate"]
-
-
-def test_rows_of_the_paper_are_of_this_measurement() -> None:
-    """Otherwise: ``python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7 004-speedup``."""
-    where = ("dpviz.experiments.worker_times.WorkerTimes",)
-    rows = [row for row in ROWS if row.where.startswith(where)]
-    assert len(rows) == 6
-    for row in rows:
-        again = measure(row, Lab(load=pytest.fail))
-        assert again.how == stored()[row.name].how
-        assert again.value == pytest.approx(stored()[row.name].value)
 
 
 def test_the_benchmark_measures_what_it_says() -> None:

@@ -37,7 +37,7 @@ from dpviz.kmeans.methods.privgene import (
     printed_generations,
 )
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
-from dpviz.kmeans.passes import excess, printed_contours, simplified_silhouettes, wcss
+from dpviz.kmeans.passes import excess, simplified_silhouettes, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.schedule import SCHEDULES
@@ -971,7 +971,7 @@ def test_published_contour_deals_by_averages_of_clusters() -> None:
     space = Space(records.domain, "cube")
     path = [run.start, *(one.centers for one in run.iterations)]
     for before, one in zip(path, run.iterations, strict=False):
-        contours = printed_contours(records.scaled(space), space.scale(before))
+        contours = records.contours(space, space.scale(before))
         share = (1 + contours - contours.min()) / (1 + contours.max() - contours.min())
         np.testing.assert_allclose(one.scales, 3 / (one.epsilon * share))
 

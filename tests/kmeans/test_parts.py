@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -36,6 +37,7 @@ from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import (
     cluster_sums,
+    contour_sums,
     fit,
     nearest,
     printed_contours,
@@ -238,6 +240,11 @@ def test_contour_coefficients_worked_by_hand() -> None:
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
 
 
+def contours(points: NDArray, centers: NDArray) -> NDArray:
+    """Contour coefficients as printed."""
+    return printed_contours(partial(contour_sums, points, centers), len(centers))
+
+
 def test_printed_contours_by_hand() -> None:
     # Centres are 0, 2, 50; the last centre has no records. The average of -10 and 0.9 is 5.45,
     # which is more than the distance from 0.9 to centre 2: (12 - 5.45) / 12 and (1.1 - 5.45) /
@@ -245,10 +252,10 @@ def test_printed_contours_by_hand() -> None:
     points, centers = (np.array([row], dtype=float).T for row in ([-10, 0.9, 2, 2, 5], [0, 2, 50]))
     expected = [(6.55 / 12 - 4.35 / 5.45) / 2, 1.8 / 3, 0]
     assert expected[0] < 0
-    np.testing.assert_allclose(printed_contours(points, centers), expected)
-    assert printed_contours(points, centers[:1]).tolist() == [0]
+    np.testing.assert_allclose(contours(points, centers), expected)
+    assert contours(points, centers[:1]).tolist() == [0]
     # All records are at two equal centres.
-    assert printed_contours(np.zeros((3, 1)), np.zeros((2, 1))).tolist() == [0, 0]
+    assert contours(np.zeros((3, 1)), np.zeros((2, 1))).tolist() == [0, 0]
 
 
 @quick
@@ -259,7 +266,7 @@ def test_printed_contours_are_those_of_the_definition(
     points, centers, _ = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "CHUNK", chunk)
-        found = printed_contours(points, centers)
+        found = contours(points, centers)
     labels, distances = plain_labels(points, centers), np.sqrt(squares(points, centers))
     for k in range(len(centers)):
         members = distances[labels == k]

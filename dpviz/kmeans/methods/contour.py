@@ -12,7 +12,7 @@ from dpviz.kmeans.lloyd import START_SHARE, lloyd, space_of
 from dpviz.kmeans.methods.dpkmeans_mapreduce import START_BUDGET, STOPPING, resting
 from dpviz.kmeans.methods.dplloyd import KEEPING
 from dpviz.kmeans.parameters import KMeansConfig, takes
-from dpviz.kmeans.passes import printed_contours, simplified_silhouettes
+from dpviz.kmeans.passes import simplified_silhouettes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -83,7 +83,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     """Run noisy iterations with cluster budgets by contour coefficient."""
     space, share, grid = space_of(records, config), 0.0, None
     if config.variant == "published":
-        contours = partial(printed_contours, records.scaled(space))
+        contours = partial(records.contours, space)
     else:
         share = START_SHARE * config.epsilon
         grid = noisy_grid(

@@ -1,68 +1,332 @@
-"""What is measured for the rows of Zhang, Liu, Wang 2018."""
+"""What is measured for the rows of Zhang, Liu, Wang 2018.
+
+``PlainRun`` is both algorithms of the paper once more: step by step from its text, with no code of
+the product.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from atexit import register
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise, permutations, product
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.spatial.distance import cdist
+from scipy.stats import ks_2samp
 
-from dpviz.papers.row import Measured
+from dpviz.data.dataset import Dataset
+from dpviz.data.engine.local import Local
+from dpviz.data.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed
+from dpviz.data.stored import stored
+from dpviz.grid.domain import Domain
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.stored import StoredRecords
+from dpviz.kmeans.truth import run_kmeans
+from dpviz.metrics.matching import contingency
+from dpviz.papers.row import CONFIDENCE, Measured
+from dpviz.privacy.noise_source import SeededNoise
 from tests.benchmarks.papers.lab import (
     Floats,
     Lab,
     averaged,
+    estimated,
+    exact,
     gap,
     largest,
     least,
+    share,
     space_of_trial,
     titled,
 )
 
-BASE, CONTOUR = "dpkmeans_mapreduce", "contour"
+BASE, CONTOUR = BOTH = "dpkmeans_mapreduce", "contour"
+
+#: The sets of the paper that are at hand, from the fewest records to the most.
+SETS = ("blood", "abalone", "gamma")
+
 LARGE = (2.0, 3.0)
-DRAWS = 100
+
+#: Draws of a mean, and of each side of a comparison of two distributions.
+DRAWS, COMPARED = 2000, 4000
+
+#: Most iterations, as printed, and the movement that ends them.
+MOST, REST = 10, 1.0
+
+#: A centre that moves from a corner to the next one moves by 1, but for rounding.
+_ROUNDING = 1e-9
+
+
+# -- the algorithms, from the text --------------------------------------------------------------
+
+
+def plain_contours(points: Floats, centers: Floats) -> Floats:
+    """S_k in O(n): a is the average distance to the own centre, b that of a record to the next."""
+    apart = cdist(points, centers)
+    owner, ordered = apart.argmin(axis=1), np.sort(apart, axis=1)
+    found = np.zeros(len(centers))
+    for k in np.unique(owner):
+        a, b = ordered[owner == k, 0].mean(), ordered[owner == k, 1]
+        found[k] = ((b - a) / np.maximum(a, b)).mean()
+    return found
+
+
+def pair_contours(points: Floats, owner: Floats, clusters: int) -> Floats:
+    """S_k as defined, in O(n^2): averages over pairs of records.
+
+    a is the average distance of a record to the others of its cluster, b the least of its average
+    distances to the records of another cluster.
+    """
+    sizes = np.bincount(owner, minlength=clusters)
+    members = np.eye(clusters)[owner]
+    total = np.zeros(clusters)
+    for begin in range(0, len(points), 500):
+        own = owner[begin : begin + 500]
+        sums = cdist(points[begin : begin + 500], points) @ members
+        rows = np.arange(len(own))
+        a = sums[rows, own] / np.maximum(sizes[own] - 1, 1)
+        sums[rows, own] = np.inf
+        b = (sums / sizes).min(axis=1)
+        np.add.at(total, own, (b - a) / np.maximum(a, b))
+    return total / sizes
+
+
+class PlainRun:
+    """DP-Kmeans, or contour budgets, on records in [0, 1]^d: steps 1 to 8.
+
+    Three things are not in the text, and are read as the product reads them: the budget of the
+    start, the formula of a cluster's budget, and which movement counts. The text does not clip a
+    quotient outside the domain, and the product does. ``noise`` 0 leaves the noise out.
+    """
+
+    def __init__(
+        self,
+        points: Floats,
+        clusters: int,
+        epsilon: float,
+        method: str,
+        seed: int,
+        noise: float = 1,
+        is_clipped: bool = True,
+    ) -> None:
+        self._points, self._noise, self._is_clipped = points, noise, is_clipped
+        self._generator = np.random.default_rng([seed, clusters])
+        sets = np.repeat(
+            np.arange(clusters), [len(one) for one in np.array_split(points, clusters)]
+        )
+        self.centers = self.start = self._quotients(sets, np.full(clusters, epsilon / 2))
+        for t in range(1, MOST + 1):
+            budgets = np.full(clusters, epsilon / 2 ** (t + 1))
+            if method == CONTOUR:
+                gains = plain_contours(points, self.centers)
+                budgets *= (1 + gains - gains.min()) / (1 + gains.max() - gains.min())
+            before, self.centers = self.centers, self._quotients(self.owner, budgets)
+            if np.linalg.norm(self.centers - before, axis=1).sum() < REST:
+                break
+
+    @property
+    def owner(self) -> Any:
+        """Number of the nearest centre of each record."""
+        return cdist(self._points, self.centers).argmin(axis=1)
+
+    def _quotients(self, owner: Any, budgets: Floats) -> Floats:
+        """Noisy sums over noisy counts."""
+        members = np.eye(len(budgets))[owner].T
+        values = np.column_stack([members.sum(axis=1), members @ self._points])
+        scales = (self._points.shape[1] + 1) / budgets[:, None]
+        values += self._noise * self._generator.laplace(size=values.shape) * scales
+        quotients: Floats = values[:, 1:] / values[:, :1]
+        return np.clip(quotients, 0, 1) if self._is_clipped else quotients
+
+
+def error_of(points: Floats, centers: Floats) -> float:
+    """Mean squared distance of the records to the nearest centre."""
+    return float((cdist(points, centers).min(axis=1) ** 2).mean())
+
+
+def errors(lab: Lab, data: str, method: str, which: str, is_clipped: bool) -> tuple[Floats, Floats]:
+    """Errors of the start or the centres of our runs and of the plain runs, at ε 1."""
+    trial, points = lab.trial(data, method), scaled(lab, data)
+    space, clusters = space_of_trial(trial), trial.config.clusters
+
+    def ours(run: Any) -> float:
+        return error_of(points, space.stretch(getattr(run, which)))
+
+    def plain(seed: int) -> float:
+        run = PlainRun(points, clusters, 1.0, method, seed, is_clipped=is_clipped)
+        return error_of(points, getattr(run, which))
+
+    found = lab.of_draws(f"error of {which}", data, method, COMPARED, ours)
+    kind = "plain" if is_clipped else "unclipped"
+    return found, lab.each(f"{kind} error of {which} {data} {method}", COMPARED, plain)
+
+
+def same_law(which: str, method: str, lab: Lab, is_clipped: bool = True) -> Measured:
+    """Largest distance of the distribution functions of our errors and of those of plain runs.
+
+    Its interval is that of Dvoretzky, Kiefer, Wolfowitz and Massart on both sides, for all sets at
+    once.
+    """
+    pairs = [errors(lab, data, method, which, is_clipped) for data in SETS]
+    off = max(float(ks_2samp(*pair).statistic) for pair in pairs)
+    chance = min(float(ks_2samp(ours[:200], plain[:200]).pvalue) for ours, plain in pairs)
+    draws = pairs[0][0].size
+    half = 2 * math.sqrt(math.log(4 * len(SETS) / (1 - CONFIDENCE)) / 2 / draws)
+    said = f"{', '.join(map(titled, SETS))}, ε 1, {draws:,} draws of each"
+    return Measured(
+        value=off,
+        interval=(max(off - half, 0.0), off + half),
+        draws=draws,
+        how=f"{said}; p of the first 200 is {chance:.2f} or more",
+    )
+
+
+def scaled(lab: Lab, data: str) -> Floats:
+    """Records of a set in [0, 1]^d."""
+    points = lab.data(data).dataset.points
+    if points is None:
+        raise ValueError(f"{data} has no points")
+    low, high = points.min(axis=0), points.max(axis=0)
+    found: Floats = (points - low) / (high - low)
+    return found
 
 
 # -- definitions --------------------------------------------------------------------------------
 
 
 def sensitivity(lab: Lab) -> Measured:
-    """Sensitivity of counts and sums that the noise is for, in 4 columns."""
+    """Largest change of all counts and sums when a record joins, over the corners of [0, 1]^4."""
+    from dpviz.kmeans.passes import cluster_sums
+
+    points = scaled(lab, "blood")
+    centers = np.random.default_rng(0).random((2, 4))
+    before = cluster_sums(points, centers)
+    changes = [
+        np.abs(cluster_sums(np.vstack([points, corner]), centers) - before).sum()
+        for corner in _corners(4)
+    ]
+    return exact(max(changes), "Blood and one record more, each of the 16 corners")
+
+
+def _corners(columns: int) -> Floats:
+    """Corners of the cube, where the sums of a record are largest."""
+    return np.array(list(product((0.0, 1.0), repeat=columns)))
+
+
+def laplace(lab: Lab) -> Measured:
+    """Mean size of the noise of the first iteration over (d + 1) / ε_1, which is its law's mean."""
     trial = lab.trial("blood", BASE)
-    return exact(space_of_trial(trial).sensitivity, "Blood, 4 columns")
+    space = space_of_trial(trial)
+
+    def size(run: Any) -> float:
+        first = run.iterations[0]
+        noisy = np.column_stack([first.counts, first.sums])
+        noise = noisy - trial.material.sums(space, space.stretch(run.start))
+        return float(np.abs(noise).mean() * first.epsilon / 5)
+
+    found = lab.of_draws("size of noise", "blood", BASE, 2 * COMPARED, size)
+    return averaged(found, "Blood, K 2, ε 1")
 
 
-def noise_ratio(lab: Lab) -> Measured:
-    """Largest mean noise at an ε above 1 over the smallest below 1, in the figure."""
+def noise_falls(lab: Lab) -> Measured:
+    """Largest difference of the mean noise from one budget of the figure to the next."""
     from dpviz.experiments.illustrations import ILLUSTRATIONS
+    from dpviz.privacy.noise_source import SeededNoise
 
-    found = ILLUSTRATIONS["004-1"].table()
-    high, low = (found.loc[part, "mean"] for part in (found["epsilon"] > 1, found["epsilon"] < 1))
-    return exact(high.max() / low.min(), "figure 004-1, 10 draws each")
+    epsilons = ILLUSTRATIONS["004-1"].epsilons
+    sizes = [
+        lab.each(
+            f"noise {epsilon:g}",
+            DRAWS,
+            lambda seed, epsilon=epsilon: abs(
+                float(SeededNoise(seed).laplace(f"noise at epsilon {epsilon:g}", 1 / epsilon, ()))
+            ),
+        )
+        for epsilon in epsilons
+    ]
+    return largest(
+        gap(before, after, f"ε {low:g} and {high:g}")
+        for (low, before), (high, after) in pairwise(zip(epsilons, sizes, strict=True))
+    )
+
+
+def overspent(lab: Lab) -> Measured:
+    """Runs of which the steps lose more than ε together, each its largest change over its scale."""
+
+    def lost(run: Any) -> float:
+        start = 5 / run.ledger.spends[0].scale
+        return float(start + sum(5 / one.scales.min() for one in run.iterations))
+
+    found = [lab.of_draws("lost", "blood", method, DRAWS, lost, epsilon=0.1) for method in BOTH]
+    wrong = sum(int((one > 0.1 * (1 + 1e-9)).sum()) for one in found)
+    return exact(wrong, f"Blood, ε 0.1, both methods, {found[0].size:,} draws each", found[0].size)
+
+
+def overspent_in_parallel(lab: Lab) -> Measured:
+    """Runs with an iteration that loses more than its budget where any one record joins.
+
+    The record changes one cluster alone, and that one has noise of its own budget.
+    """
+    trial = lab.trial("blood", CONTOUR, 0.1)
+    space = space_of_trial(trial)
+    records = np.vstack([scaled(lab, "blood"), _corners(4)])
+    changes = 1 + records.sum(axis=1)
+
+    def lost(run: Any) -> float:
+        return max(
+            float((changes / after.scales[_nearest(records, space.stretch(before))]).max())
+            / after.epsilon
+            for before, after in zip(run.path, run.iterations, strict=False)
+        )
+
+    found = lab.of_draws("lost in parallel", "blood", CONTOUR, DRAWS, lost, epsilon=0.1)
+    wrong = int((found > 1 + 1e-9).sum())
+    return exact(wrong, f"Blood, ε 0.1, {found.size:,} draws, any record", found.size)
+
+
+def _nearest(points: Floats, centers: Floats) -> Any:
+    return cdist(points, centers).argmin(axis=1)
+
+
+def _contours(points: Any, centers: Floats) -> Floats:
+    """Contour coefficients of the product."""
+    from dpviz.kmeans.passes import contour_sums, printed_contours
+
+    return printed_contours(partial(contour_sums, points, centers), len(centers))
 
 
 def plain_contour(lab: Lab) -> Measured:
-    """Cases in which S_k is not the mean of (b - a) / max(a, b) as the text defines a and b.
-
-    a is the average distance of the cluster's records to their centre, b a record's distance to
-    the nearest other centre.
-    """
-    from dpviz.kmeans.passes import printed_contours
-
+    """Cases in which S_k is not that of the plain form."""
     wrong = 0
     for seed in range(50):
         generator = np.random.default_rng(seed)
         points, centers = generator.random((40, 3)), generator.random((4, 3))
-        apart = np.linalg.norm(points[:, None] - centers[None], axis=2)
-        owner, ordered = apart.argmin(axis=1), np.sort(apart, axis=1)
-        plain = np.zeros(4)
-        for k in np.unique(owner):
-            a, b = ordered[owner == k, 0].mean(), ordered[owner == k, 1]
-            plain[k] = ((b - a) / np.maximum(a, b)).mean()
-        wrong += not np.allclose(printed_contours(points, centers), plain)
+        wrong += not np.allclose(_contours(points, centers), plain_contours(points, centers))
     return exact(wrong, "50 random sets")
+
+
+def pairs(lab: Lab) -> Measured:
+    """Largest difference of S_k in O(n) from S_k as defined, over the best clusters of each set."""
+    found = []
+    for data in SETS:
+        trial, points = lab.trial(data, CONTOUR), scaled(lab, data)
+        centers = space_of_trial(trial).stretch(trial.truth.centers)
+        defined = pair_contours(points, _nearest(points, centers), len(centers))
+        short = _contours(points, centers)
+        said = [" / ".join(f"{one:.2f}" for one in some) for some in (short, defined)]
+        how = f"{titled(data)}, K {len(centers)}: {said[0]} in O(n), {said[1]} by pairs"
+        found.append(exact(np.abs(short - defined).max(), how))
+    return largest(found)
 
 
 class _Counted:
@@ -82,99 +346,128 @@ class _Counted:
 
 def reads(lab: Lab) -> Measured:
     """How often a record is read with 8,000 records, over how often with 1,000."""
-    from dpviz.kmeans.passes import printed_contours
-
     often = []
     for n in (1000, 8000):
         points: Any = _Counted(np.random.default_rng(0).random((n, 3)))
-        printed_contours(points, np.random.default_rng(1).random((4, 3)))
+        _contours(points, np.random.default_rng(1).random((4, 3)))
         often.append(points.read / n)
     return exact(often[1] / often[0], f"{often[0]:g} passes over the records each")
 
 
 def contour_range(lab: Lab) -> Measured:
     """Largest size of a contour coefficient."""
-    from dpviz.kmeans.passes import printed_contours
-
     most = 0.0
     for seed in range(50):
         generator = np.random.default_rng(seed)
-        found = printed_contours(generator.random((40, 3)), generator.random((4, 3)))
+        found = _contours(generator.random((40, 3)), generator.random((4, 3)))
         most = max(most, float(np.abs(found).max()))
     return exact(most, "50 random sets")
 
 
 def plain_f(lab: Lab) -> Measured:
     """Cases in which F is not the weighted harmonic mean of the clusters of a best matching."""
-    from itertools import permutations
-
     from dpviz.metrics.centers import matched_f_measure
 
     wrong = 0
     for seed in range(60):
         table = np.random.default_rng(seed).integers(0, 9, (3, 3)) + 1
-        sizes, found = table.sum(axis=1), table.sum(axis=0)
         common = {order: sum(table[range(3), order]) for order in permutations(range(3))}
-        plain = []
-        for order in (one for one, sum_ in common.items() if sum_ == max(common.values())):
-            total = 0.0
-            for i, j in enumerate(order):
-                precision, recall = table[i, j] / found[j], table[i, j] / sizes[i]
-                total += sizes[i] / sizes.sum() * 2 * precision * recall / (precision + recall)
-            plain.append(total)
+        plain = [
+            _f(table[:, order]) for order, sum_ in common.items() if sum_ == max(common.values())
+        ]
         wrong += not np.isclose(plain, matched_f_measure(table)).any()
     return exact(wrong, "60 random tables, all matchings")
+
+
+def _f(table: Any) -> float:
+    """F as printed, for clusters of the same number."""
+    sizes, common = table.sum(axis=1), np.diag(table)
+    precision, recall = common / np.maximum(table.sum(axis=0), 1), common / np.maximum(sizes, 1)
+    both = np.maximum(precision + recall, 1e-300)
+    return float((sizes * 2 * precision * recall / both).sum() / sizes.sum())
+
+
+def matching_gains(lab: Lab) -> Measured:
+    """F of the best matching minus F of clusters of the same number, in plain runs."""
+    from dpviz.metrics.centers import matched_f_measure
+
+    def gain(points: Floats, seed: int) -> float:
+        runs = [PlainRun(points, 2, 0.5, BASE, seed, noise) for noise in (0, 1)]
+        table = contingency(*(run.owner for run in runs))
+        padded = np.zeros((2, 2), dtype=np.int64)
+        padded[: table.shape[0], : table.shape[1]] = table
+        return round(matched_f_measure(padded) - _f(padded), 12)
+
+    return largest(
+        averaged(
+            lab.each(f"gain of matching {data}", DRAWS, partial(gain, scaled(lab, data))),
+            f"{titled(data)}, K 2, ε 0.5",
+        )
+        for data in ("blood", "gamma")
+    )
 
 
 # -- the steps ----------------------------------------------------------------------------------
 
 
 def scaled_range(lab: Lab) -> Measured:
-    """Largest distance of a scaled record from [0, 1]^d."""
-    trial = lab.trial("blood", CONTOUR)
-    scaled = trial.material.scaled(space_of_trial(trial))
-    return exact(np.maximum(-scaled, scaled - 1).max().clip(0), "Blood")
+    """Largest distance of an end of a scaled column from 0 or 1."""
+    off = 0.0
+    for data in SETS:
+        trial = lab.trial(data, CONTOUR)
+        points = trial.material.scaled(space_of_trial(trial))
+        off = max(off, np.abs(points.min(axis=0)).max(), np.abs(points.max(axis=0) - 1).max())
+    return exact(off, ", ".join(map(titled, SETS)))
 
 
 def plain_start(lab: Lab) -> Measured:
-    """Coordinates of starting centres that are not noisy sum over noisy count of equal parts.
-
-    Without noise, the start is the mean of each of K parts of the list.
-    """
+    """Coordinates of starting centres that are not the means of equal parts, noise left out."""
     from dpviz.kmeans.truth import run_kmeans
     from dpviz.privacy.noise_source import SeededNoise, Silenced
 
-    trial = lab.trial("gamma", BASE)
-    run = run_kmeans(trial.material, trial.config, Silenced(SeededNoise(0)))
-    points = trial.material.points
-    halves = np.array([part.mean(axis=0) for part in np.array_split(points, trial.config.clusters)])
-    if run.start is None:
-        raise ValueError("the run has no start")
-    wrong = ~np.isclose(np.sort(run.start, axis=0), np.sort(halves, axis=0))
-    return exact(wrong.sum(), "Gamma, K 2, 10 columns, noise silenced")
+    wrong, every = 0, 0
+    for data in SETS:
+        trial = lab.trial(data, BASE)
+        run = run_kmeans(trial.material, trial.config, Silenced(SeededNoise(0)))
+        found = space_of_trial(trial).stretch(run.start)
+        plain = PlainRun(scaled(lab, data), len(found), 1.0, BASE, 0, noise=0).start
+        off = ~np.isclose(np.sort(found, axis=0), np.sort(plain, axis=0))
+        wrong, every = wrong + int(off.sum()), every + off.size
+    return exact(wrong, f"{', '.join(map(titled, SETS))}: {every} coordinates, no noise")
 
 
-def chunked(lab: Lab) -> Measured:
-    """Largest difference of sums of chunks, added up, from those of the whole."""
-    from dpviz.kmeans.passes import cluster_sums
-
-    points = np.random.default_rng(0).random((5000, 4))
-    centers = np.random.default_rng(1).random((5, 4))
-    whole = cluster_sums(points, centers)
-    parts = [cluster_sums(part, centers) for part in np.array_split(points, 7)]
-    off = np.abs(sum(parts) - whole).max()
-    return exact(off, "5,000 random records in 7 chunks")
+def start_share(lab: Lab) -> Measured:
+    """Share of ε that the noise of the start costs."""
+    run = lab.trial("blood", BASE).draw(0)
+    return exact(5 / run.ledger.spends[0].scale, "Blood, ε 1")
 
 
-def spent(lab: Lab) -> Measured:
-    """Largest share of epsilon that a run spends."""
-    trials = [lab.trial("blood", CONTOUR, 0.1), lab.trial("blood", BASE, 0.1)]
-    most = max(
-        trial.draw(seed).ledger.epsilon / trial.config.epsilon
-        for trial in trials
-        for seed in range(10)
-    )
-    return exact(most, "Blood, ε 0.1, both methods, 10 draws each")
+def sums_of_pieces(lab: Lab) -> Measured:
+    """Largest difference of counts and sums over pieces, added up, from those of all records."""
+    off = 0.0
+    for data in SETS:
+        points, pieces = scaled(lab, data), in_pieces(lab, data, NODES, Local())
+        space = Space(pieces.domain, "cube")
+        centers = np.random.default_rng(0).random((3, points.shape[1]))
+        members = np.eye(3)[_nearest(points, centers)].T
+        plain = np.column_stack([members.sum(axis=1), members @ points])
+        off = max(off, float(np.abs(pieces.sums(space, centers) - plain).max()))
+    return exact(off, f"{', '.join(map(titled, SETS))} in {NODES} files")
+
+
+def runs_of_pieces(lab: Lab) -> Measured:
+    """Largest difference of the centres of a run over pieces from those of the run in memory."""
+    off = 0.0
+    for data in SETS:
+        trial, pieces = lab.trial(data, CONTOUR), in_pieces(lab, data, NODES, Local())
+        whole = Records.build(Dataset(name=data, points=scaled(lab, data)), pieces.domain)
+        for seed in range(10):
+            found, plain = (
+                run_kmeans(records, trial.config, SeededNoise(seed)).centers
+                for records in (pieces, whole)
+            )
+            off = max(off, float(np.abs(found - plain).max()))
+    return exact(off, f"{', '.join(map(titled, SETS))} in {NODES} files, 10 seeds each")
 
 
 def first_share(lab: Lab) -> Measured:
@@ -189,167 +482,100 @@ def halves(lab: Lab) -> Measured:
     return exact(second / first, "Blood, ε 0.1")
 
 
-def cluster_share(lab: Lab) -> Measured:
-    """Largest budget of a cluster over that of its iteration."""
-    return exact(max(float(shares.max()) for _, shares in _dealt()), "50 random sets")
-
-
 def order_of_budgets(lab: Lab) -> Measured:
-    """Cases in which a cluster of higher S_k gets a smaller budget."""
-    wrong = sum(
-        bool((np.diff(shares[np.argsort(contours)]) < -1e-12).any())
-        for contours, shares in _dealt()
-    )
-    return exact(wrong, "50 random sets")
+    """Runs with an iteration in which a cluster of higher S_k gets more noise.
 
+    Iterations with a record as near to two centres are left out: it joins the one with the lower
+    number, and a run may have other numbers.
+    """
+    trial, points = lab.trial("blood", CONTOUR, clusters=8), scaled(lab, "blood")
+    space = space_of_trial(trial)
 
-def _dealt() -> list[tuple[Floats, Floats]]:
-    """Contour coefficients and shares of the clusters of random sets."""
-    from dpviz.kmeans.methods.contour import dealt
-    from dpviz.kmeans.passes import printed_contours
+    def wrong(run: Any) -> bool:
+        for before, after in zip(run.path, run.iterations, strict=False):
+            centers = space.stretch(before)
+            order = np.argsort(plain_contours(points, centers))
+            apart = np.sort(cdist(points, centers), axis=1)
+            is_tied = (apart[:, 1] - apart[:, 0]).min() < _ROUNDING
+            if not is_tied and (np.diff(after.scales[order]) > _ROUNDING).any():
+                return True
+        return False
 
-    found = []
-    for seed in range(50):
-        generator = np.random.default_rng(seed)
-        contours = printed_contours(generator.random((60, 3)), generator.random((4, 3)))
-        found.append((contours, dealt(contours, 1.0)))
-    return found
+    found = lab.of_draws("wrong order", "blood", CONTOUR, 200, wrong, clusters=8)
+    return exact(found.sum(), f"Blood, K 8, ε 1, {found.size} draws", found.size)
 
 
 def clipped_centres(lab: Lab) -> Measured:
     """Share of the new centres that are not the quotient of noisy sum and noisy count."""
-    trial = lab.trial("blood", CONTOUR, 0.5)
-    space = space_of_trial(trial)
-    found = []
-    for seed in range(lab.limited(DRAWS)):
-        iterations = trial.draw(seed).iterations
+    space = space_of_trial(lab.trial("blood", CONTOUR, 0.5))
+
+    def clipped(run: Any) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             off = [
                 np.abs(space.stretch(one.centers) - one.sums / one.counts[:, None]).max(axis=1)
-                for one in iterations
+                for one in run.iterations
             ]
-        found.append(float(1 - np.mean(np.array(off) < 1e-6)))
+        return float(1 - np.mean(np.array(off) < 1e-6))
+
+    found = lab.of_draws("clipped", "blood", CONTOUR, DRAWS, clipped, epsilon=0.5)
     return averaged(found, "Blood, K 2, ε 0.5")
 
 
-def after_rest(lab: Lab) -> Measured:
-    """Iterations that follow one in which the centres moved by less than the threshold."""
-    from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
-
-    trial = lab.trial("blood", CONTOUR, 0.1)
-    space, late, all_ = space_of_trial(trial), 0, 0
-    for seed in range(10):
-        path = [space.stretch(one) for one in trial.draw(seed).path]
-        rests = [resting(before, after, span=space.span) for before, after in pairwise(path)]
-        late, all_ = late + sum(rests[:-1]), all_ + len(rests)
-    return exact(late, f"Blood, ε 0.1, {all_} iterations of 10 draws")
+def _movements(run: Any, space: Any) -> list[Floats]:
+    """Movement of each centre in each iteration, in [0, 1]^d."""
+    path = [space.stretch(one) for one in run.path]
+    return [np.linalg.norm(after - before, axis=1) for before, after in pairwise(path)]
 
 
-def threshold(lab: Lab) -> Measured:
-    """Movement of the centres below which the iteration ends."""
-    from dpviz.kmeans.methods.dpkmeans_mapreduce import THRESHOLD
+def wrong_ends(method: str, lab: Lab) -> Measured:
+    """Runs that go on after a movement below 1, or end before the tenth iteration without one."""
+    space = space_of_trial(lab.trial("blood", method))
 
-    return exact(THRESHOLD, "dpkmeans_mapreduce.THRESHOLD")
+    def wrong(run: Any) -> bool:
+        *others, last = (one.sum() + _ROUNDING for one in _movements(run, space))
+        return bool(min(others, default=REST) < REST or (last >= REST and len(others) + 1 < MOST))
+
+    found = lab.of_draws("wrong end", "blood", method, DRAWS, wrong, epsilon=0.1)
+    steps = iterations(lab, "blood", method, 0.1)[: found.size]
+    early = f"{(steps < MOST).mean():.0%} end before the tenth iteration"
+    return exact(found.sum(), f"Blood, ε 0.1, {found.size:,} draws; {early}", found.size)
+
+
+def other_end(lab: Lab) -> Measured:
+    """Iterations until all centres move by less than 1 together, minus until each of them does."""
+
+    def more(space: Any, run: Any) -> float:
+        each = [one.max() + _ROUNDING < REST for one in _movements(run, space)]
+        return len(each) - (each.index(True) + 1 if True in each else MOST)
+
+    return largest(
+        averaged(
+            lab.of_draws(
+                "later end",
+                data,
+                CONTOUR,
+                400,
+                partial(more, space_of_trial(lab.trial(data, CONTOUR))),
+                epsilon=1.0,
+                clusters=8,
+            ),
+            f"{titled(data)}, K 8, ε 1",
+        )
+        for data in SETS
+    )
 
 
 def most_iterations(lab: Lab) -> Measured:
-    """Default limit of the number of iterations as published."""
-    return exact(lab.trial("blood", CONTOUR).config.iterations, "default as published")
+    """Most iterations of a run."""
+
+    def number(run: Any) -> float:
+        return len(run.iterations)
+
+    found = lab.of_draws("iterations", "blood", CONTOUR, 200, number, clusters=8)
+    return exact(found.max(), f"Blood, K 8, ε 1, {found.size} draws", found.size)
 
 
 # -- figures ------------------------------------------------------------------------------------
-
-
-def _worker_times() -> Any:
-    """The stored times on workers."""
-    from dpviz.experiments.worker_times import worker_times
-
-    return worker_times()
-
-
-def _times(one: str, value: float) -> Measured:
-    """A number of the stored times on workers."""
-    machine = _worker_times().machine
-    return exact(value, f"{one}; stored times, {machine['cores']} cores")
-
-
-def grows(lab: Lab) -> Measured:
-    """Least ratio of the times of a set and of the next smaller one, contour, one worker."""
-    found = _worker_times().over_records(CONTOUR, 1)
-    ratios = [after.seconds / before.seconds for before, after in pairwise(found)]
-    return _times(f"{found[0].records:,} to {found[-1].records:,} records, 1 worker", min(ratios))
-
-
-def slower(lab: Lab) -> Measured:
-    """Largest ratio of the times of contour and DP-Kmeans."""
-    times = _worker_times()
-    runs = [
-        (own, other)
-        for m in (1, 2)
-        for own, other in zip(
-            times.over_records(CONTOUR, m), times.over_records(BASE, m), strict=True
-        )
-    ]
-    own, other = max(runs, key=lambda pair: pair[0].seconds / pair[1].seconds)
-    passes = f"{own.passes} passes against {other.passes}"
-    return _times(f"{own.records:,} records, {passes}", own.seconds / other.seconds)
-
-
-def over_epsilon(lab: Lab) -> Measured:
-    """Time of contour at the largest budget over that at the smallest."""
-    found = _worker_times().over_epsilon(CONTOUR)
-    where = f"{found[0].records:,} records, {found[0].workers} workers"
-    return _times(where, found[-1].seconds / found[0].seconds)
-
-
-def fewer_late(lab: Lab) -> Measured:
-    """Iterations of contour at a large budget minus those at a small one, on Blood."""
-    counts = []
-    for epsilon in (0.1, 3.0):
-        trial = lab.trial("blood", CONTOUR, epsilon)
-        draws = range(lab.limited(DRAWS))
-        counts.append(np.array([len(trial.draw(seed).iterations) for seed in draws], dtype=float))
-    early, late = counts
-    return gap(early, late, "Blood, ε 3 against 0.1, at most 10 iterations")
-
-
-def plain_speedup(lab: Lab) -> Measured:
-    """Cases in which S(m) is not the model's time on one worker over that on m."""
-    from dpviz.experiments.worker_times import WORKERS
-
-    model, wrong = _worker_times().models[CONTOUR], 0
-    for points in (10**5, 10**7, 10**9, 10**11):
-        for m in WORKERS:
-            parts = max(16, -(-points // 10**6))
-            read = model.work + model.point * points / parts
-            one, many = (
-                model.round + (model.task + model.merge) * parts + read * -(-parts // workers)
-                for workers in (1, m)
-            )
-            wrong += not np.isclose(model.speedup(points, m), one / many)
-    return exact(wrong, "the model, 10⁵ to 10¹¹ records, 1 to 64 workers")
-
-
-def largest_speedup(lab: Lab) -> Measured:
-    """Measured S(2) on the largest set."""
-    times = _worker_times()
-    most = times.over_records(CONTOUR, 2)[-1].records
-    how = f"{most:,} records, 1 and 2 workers; two plain loops {times.ceiling:.2f}"
-    return _times(how, times.speedup(CONTOUR, most))
-
-
-def smallest_speedup(lab: Lab) -> Measured:
-    """Measured S(2) on the smallest set."""
-    times = _worker_times()
-    fewest = times.over_records(CONTOUR, 2)[0].records
-    return _times(f"{fewest:,} records", times.speedup(CONTOUR, fewest))
-
-
-def speedup_gain(lab: Lab) -> Measured:
-    """Measured S(2) on the largest set minus that on the smallest."""
-    gain = largest_speedup(lab).value - smallest_speedup(lab).value
-    found = _worker_times().over_records(CONTOUR, 2)
-    return _times(f"{found[0].records:,} against {found[-1].records:,} records", gain)
 
 
 def agreement(data: str, method: str, epsilon: float, lab: Lab) -> Floats:
@@ -392,13 +618,203 @@ def best_large(lab: Lab) -> Measured:
     return largest(lead(data, LARGE, lab) for data in ("blood", "gamma"))
 
 
-def fewer_iterations(lab: Lab) -> Measured:
-    """Iterations of contour minus those of DP-Kmeans with at most ten, on Gamma."""
-    draws = lab.limited(20)
-    counts = []
-    for method in (BASE, CONTOUR):
-        trial = lab.trial("gamma", method, 0.5, iterations=10)
-        counts.append(
-            np.array([len(trial.draw(seed).iterations) for seed in range(draws)], dtype=float)
+def iterations(lab: Lab, data: str, method: str, epsilon: float) -> Floats:
+    """Iterations of each draw."""
+
+    def number(run: Any) -> float:
+        return len(run.iterations)
+
+    return lab.of_draws("iterations", data, method, DRAWS, number, epsilon=epsilon)
+
+
+def fewer_iterations(epsilon: float, lab: Lab) -> Measured:
+    """Largest difference of the iterations of contour from those of DP-Kmeans, the same seeds."""
+    found = []
+    for data in SETS:
+        own, other = (iterations(lab, data, method, epsilon) for method in (CONTOUR, BASE))
+        how = f"{titled(data)}, ε {epsilon:g}, {own.mean():.2f} against {other.mean():.2f}"
+        found.append(averaged(own - other, how))
+    return largest(found)
+
+
+def fewer_late(lab: Lab) -> Measured:
+    """Largest difference of the iterations of contour at ε 3 from those at ε 0.1."""
+    found = []
+    for data in SETS:
+        early, late = (iterations(lab, data, CONTOUR, epsilon) for epsilon in (0.1, 3.0))
+        how = f"{titled(data)}, {late.mean():.2f} at ε 3 against {early.mean():.2f} at 0.1"
+        found.append(gap(early, late, how))
+    return largest(found)
+
+
+def empty(lab: Lab) -> Measured:
+    """Share of the runs that end with a cluster without records."""
+    space, points = space_of_trial(lab.trial("blood", CONTOUR, 0.1)), scaled(lab, "blood")
+
+    def is_empty(run: Any) -> bool:
+        return np.unique(_nearest(points, space.stretch(run.centers))).size < 2
+
+    found = lab.of_draws("empty cluster", "blood", CONTOUR, DRAWS, is_empty, epsilon=0.1)
+    return share(found, "Blood, K 2, ε 0.1")
+
+
+# -- times --------------------------------------------------------------------------------------
+
+#: Nodes of the paper, and pieces of the records.
+NODES = 5
+
+#: Pairs of times, and runs in each: other programs slow both halves of a pair.
+PAIRS, TOGETHER = 100, 10
+
+
+class Nodes(Local):
+    """Reads one part after another, and says what nodes with a part each would save."""
+
+    saved = 0.0
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of each part."""
+        found, times = [], []
+        for part in parts:
+            start = time.process_time()
+            found.append(read(work, part))
+            times.append(time.process_time() - start)
+        self.saved += sum(times) - max(times)
+        return found
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the sum of the tables of all parts."""
+        return summed(joined(tuple([one] for one in some) for some in self.tables(parts, work)))
+
+
+class Timed:
+    """Runs of a printed algorithm on a set of the paper, and their processor time."""
+
+    def __init__(
+        self, lab: Lab, data: str, method: str, epsilon: float, pieces: int = 0, clusters: int = 0
+    ) -> None:
+        trial = lab.trial(data, method, epsilon)
+        self._config = replace(trial.config, clusters=clusters or trial.config.clusters)
+        self._engine = Nodes()
+        is_stored = pieces > 0
+        self._records = in_pieces(lab, data, pieces, self._engine) if is_stored else trial.material
+
+    def seconds(self, seeds: Sequence[int]) -> float:
+        """Processor time of a run of each seed, on as many nodes as there are pieces."""
+        run_kmeans(self._records, self._config, SeededNoise(0))  # compiles
+        self._engine.saved = 0.0
+        start = time.process_time()
+        for seed in seeds:
+            run_kmeans(self._records, self._config, SeededNoise(seed))
+        return time.process_time() - start - self._engine.saved
+
+
+def in_pieces(lab: Lab, data: str, pieces: int, engine: Engine) -> StoredRecords:
+    """Records of a set in Parquet files of equal size, which go with the process."""
+
+    def write() -> Any:
+        folder = Path(mkdtemp())
+        register(rmtree, folder)
+        for number, part in enumerate(np.array_split(scaled(lab, data), pieces)):
+            columns = {f"x{column}": values for column, values in enumerate(part.T)}
+            pq.write_table(pa.table(columns), folder / f"{number}.parquet")
+        return stored(folder)
+
+    files = lab.kept(("pieces", data, pieces), write)
+    domain = Domain(((0.0, 1.0),) * scaled(lab, data).shape[1])
+    return StoredRecords(name=data, parts=files.parts, engine=engine, domain=domain)
+
+
+def times_as_long(
+    lab: Lab, name: str, own: Timed, other: Timed, how: str, pairs: int = PAIRS
+) -> Measured:
+    """Mean ratio of two processor times of the same seeds, over pairs of them."""
+
+    def pair(number: int) -> float:
+        seeds = range(TOGETHER * number, TOGETHER * (number + 1))
+        return own.seconds(seeds) / other.seconds(seeds)
+
+    ratios = lab.each(f"time {name}", pairs, pair)
+    return averaged(ratios, f"{how}, processor time of {TOGETHER} runs")
+
+
+def slower_in_memory(lab: Lab) -> Measured:
+    """Largest ratio of the times of contour and DP-Kmeans, in memory."""
+    return largest(
+        times_as_long(
+            lab,
+            f"in memory {data}",
+            *(Timed(lab, data, method, 0.5) for method in (CONTOUR, BASE)),
+            f"{titled(data)}, ε 0.5",
         )
-    return gap(counts[0], counts[1], "Gamma, at most 10 iterations, ε 0.5")
+        for data in SETS
+    )
+
+
+def slower(lab: Lab) -> Measured:
+    """Largest ratio of the times of contour and DP-Kmeans on five nodes."""
+    return largest(
+        times_as_long(
+            lab,
+            f"on nodes {data}",
+            *(Timed(lab, data, method, 0.5, NODES) for method in (CONTOUR, BASE)),
+            f"{titled(data)}, ε 0.5, {NODES} pieces",
+        )
+        for data in SETS
+    )
+
+
+def grows(lab: Lab) -> Measured:
+    """Least ratio of the times of contour on a set and on the next smaller one, on five nodes."""
+    return least(
+        times_as_long(
+            lab,
+            f"grows {small} {large}",
+            *(Timed(lab, data, CONTOUR, 0.5, NODES, 2) for data in (large, small)),
+            f"{titled(large)} over {titled(small)}, K 2, ε 0.5, {NODES} pieces",
+        )
+        for small, large in pairwise(SETS)
+    )
+
+
+def over_epsilon(lab: Lab) -> Measured:
+    """Largest ratio of the times of contour at ε 3 and at ε 0.1, on five nodes."""
+    return largest(
+        times_as_long(
+            lab,
+            f"over epsilon {data}",
+            *(Timed(lab, data, CONTOUR, epsilon, NODES) for epsilon in (3.0, 0.1)),
+            f"{titled(data)}, ε 3 over 0.1, {NODES} pieces",
+            3 * PAIRS,
+        )
+        for data in SETS
+    )
+
+
+def speedup(data: str, lab: Lab) -> Measured:
+    """S(5): time on one node with all records over that on five with a piece each."""
+    return times_as_long(
+        lab,
+        f"speedup {data}",
+        *(Timed(lab, data, CONTOUR, 0.5, nodes) for nodes in (1, NODES)),
+        f"{titled(data)}, ε 0.5, 1 and {NODES} nodes",
+    )
+
+
+def small_speedup(lab: Lab) -> Measured:
+    """S(5) on the two smaller sets, the larger one."""
+    return largest(speedup(data, lab) for data in SETS[:2])
+
+
+def speedup_gain(lab: Lab) -> Measured:
+    """Least gain in S(5) from one set to the next larger one."""
+    found = [speedup(data, lab) for data in SETS]
+    return least(
+        estimated(
+            after.value - before.value,
+            math.hypot(after.error, before.error),
+            PAIRS,
+            f"{titled(large)} against {titled(small)}, 1 and {NODES} nodes",
+        )
+        for (small, before), (large, after) in pairwise(zip(SETS, found, strict=True))
+    )
