@@ -24,12 +24,12 @@ HERE = Path(__file__).resolve().parent
 MIN_POPULATION = 5_000
 
 LIKENESS = (
-    "Drawn for dpviz in the likeness of {} of Chen, Yu and Chirkova (WaveCluster with "
-    "Differential Privacy, 2015); no point of theirs is taken over."
+    "Made for dpviz to look similar to {} of Chen, Yu and Chirkova (WaveCluster with Differential "
+    "Privacy, 2015); it contains none of their points."
 )
 
 STEPS = (
-    "Drawn for dpviz after the idea of figure 3 of Chen, Yu and Chirkova (WaveCluster with "
+    "Made for dpviz; the idea is from figure 3 of Chen, Yu and Chirkova (WaveCluster with "
     "Differential Privacy, 2015), which shows WaveCluster step by step."
 )
 
@@ -57,8 +57,8 @@ ENTRIES: list[dict[str, Any]] = [
         "file": "spirals.csv",
         "title": "Three spirals",
         "description": (
-            "Three thin arms wound around each other, their heads close together. Look for arms "
-            "that break where cells fall out, and for arms that touch."
+            "Three thin arms wound around each other, with their heads close together. Look for "
+            "arms that break where cells are lost, and for arms that touch."
         ),
         "columns": ["x", "y"],
         "classes": "class",
@@ -75,8 +75,9 @@ ENTRIES: list[dict[str, Any]] = [
         "file": "shapes.csv",
         "title": "Five shapes",
         "description": (
-            "Five evenly filled shapes, one of them concave, two of them in two parts joined by "
-            "a thin bridge. Look at the bridges: where noise breaks one, five clusters become six."
+            "Five evenly filled shapes. One shape is concave, and two shapes have two parts joined "
+            "by a thin bridge. Look at the bridges: if noise breaks a bridge, five clusters "
+            "become six."
         ),
         "columns": ["x", "y"],
         "classes": "class",
@@ -94,7 +95,7 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Check-ins around the world",
         "description": (
             "1.2 million made-up check-ins around real cities, more where more people live. Look "
-            "for the continents as clusters, and for the islands that noise hides or invents."
+            "for continents as clusters, and for islands that noise hides or invents."
         ),
         "columns": ["longitude", "latitude"],
         "n": 1_200_000,
@@ -115,7 +116,8 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Incomes and one person",
         "description": (
             "Monthly income and living expenses of 800 made-up persons in two groups. The last "
-            "record joins them: with that person WaveCluster finds one cluster, without two."
+            "record joins the groups: with this person WaveCluster finds one cluster, without this "
+            "person two clusters."
         ),
         "columns": ["monthly_income", "monthly_living_expenses"],
         "classes": "class",
@@ -126,8 +128,8 @@ ENTRIES: list[dict[str, Any]] = [
         "clusters": 1,
         "licence": "CC0-1.0",
         "credit": (
-            "Drawn for dpviz after the idea of figure 1 of Chen, Yu and Chirkova (WaveCluster "
-            "with Differential Privacy, 2015)."
+            "Made for dpviz; the idea is from figure 1 of Chen, Yu and Chirkova (WaveCluster with "
+            "Differential Privacy, 2015)."
         ),
         "person": 799,
     },
@@ -136,8 +138,8 @@ ENTRIES: list[dict[str, Any]] = [
         "file": "noise.csv",
         "title": "Nothing but noise",
         "description": (
-            "20,000 points drawn uniformly on a square: there is no cluster. WaveCluster finds "
-            "dozens all the same, so look at how little a number of clusters proves."
+            "20,000 uniformly random points on a square, without any cluster. WaveCluster still "
+            "finds dozens of clusters. This shows how little the number of clusters proves."
         ),
         "columns": ["x", "y"],
         "n": 20_000,
@@ -146,7 +148,7 @@ ENTRIES: list[dict[str, Any]] = [
         "density": 0.80,
         "clusters": 82,
         "licence": "CC0-1.0",
-        "credit": "Drawn for dpviz.",
+        "credit": "Made for dpviz.",
     },
     {
         "name": "tiny4",
@@ -154,9 +156,9 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Tiny grid, 4 x 4",
         "description": (
             "70 points on 4 x 4 cells, to count by hand. The average subband has 2 x 2 cells: 20, "
-            "8, 7 and 0, of which the two largest are significant. They touch at a corner, so "
-            "they are one cluster. Look at the 7, just below the threshold, and at the 0, which "
-            "PrivQT makes positive in every second draw: then three cells are significant."
+            "8, 7 and 0, of which the two largest are significant. They touch at a corner, so they "
+            "are one cluster. Look at the 7, just below the threshold, and at the 0, which PrivQT "
+            "makes positive in half of the draws, so that three cells are significant."
         ),
         "columns": ["x", "y"],
         "n": 70,
@@ -190,14 +192,14 @@ ENTRIES: list[dict[str, Any]] = [
 
 README = """# Sample sets
 
-Written by `python sample_data/build.py` (generators: `generators.py`); described for
-programs in `index.json`. Grid and p are settings with which WaveCluster without noise (Haar
-wavelet, level 1, the declared domain) finds the given number of clusters. Seeds and shapes of the
-generators were picked among several so that these numbers, and the story of the incomes, hold
-with some margin in p; check-ins and noise are the first draw. The two tiny grids are not drawn:
-their counts are chosen cell by cell, so that a person can follow every step on paper. Where a file
-has a column of classes, these name the part of its generator that each point comes from: a
-Gaussian, an arm, a shape, a group of persons.
+`python sample_data/build.py` writes this folder with the generators in `generators.py`. Programs
+can read the same descriptions in `index.json`. With the given grid and p, WaveCluster without noise
+(Haar wavelet, level 1, the declared domain) finds the given number of clusters. We chose seeds and
+shapes of the generators among several, so that these numbers, and the description of the incomes,
+are also true for slightly different p. For check-ins and noise we used the first seed. The counts
+of the two tiny grids are not random. We chose them cell by cell, so that a person can compute every
+step on paper. A column of classes names the part of the generator that a point comes from: a
+Gaussian, an arm, a shape, or a group of persons.
 
 | name | file | records | columns | classes | domain | grid | p | clusters | licence |
 |---|---|---|---|---|---|---|---|---|---|

@@ -89,7 +89,8 @@ def upward(floors: tuple[tuple[str, ...], ...], house: str) -> list[str]:
 
     inside = [path for path in modules() if name_of(path).startswith(house)]
     rooms = {room(name_of(path)) for path in inside}
-    assert rooms == set(height), rooms ^ set(height)
+    new, gone = rooms - set(height), set(height) - rooms
+    assert not new | gone, f"put {new} on a floor above all that it imports, take {gone} out"
     return [
         f"{name_of(path)} imports {module}, which is not below it"
         for path in inside

@@ -215,7 +215,7 @@ _PLAIN = tuple(
     Scenario(
         name="first-record",
         method=method,
-        variant=variant,
+        variant=variant.name,
         description="There is nobody; one person joins.",
         pair=partial(data.first_of_all, method),
         groups=(scores.LIKELIHOOD,),
@@ -224,7 +224,7 @@ _PLAIN = tuple(
     for method in sorted(
         {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
     )
-    for variant in _VARIANTS
+    for variant in CARDS[method].variants
 )
 
 _PLANTED = tuple(

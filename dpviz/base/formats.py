@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 #: How the bytes of a file are stored.
 Format: TypeAlias = Literal[
     "text", "json", "sheet", "layer", "parquet", "feather", "npy", "npz", "zip"
 ]
 
-#: Names of the kinds for people, the format of each, and its endings.
-KINDS: tuple[tuple[str, Format, tuple[str, ...]], ...] = (
-    ("CSV", "text", (".csv", ".txt", ".dat", ".asc")),
-    ("TSV", "text", (".tsv", ".tab")),
-    ("Parquet", "parquet", (".parquet", ".pq", ".geoparquet")),
-    ("Excel", "sheet", (".xlsx", ".xlsm", ".xlsb", ".xls")),
-    ("OpenDocument", "sheet", (".ods",)),
-    ("GeoJSON", "json", (".geojson", ".geojsonl", ".geojsons")),
-    ("JSON", "json", (".json", ".jsonl", ".ndjson")),
-    ("GPX", "layer", (".gpx",)),
-    ("KML", "layer", (".kml", ".kmz")),
-    ("GeoPackage", "layer", (".gpkg",)),
-    ("FlatGeobuf", "layer", (".fgb",)),
-    ("GML", "layer", (".gml",)),
-    ("zipped shapefile", "layer", (".shz",)),
-    ("Feather", "feather", (".feather", ".arrow", ".ipc")),
-    ("NumPy", "npy", (".npy",)),
-    ("NumPy", "npz", (".npz",)),
-    ("zip archive of one of these", "zip", (".zip",)),
+
+class Kind(NamedTuple):
+    """Files of one kind."""
+
+    title: str  # for people
+    format: Format
+    endings: tuple[str, ...]
+    part: str = ""  # name of a table in a file that may hold several
+    typed: bool = False  # whether columns have types: no lines, names or units are guessed
+
+
+KINDS = (
+    Kind("CSV", "text", (".csv", ".txt", ".dat", ".asc")),
+    Kind("TSV", "text", (".tsv", ".tab")),
+    Kind("Parquet", "parquet", (".parquet", ".pq", ".geoparquet"), typed=True),
+    Kind("Excel", "sheet", (".xlsx", ".xlsm", ".xlsb", ".xls"), "Sheet"),
+    Kind("OpenDocument", "sheet", (".ods",), "Sheet"),
+    Kind("GeoJSON", "json", (".geojson", ".geojsonl", ".geojsons")),
+    Kind("JSON", "json", (".json", ".jsonl", ".ndjson")),
+    Kind("GPX", "layer", (".gpx",), "Layer"),
+    Kind("KML", "layer", (".kml", ".kmz"), "Layer"),
+    Kind("GeoPackage", "layer", (".gpkg",), "Layer"),
+    Kind("FlatGeobuf", "layer", (".fgb",), "Layer"),
+    Kind("GML", "layer", (".gml",), "Layer"),
+    Kind("zipped shapefile", "layer", (".shz",), "Layer"),
+    Kind("Feather", "feather", (".feather", ".arrow", ".ipc"), typed=True),
+    Kind("NumPy", "npy", (".npy",), typed=True),
+    Kind("NumPy", "npz", (".npz",), "Array", typed=True),
+    Kind("zip archive of one of these", "zip", (".zip",), "File"),
 )
 
 #: Format by the ending of the file's name.
-FORMATS: dict[str, Format] = {ending: form for _, form, all_ in KINDS for ending in all_}
+FORMATS: dict[str, Format] = {ending: one.format for one in KINDS for ending in one.endings}
+
+#: What a person chooses in a file of several tables, by its format.
+PARTS: dict[Format, str] = {one.format: one.part for one in KINDS if one.part}
+
+#: Formats whose columns have types.
+TYPED = frozenset(one.format for one in KINDS if one.typed)
 
 #: Endings of packed files: the ending before tells the format.
 PACKINGS = (".gz", ".bz2", ".xz")
 
-_TITLES = list(dict.fromkeys(title for title, _, _ in KINDS))
+_TITLES = list(dict.fromkeys(one.title for one in KINDS))
 
 #: The same list in words.
 ACCEPTED = f"{', '.join(_TITLES[:-1])} or {_TITLES[-1]}; also .gz, .bz2 and .xz"

@@ -1,1 +1,1 @@
-"""The documentation: pages in Markdown, others written from the code, and the site made of them."""
+"""The documentation: hand-written and generated pages in Markdown, and the site built from them."""

@@ -13,14 +13,14 @@ from dpviz.families import CARDS
 
 
 def main() -> int:
-    """Build the site; links that lead nowhere end it with status 1, a lacking proof is noted."""
+    """Build the site: broken links exit with status 1, and a missing proof prints a note."""
     parser = argparse.ArgumentParser(prog="python -m dpviz.docs", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     start, folder = time.perf_counter(), parser.parse_args().folder
     try:
         number = build(folder)
     except BrokenDocsError as error:
-        print(f"links that lead nowhere:\n{error}", file=sys.stderr)
+        print(f"broken links:\n{error}", file=sys.stderr)
         return 1
     for card in CARDS.values():
         if parts := lacking(card):

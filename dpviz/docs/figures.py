@@ -1,4 +1,4 @@
-"""One picture a method: true clusters of a sample set beside a draw of the method, as SVG."""
+"""One SVG picture per method: true clusters of a sample set next to a draw of the method."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dpviz.families import FAMILIES, trial_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE
 from dpviz.metrics.matching import matched_numbers
 
-#: What is drawn: fifteen clusters that all methods can look for, at a budget that shows noise.
+#: Sample set with fifteen clusters for all methods, a budget with visible noise, and the seed.
 DATA, EPSILON, SEED = "gaussians", 0.1, 1
 
-#: Records that are drawn, and sizes in pixels.
+#: Number of plotted records, and sizes in pixels.
 _SHOWN, _SIDE, _GAP, _TOP = 2500, 380, 24, 30
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """One side: its heading, the cluster of each record (-1: none), and centres if any."""
+    """One side of a picture; a label of -1 means no cluster."""
 
     heading: str
     labels: NDArray[np.int32 | np.intp]
@@ -31,7 +31,7 @@ class _Panel:
 
 
 def caption(method: str, *, centres: bool) -> str:
-    """What the picture of a method shows."""
+    """Return the sentence below the picture of a method."""
     return (
         f"{sample(DATA).title}: true clusters on the left, one draw at ε = {EPSILON:g} on the "
         f"right ({method}, seed {SEED}). "
@@ -40,7 +40,7 @@ def caption(method: str, *, centres: bool) -> str:
 
 
 def drawings() -> dict[str, str]:
-    """Pictures of all methods by name. All methods of a family share one true run."""
+    """Return the pictures of all methods by name; a family computes its true run only once."""
     return dict(_drawn())
 
 
@@ -72,12 +72,12 @@ def _drawn() -> Iterator[tuple[str, str]]:
                     None if places is None else (places - lows) / (data.domain.highs - lows),
                 ),
             )
-            # The reference itself is one picture.
+            # The picture of a reference method has only one panel.
             yield name, svg(scaled[shown], panels if method.card.spends else panels[1:])
 
 
 def svg(points: NDArray[np.float64], panels: tuple[_Panel, ...]) -> str:
-    """Panels side by side; points (n, 2) are scaled to the unit square."""
+    """Render panels side by side; points (n, 2) are scaled to the unit square."""
     width = len(panels) * (_SIDE + _GAP) + _GAP
     said = html.escape(". ".join(panel.heading for panel in panels))
     parts = [
@@ -109,6 +109,6 @@ _ROUND = 'stroke-linecap="round" fill="none"'
 
 
 def _places(points: NDArray[np.float64], left: int, mark: str) -> Iterator[str]:
-    """Marks at points of the unit square; the second axis runs upwards."""
+    """Path of a mark at each point of the unit square; the second axis points upwards."""
     for x, y in points:
         yield mark % (round(left + x * _SIDE), round(_TOP + (1 - y) * _SIDE))

@@ -1,4 +1,4 @@
-"""What comes from the code on pages of the documentation: the values of their templates."""
+"""Values from the code for the templates of documentation pages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from dpviz.release.files import schema
 
 HERE = Path(__file__).parent
 
-#: Hand-written text of each method: what it computes, and its proof in full.
+#: Folder of the hand-written text of each method: what it computes, and its complete proof.
 PROOFS = HERE / "methods"
 
-#: Public functions and classes that are no part of the short list in ``dpviz`` itself.
+#: Public functions and classes that ``dpviz`` itself does not export.
 FURTHER = (
     ("dpviz.data.stored", "stored"),
     ("dpviz.families", "trial_of"),
@@ -52,7 +52,7 @@ FURTHER = (
     ("dpviz.privacy.mechanisms", "Accountant"),
 )
 
-#: Names of values that a table of settings lists; of more it has the number alone.
+#: Largest number of values that a table of settings lists by name; for more, it has their number.
 _MOST_NAMED = 12
 
 
@@ -62,7 +62,7 @@ def _templates() -> Any:
 
     found = Environment(
         loader=FileSystemLoader(HERE),
-        autoescape=False,  # it is Markdown: the filter "plain" escapes
+        autoescape=False,  # the templates are Markdown, and the filter "plain" escapes text
         undefined=StrictUndefined,
         trim_blocks=True,
     )
@@ -80,7 +80,7 @@ def _templates() -> Any:
 
 
 def page_text(path: str) -> str:
-    """Text of the page with this path, as it is written by hand or filled in from the code."""
+    """Return the text of the page with this path: a Markdown file or a rendered template."""
     if (file := HERE / "pages" / f"{path}.md").is_file():
         return file.read_text(encoding="utf-8")
     text: str = _templates().get_template(f"pages/{path}.md.j2").render()
@@ -91,7 +91,7 @@ def page_text(path: str) -> str:
 
 
 def method_text(card: Card) -> str:
-    """Text of the page of a method."""
+    """Return the text of the page of a method."""
     family = FAMILIES[card.family]
     usual = family.defaults(card.name, card.variants[0].name)
 
@@ -103,12 +103,12 @@ def method_text(card: Card) -> str:
     costs, parts = utility.costs(card.name), ablations.parts(card.name)
     measured = [
         *([f"What soundness costs. {utility.sentence(card.name)}"] if costs else []),
-        *([f"What its parts bring. {ablations.sentence(card.name)}"] if parts else []),
+        *([f"What each part gains. {ablations.sentence(card.name)}"] if parts else []),
     ]
     differs = "Notes" if card.origin == "ours" else "Where it differs from the paper"
     sections: dict[str, Sequence[str]] = {
         differs: card.deviations,
-        "Where the paper is off": card.errata,
+        "Errors in the paper": card.errata,
         "Measured": measured,
     }
     text: str = _templates().get_template("method.md.j2").render(
@@ -125,7 +125,6 @@ def _draws(rows: Sequence[Any]) -> str:
 
 
 def _promises(card: Card) -> str:
-    """Which variants are private, in a few words."""
     if not any(one.private for one in card.variants):
         return "no"
     return "; ".join(f"{one.name}: {_promise(one)}" for one in card.variants)
@@ -139,7 +138,7 @@ def _promise(one: Variant) -> str:
 
 
 def lacking(card: Card) -> list[str]:
-    """Return what a method's page still lacks beside what its card gives; a proof is demanded."""
+    """Return the required parts that the hand-written text of a method's page does not have."""
     text = written(card)
     wanted = ["## What it computes"]
     if any(one.private for one in card.variants):
@@ -148,13 +147,13 @@ def lacking(card: Card) -> list[str]:
 
 
 def written(card: Card) -> str:
-    """Hand-written part of a method's page; one sentence where nobody wrote it."""
+    """Return the hand-written part of a method's page, or a sentence that says it is missing."""
     file = PROOFS / f"{card.name}.md"
     if file.is_file():
         return file.read_text(encoding="utf-8").strip()
     return (
-        "## Proof\n\nNo proof in full is written for this method yet: "
-        "[add a method](../add-a-method.md#5-prove-it) says where it belongs."
+        "## Proof\n\nThis method has no complete proof yet: "
+        "[add a method](../add-a-method.md#5-prove-it) says where to write it."
     )
 
 
@@ -162,7 +161,6 @@ def written(card: Card) -> str:
 
 
 def _values(one: Parameter) -> str:
-    """Values of a parameter, in words."""
     if one.options:
         return ", ".join(one.options)
     if one.low is None:
@@ -171,16 +169,16 @@ def _values(one: Parameter) -> str:
     if one.limits is None:
         return slider
     low, high = one.limits
-    return f"{slider} (slider); anything between {low:g} and {high:g}, both excluded, is taken"
+    return f"{slider} (slider); any value above {low:g} and below {high:g} is allowed"
 
 
 def anchor(name: str) -> str:
-    """Anchor of a parameter's or a score's heading."""
+    """Return the anchor of a parameter's heading."""
     return name.replace("_", "-")
 
 
 def _first_family() -> dict[str, str]:
-    """Title of the first family that has a parameter, by the parameter's name."""
+    """Parameter name -> title of the first family that has this parameter."""
     families = reversed(FAMILIES.values())
     return {one.name: family.title for family in families for one in family.parameters}
 
@@ -216,7 +214,7 @@ def _default_of(one: argparse.Action) -> Any:
 
 
 def _object(module: str, name: str) -> str:
-    """Heading, call and docstring of a class or a function, and those of its own methods."""
+    """Heading, call and docstring of a class or a function, and of the methods of a class."""
     one = getattr(import_module(module), name)
     is_error = isinstance(one, type) and issubclass(one, Exception)
     parts = [f"### {plain(name)}", f"    from {module} import {name}"]
@@ -231,7 +229,7 @@ def _object(module: str, name: str) -> str:
 
 
 def _own_methods(one: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that a class defines, and those that estimators share."""
+    """Call and function of each public method and property that a class itself defines."""
     for label, value in vars(one).items():
         if label.startswith("_"):
             continue
@@ -244,7 +242,7 @@ def _own_methods(one: type) -> Iterator[tuple[str, Any]]:
 
 
 def _call(one: Any) -> str:
-    """Arguments of a call, without annotations; of a configuration, its fields with defaults."""
+    """Arguments of a call without annotations; for a dataclass, its fields with their defaults."""
     if isinstance(one, type) and is_dataclass(one):
         given = [
             field.name if field.default is MISSING else f"{field.name}={field.default!r}"
@@ -268,7 +266,7 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 
 
 def docstring(text: str) -> str:
-    """Docstring of numpydoc's form as Markdown."""
+    """Return a numpydoc docstring as Markdown."""
     first, *rest = _SECTION.split(text)
     parts = [_paragraphs(first)]
     for head, body in zip(rest[::2], rest[1::2], strict=True):
@@ -288,7 +286,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _definitions(text: str) -> str:
-    """Names, and what is said of each below it."""
+    """Definition list from the names in a section and the indented text below each name."""
     found: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line and not line.startswith(" "):
@@ -301,7 +299,7 @@ def _definitions(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Text of a docstring as Markdown: code stays code, references become names."""
+    """Return text of a docstring as Markdown; references become the names of their targets."""
     pieces = re.split(r"(``[^`]+``|:\w+:`[^`]+`)", " ".join(text.split()))
     return "".join(
         code(piece.strip("`").rpartition("`")[2].lstrip("~.")) if number % 2 else plain(piece)
@@ -313,7 +311,7 @@ def inline(text: str) -> str:
 
 
 def _kind(rule: dict[str, Any]) -> str:
-    """Type of a field in a few words, with links to objects that have a table of their own."""
+    """Type of a field in a few words; an object that has its own table becomes a link."""
     if "$ref" in rule:
         name = rule["$ref"].rpartition("/")[2]
         return name if name in ("numbers", "labels") else f"[{name}](#{name})"

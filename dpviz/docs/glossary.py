@@ -1,7 +1,7 @@
-"""The glossary: every term of the screen in one or two sentences.
+"""The glossary explains every term of the screen in one or two sentences.
 
-Scores and parameters come from the families, so that the Glossary page, the documentation, the
-question marks and the menus say the same.
+Its scores and parameters come from the families. So the Glossary page, the documentation, the
+question marks and the menus show the same texts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dpviz.families import FAMILIES
 
 @dataclass(frozen=True)
 class Entry:
-    """A term, the group that it stands in, and what it means."""
+    """A term, its group, and its meaning."""
 
     term: str
     group: str
     text: str
 
 
-#: Terms that are no score and no parameter.
+#: Terms that are neither scores nor parameters.
 _TERMS = read_rows(Path(__file__).with_suffix(".toml"), Entry)
 
 
 def entries() -> Iterator[Entry]:
-    """All terms in the order of the page."""
+    """Return all terms in the order of the Glossary page."""
     yield from _TERMS
     for family in FAMILIES.values():
         scores = (family.scores[name] for name in family.telling)

@@ -1,6 +1,6 @@
-"""Licences of what dpviz needs and of what it brings along; as text in the file NOTICE.
+"""Licences of the packages that dpviz needs and of the data in dpviz; the file NOTICE lists both.
 
-``python -m dpviz.docs.licences > NOTICE`` writes that file anew.
+``python -m dpviz.docs.licences > NOTICE`` rewrites that file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PACKAGES = {
 #: Packages of each extra, ``pip install "dpviz[dask]"``, with their licences.
 EXTRAS = {"dask": {"dask": "BSD-3-Clause"}, "docs": {"notebook": "BSD-3-Clause"}}
 
-#: Files of others: where they are in the package, and what they are.
+#: Data files from other projects: path in the package, and description.
 FILES = {
     "data/natural_earth": "coastlines, borders and cities of Natural Earth "
     "(https://www.naturalearthdata.com), public domain",
@@ -42,7 +42,7 @@ FILES = {
 
 
 def notice() -> str:
-    """Text of the file NOTICE."""
+    """Return the text of the file NOTICE."""
     lines = [
         "dpviz",
         "Copyright the dpviz maintainers",

@@ -1,4 +1,4 @@
-"""A page of the documentation, and how generated pages write Markdown."""
+"""Pages of the documentation, and functions that write Markdown for generated pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: Groups of the menu in their order, and the first pages of each in theirs.
+#: Groups of the menu, and the first pages of each group, both in the order of the menu.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("index", "teacher", "owner", "researcher", "screen"),
     "Privacy": ("privacy", "security"),
@@ -24,9 +24,9 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]|~]|(?<=^)[#+-]|(?<=^\d)\.")
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page in Markdown, with its place in the menu.
+    """One page in Markdown, with its group in the menu.
 
-    Its path is such as ``methods/privthr``; links name other pages' sources (``../privacy.md``).
+    A path is, for example, ``methods/privthr``. Links lead to Markdown files (``../privacy.md``).
     """
 
     path: str
@@ -36,7 +36,7 @@ class Page:
 
 
 def title_of(text: str) -> str:
-    """Heading that a page begins with."""
+    """Return the first heading of a page, without the "# "."""
     first, _, _ = text.partition("\n")
     if not first.startswith("# "):
         raise ValueError(f'a page begins with "# " and its title, not with "{first[:40]}".')
@@ -56,13 +56,13 @@ def plain(text: object) -> str:
 
 
 def code(text: object) -> str:
-    """Text as code, also in a table."""
+    """Return text as HTML code, which is also safe in a table."""
     shown = html.escape(str(text), quote=False).replace("|", "&#124;")
     return f"<code>{shown}</code>" if shown else ""
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Table of cells that are Markdown."""
+    """Return a Markdown table; the cells are Markdown, too."""
     heads = list(heads)
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in map(list, lines))

@@ -1,4 +1,4 @@
-// Search: all words of the question must stand on a page; titles and headings count most.
+// Search finds pages that contain all words; titles and headings have the largest weight.
 const root = document.currentScript.dataset.root;
 const field = document.getElementById("search");
 const found = document.getElementById("found");

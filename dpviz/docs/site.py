@@ -1,9 +1,8 @@
-"""The site: pages in Markdown become HTML files that ask no other host.
+"""The site: pages in Markdown become HTML files that send no request to other hosts.
 
-The pages of ``pages/`` are written by hand; templates among them, and that of the methods, take
-values from the code (:mod:`.generated`).
-The app builds the site when somebody first asks for it, and ``make docs`` into a folder: the same
-files.
+The pages in ``pages/`` are written by hand. Their templates, and the template of the methods, get
+values from the code (:mod:`.generated`). The app builds the site when somebody first opens it, and
+``make docs`` builds the same files in a folder.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from dpviz.families import CARDS
 
 HERE = Path(__file__).parent
 
-#: Files that all pages share.
+#: Files that all pages use.
 _SHARED = (HERE / "site.css", HERE / "site.js", HERE.parent / "ui" / "frontend" / "icon.svg")
 
-#: Extensions of Python-Markdown, which comes with them.
+#: Extensions that are part of Python-Markdown.
 _EXTENSIONS = ("tables", "fenced_code", "toc", "def_list", "sane_lists")
 
 
 class BrokenDocsError(ValueError):
-    """Links of the documentation that lead nowhere."""
+    """Links of the documentation are broken."""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A page as HTML: its content, its headings as (level, id, text), and its text alone."""
+    """A page as HTML: content, headings as (level, id, text), and text without tags."""
 
     page: Page
     html: str
@@ -49,7 +48,7 @@ class Rendered:
 
 @cache
 def pages() -> dict[str, Page]:
-    """All pages by path, in the order of the menu."""
+    """Return all pages by path, in the order of the menu."""
     found = []
     for group, paths in GROUPS.items():
         for path in paths:
@@ -62,9 +61,9 @@ def pages() -> dict[str, Page]:
 
 
 def build(folder: Path) -> int:
-    """Write the site into a folder; returns the number of pages.
+    """Write the site into a folder, and return the number of pages.
 
-    Raises BrokenDocsError if a link or a picture leads nowhere: nothing is written then.
+    Raises BrokenDocsError, before anything is written, if a link or a picture has no target.
     """
     rendered = [render(page) for page in pages().values()]
     files = {f"{one.page.path}.html": _whole(one) for one in rendered}
@@ -81,14 +80,14 @@ def build(folder: Path) -> int:
 
 
 def render(page: Page) -> Rendered:
-    """Page as HTML."""
+    """Render a page as HTML."""
     from markdown import Markdown
 
     reader = Markdown(extensions=[*_EXTENSIONS], extension_configs={"toc": {"slugify": _slug}})
     content = reader.convert(page.text)
-    # Pages link to each other's sources, which an editor follows, too.
+    # Pages link to Markdown files, so that the links also work in an editor.
     content = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", content)
-    # A wide table scrolls by itself, also by keyboard.
+    # A wide table scrolls without the rest of the page, also with the keyboard.
     content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
     content = content.replace("</table>", "</table></div>")
     headings = tuple(_headings(reader.toc_tokens))
@@ -96,7 +95,7 @@ def render(page: Page) -> Rendered:
 
 
 def check(files: Mapping[str, str]) -> None:
-    """Raise BrokenDocsError with every link of the site that leads nowhere."""
+    """Raise BrokenDocsError with every broken link, foreign file and duplicate anchor."""
     read = {name: _Reader.of(text) for name, text in files.items() if name.endswith(".html")}
     broken = []
     for name, page in read.items():
@@ -140,7 +139,7 @@ def _template() -> Any:
 
 
 def _index(rendered: list[Rendered]) -> str:
-    """What the search looks through, as a script: files opened from a disk can't fetch."""
+    """Search index as a script, because pages that are opened from a disk can't fetch files."""
     found = [
         {
             "path": f"{one.page.path}.html",
@@ -165,7 +164,7 @@ def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
 
 
 class _Reader(HTMLParser):
-    """What a page has: its text, anchors, links, and files of other hosts."""
+    """Collect the text, anchors, links and foreign files of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,7 +187,7 @@ class _Reader(HTMLParser):
         return "".join(self._texts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note anchors and links."""
+        """Collect anchors and links."""
         given = dict(attrs)
         if given.get("id"):
             self.ids.append(str(given["id"]))
@@ -200,5 +199,5 @@ class _Reader(HTMLParser):
                 self.targets.append(target)
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Collect text."""
         self._texts.append(data)

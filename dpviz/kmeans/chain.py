@@ -1,6 +1,6 @@
-"""Noisy statistics of all iterations of private Lloyd -> the data set that explains them best.
+"""Find the data set that best explains the noisy statistics of all private Lloyd iterations.
 
-A Metropolis-Hastings chain over data sets: no data is read here, so no budget is spent.
+A Metropolis-Hastings chain over data sets. It reads no data, so it spends no budget.
 Lee, Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
 
 Letters: T iterations, K clusters, d coordinates, M points of the simulated data set.
@@ -19,29 +19,29 @@ from dpviz.base.compiled import compiled
 
 Labels = NDArray[np.int64]
 
-#: Variance of the proposals around their centre, on data scaled to [-1, 1] (section 4).
+#: Variance of the proposals around their centre, in data scaled to [-1, 1] (section 4).
 DELTA = 0.001
 
-#: Most values of the log likelihood that a chain shows.
+#: Largest number of log likelihood values that a chain returns.
 TRACE = 300
 
-#: Log likelihoods closer than this are equal: with two iterations, a move can gain in one what it
-#: loses in the other. Rounding must not choose between equally good data sets.
+#: Log likelihoods that differ by less than this count as equal, so that rounding errors do not
+#: choose between equally good data sets (one iteration can gain what another iteration loses).
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Statistics:
-    """What the iterations of private Lloyd released, in scaled units.
+    """Statistics that the iterations of private Lloyd released, in scaled units.
 
     Parameters
     ----------
     assigned, updated
-        Shape (T, K, d). c(t-1): the centres that iteration t assigned the records to. c(t): the
-        centres after its update, where proposals come from.
+        Shape (T, K, d). c(t-1): the centres to which iteration t assigned the records. c(t): the
+        centres after the update of iteration t; proposals are sampled around c(t).
     counts, sums
-        n', shape (T, K), numbers of records; s', shape (T, K, d), sums of coordinates. Consistent
-        for a chain.
+        n', shape (T, K): numbers of records. s', shape (T, K, d): sums of coordinates. A chain
+        needs consistent counts and sums.
     """
 
     assigned: Floats
@@ -52,16 +52,16 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Random numbers of a chain, drawn beforehand; uniform ones on [0, 1), shape (steps,).
+    """Random numbers of a chain, sampled in advance. Uniform ones: in [0, 1), shape (steps,).
 
     Parameters
     ----------
     index, iteration, component
-        Uniform: the point to replace, and where its successor comes from.
+        Uniform. They choose the point to replace, and the component that the new point is from.
     normals
-        Shape (steps, d), standard normal: the successor around its centre.
+        Shape (steps, d), standard normal: offsets of the new points from their centres.
     accept
-        Uniform: a step is taken if this is below the acceptance probability.
+        Uniform. A step is taken if this number is below the acceptance probability.
     """
 
     index: Floats
@@ -73,12 +73,12 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The best data set of a chain, and the course of the chain.
+    """The best data set of a chain, and how the chain developed.
 
     Parameters
     ----------
     points, best
-        Shape (M, d), scaled units; their log likelihood.
+        The data set, shape (M, d), in scaled units; its log likelihood.
     log_likelihood
         Up to 300 values, spread evenly over the steps, from the start to the last step.
     accepted
@@ -92,7 +92,7 @@ class Chain:
 
 
 def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
-    """Draw the random numbers of a chain; a shorter chain gets the first ones of a longer chain."""
+    """Sample the random numbers of a chain; a shorter chain gets the first ones of a longer one."""
     uniform, normal = generator.spawn(2)
     index, iteration, component, accept = uniform.random((steps, 4)).T
     return Draws(
@@ -108,20 +108,20 @@ def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
 
 
 def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Counts (T, K) and sums (T, K, d) whose totals agree over the iterations, counts not negative.
+    """Make totals of counts (T, K) and sums (T, K, d) equal in all iterations, and counts >= 0.
 
-    Of noisy values those with the least L1 change, spread equally over the clusters (counts: as
-    equally as possible without negative values).
+    The result has the least L1 distance to the noisy values. The change is spread equally over the
+    clusters (of counts: as equally as possible without negative values).
 
     Notes
     -----
-    Lee, Kifer, section 3.2, print the constraints and take the likeliest values that keep them
-    (Lee, Wang, Kifer 2015): under Laplace noise those of the least L1 change, a linear programme.
-    This is an optimum of it in closed form.
-    Every solution has the cost of raising the negative counts to zero. Each iteration then has a
-    total. Moving to another total costs the difference, if no count moves against the direction,
-    so the median of the totals is cheapest. The Euclidean projection moves in one direction only:
-    if the total is too low it lowers no count; if it is too high it raises none above zero.
+    Lee, Kifer, section 3.2, print constraints and use the likeliest values within the constraints
+    (Lee, Wang, Kifer 2015). Under Laplace noise these values have the least L1 distance, which is
+    a linear programme. This function computes one optimum of this programme in closed form.
+    Every solution must raise the negative counts to zero. Then each iteration has a total.
+    A change of the total costs the difference if no count moves in the opposite direction, so the
+    median of the totals is cheapest. The Euclidean projection moves all counts in one direction:
+    if the total is too low, no count decreases; if it is too high, no count above zero increases.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -130,10 +130,10 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
 
 def _project(counts: Floats, total: float) -> Floats:
-    """Nearest point of the simplex ``x >= 0, sum x = total`` to each row."""
+    """Project each row onto the simplex ``x >= 0, sum x = total``."""
     largest = -np.sort(-counts, axis=1)
-    # Every count loses the same amount, but stays at least zero. The right number of counts that
-    # stay above zero is the one that gives the largest amount.
+    # Subtract the same amount from every count, but not below zero. Compute the amount for each
+    # possible number of remaining counts; the largest amount is correct.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
     projected: Floats = np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0)
     return projected
@@ -143,10 +143,10 @@ def _project(counts: Floats, total: float) -> Floats:
 
 
 def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
-    """First data set of a chain: n'_k(T) points on every last centre c_k(T), and their clusters.
+    """First data set of a chain: n'_k(T) points on each last centre c_k(T), and their clusters.
 
-    The shares of the last counts are rounded by largest remainder (ties to the lower number). They
-    are equal if all counts are zero.
+    Rounds the shares of the last counts by largest remainder (ties: the lower number first). The
+    shares are equal if all counts are zero.
     """
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -157,7 +157,7 @@ def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _weights(counts: Floats) -> Floats:
-    """Weights of each iteration's mixture, shape (T, K); equal if all counts are zero."""
+    """Weights of the mixture of each iteration, shape (T, K); equal if all counts are zero."""
     totals = counts.sum(axis=1, keepdims=True)
     weights: Floats
     weights = np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, counts.shape[1])
@@ -165,7 +165,6 @@ def _weights(counts: Floats) -> Floats:
 
 
 def _scaled(statistics: Statistics, size: int) -> Statistics:
-    """Statistics scaled to ``size`` records; unchanged if no record was counted."""
     total = float(statistics.counts[-1].sum())
     factor = size / total if total > 0 else 1.0
     return replace(statistics, counts=factor * statistics.counts, sums=factor * statistics.sums)
@@ -177,18 +176,20 @@ def _scaled(statistics: Statistics, size: int) -> Statistics:
 def run_chain(
     statistics: Statistics, rates: Floats, size: int, draws: Draws, delta: float = DELTA
 ) -> Chain:
-    """Search for the data set of ``size`` points under which the statistics are most likely.
+    """Search for the data set of ``size`` points that makes the statistics most likely.
 
-    The log likelihood of a data set is minus the sum over the iterations of rate times L1
-    distance between (n', s') and its own counts and sums by the nearest of ``assigned``
-    (ties to the lower number). A step replaces one point by a draw around a centre of
-    ``updated`` from a random iteration; the probability of a centre is proportional to its count.
-    The step is taken with the Metropolis-Hastings probability. It costs O(T K d) for any size.
+    The log likelihood of a data set is minus the sum, over the iterations, of rate times L1
+    distance. The distance is between (n', s') and the data set's own counts and sums by nearest
+    centre of ``assigned`` (ties: the lower number). A step replaces one point by a random point
+    around a centre of ``updated`` of a random iteration. The probability of a centre is
+    proportional to its count. The step is taken with the Metropolis-Hastings probability. A step
+    costs O(T K d) for any size.
 
     Parameters
     ----------
     statistics
-        Of all iterations, consistent (see :func:`consistent`); scaled to ``size`` here.
+        Statistics of all iterations, consistent (see :func:`consistent`). They are scaled to
+        ``size`` here.
     rates
         Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
         its scale, in units of the scaled statistics.
@@ -198,9 +199,9 @@ def run_chain(
     Notes
     -----
     Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood
-    in 3.1. The correction for the proposals is theirs: weight and density of the component that
-    the point was drawn from, not of the mixture. Where a point stays in its cluster, the change
-    of that cluster counts once; their sum over i and j would count it twice.
+    in 3.1. The correction for the proposals is from the paper: it uses weight and density of the
+    component that the point was sampled from, not of the mixture. If a point stays in its
+    cluster, the change of this cluster counts once; the paper's sum over i and j counts it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)
@@ -228,33 +229,33 @@ def run_chain(
 
 
 def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floats, Floats]:
-    """All proposed points, and the log of each one's weight and density, up to a constant."""
+    """All proposed points, and the log of weight times density of each, up to a constant."""
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
-    # Strictly above: a component of weight zero has no logarithm and must not be drawn.
+    # Strictly above, so that a component of weight zero, which has no logarithm, is never chosen.
     k = (upto > (draws.component * upto[:, -1])[:, None]).argmax(axis=1)
     points = statistics.updated[t, k] + math.sqrt(delta) * draws.normals
     return points, np.log(weights[t, k]) - (draws.normals**2).sum(axis=1) / 2
 
 
 def _copy(values: Floats) -> Floats:
-    """Writable copy in C order: another layout or type needs a new compilation of seconds."""
+    """Writable copy in C order: another layout or type would take seconds to compile."""
     return np.array(values, dtype=np.float64, order="C")
 
 
 def _with_one(points: Floats) -> Floats:
-    """Rows (1, x): the contribution of a point to the count and the sums of its cluster."""
+    """Rows (1, x): contribution of each point to the count and the sums of its cluster."""
     return _copy(np.column_stack([np.ones(len(points)), points]))
 
 
 def _best_step(trace: Floats) -> int:
-    """First step whose value no other step exceeds by more than rounding errors."""
+    """First step whose value is largest up to rounding errors."""
     return int(np.argmax(trace >= trace.max() - ROUNDING))
 
 
 def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:
-    """Data set after the given steps; a copy at every improvement would cost O(M) each time."""
+    """Data set after the given steps; to copy it at every improvement would cost O(M) each time."""
     steps = np.flatnonzero(taken)
     last = np.full(len(points), -1)
     np.maximum.at(last, index[steps], steps)
@@ -278,8 +279,8 @@ def _walk(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Log likelihood after every step, shape (steps + 1,), and the steps that were taken.
 
-    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d), and
-    then holds the statistics minus the data set's own counts and sums. Works in place.
+    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d). Then it
+    is the statistics minus the data set's own counts and sums. Changes its arguments in place.
     """
     labels = np.empty((len(points), len(rates)), np.int64)
     for i in range(len(points)):
@@ -308,7 +309,7 @@ def _walk(
 
 @compiled()
 def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
-    """Write the number of the nearest centre of every iteration into ``labels``."""
+    """Write the number of the nearest centre in every iteration into ``labels``."""
     for t in range(len(assigned)):
         nearest = np.inf
         for k in range(assigned.shape[1]):
@@ -340,7 +341,7 @@ def _gain(
 
 @compiled()
 def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
-    """Add (sign 1) or subtract (sign -1) a point in the gaps of its cluster in every iteration."""
+    """Add (sign 1) or subtract (sign -1) a point in the gap of its cluster in each iteration."""
     for t in range(len(gaps)):
         for j in range(len(point)):
             gaps[t, labels[t], j] += sign * point[j]

@@ -1,6 +1,6 @@
-"""What choosing K under privacy costs: the private choice beside the best one in hindsight.
+"""Cost of choosing K under privacy: compare the private choice with the best K in hindsight.
 
-Reads the true records: for the owner's screen and for benchmarks, never for a release.
+Reads the true records, so it is for the owner's screen and for benchmarks, never for a release.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from dpviz.kmeans.passes import fit
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 
-#: A sample of more records is enough for a mean silhouette.
+#: Largest number of records of which a mean silhouette is computed; else it uses a sample.
 _MOST = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoicePrice:
-    """A private choice, and the silhouettes of the true records around the centres of each K."""
+    """A private choice, and the silhouette of the true records around the centres of each K."""
 
     choice: ClusterChoice
     silhouettes: Floats
 
     @property
     def best(self) -> int:
-        """The best K in hindsight: where the silhouette of the true records is largest."""
+        """The K with the largest silhouette of the true records."""
         return int(self.choice.tried[np.argmax(self.silhouettes)])
 
     @property
     def ratio(self) -> float:
-        """Silhouette at the chosen K over that at the best one: 1 if the choice cost nothing."""
+        """Silhouette at the chosen K divided by the largest one: 1 if the choice cost nothing."""
         chosen = self.silhouettes[self.choice.tried == self.choice.clusters]
         return float(chosen[0] / self.silhouettes.max())
 
 
 def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
-    """Compare a private choice of K with the best one; None where nothing was tried."""
+    """Compare a private choice of K with the best K; return None if no K was tried."""
     if not len(choice.tried) or not records.n:
         return None
     scaled = records.scaled(Space(records.domain))[sample_of(records.n)]
@@ -49,7 +49,7 @@ def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
 
 
 def sample_of(n: int) -> slice | NDArray[np.intp]:
-    """Return which of n records are enough for a mean silhouette, the same ones each time."""
+    """Return the indices of the records that a mean silhouette uses, the same in each call."""
     if n <= _MOST:
         return slice(None)
     return np.random.default_rng(0).choice(n, _MOST, replace=False)

@@ -1,7 +1,7 @@
-"""The number of clusters from noisy counts: K chosen under privacy.
+"""Choose the number of clusters K under privacy, from noisy counts.
 
-Everything here reads what a mechanism handed over, and never the records: where a method releases
-the counts anyway, its choice of K costs nothing more.
+This module reads only the output of a mechanism, never the records. So the choice of K costs no
+extra budget if a method releases the counts anyway.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
 
-#: Smallest and largest number of clusters that is tried.
+#: Smallest and largest number of clusters that are tried.
 LEAST, MOST = 2, 40
 
-#: Number of clusters that a synopsis is laid out for where K is chosen from it.
+#: Number of clusters for which a synopsis is designed when K is chosen from it.
 USUAL = 8
 
-#: Groups of points that join into clusters, per cluster of the largest number.
+#: Number of groups of points, per cluster of the largest K tried; groups are joined into clusters.
 _GROUPS = 3
 
-#: More points than these are first put together in the cells of a coarse grid: the choice is
-#: made while somebody drags a slider.
+#: Largest number of points; more points are first merged in the cells of a coarse grid, because
+#: the choice must be fast enough for a moving slider.
 _POINTS = 2**13
 
-#: Standard deviations of its noise by which the noisy count of a group has to exceed 0 to take
-#: part, and that of each cluster for a K to be chosen. Without them noise makes small clusters of
-#: its own, far from all others.
+#: The noisy count of a group must exceed 0 by SOME standard deviations of its noise, or the group
+#: is ignored. The noisy count of each cluster must exceed 0 by SURE of them, or K is not chosen.
+#: Without these limits noise would make small clusters far from all others.
 SOME, SURE = 1.0, 3.0
 
-#: Lloyd's iterations after each join.
+#: Number of Lloyd iterations after each join.
 _STEPS = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyPoints:
-    """Noisy counts of records at known places; clusters are found in ``weights``.
+    """Noisy counts of records at known places; clusters are searched in ``weights``.
 
-    Places are scaled, shape (m, d). Weights are estimated records, none negative; ``counts`` are
-    the same before they were made so, and ``variances`` those of their noise: shape (m,).
+    Places are scaled, shape (m, d). The other arrays have shape (m,): weights are estimated
+    numbers of records, at least 0; ``counts`` are the noisy counts they were made from, and can
+    be negative; ``variances`` are the variances of the noise on the counts.
     """
 
     places: Floats
@@ -51,7 +52,7 @@ class NoisyPoints:
     variances: Floats
 
     def coarse(self, most: int) -> NoisyPoints:
-        """Put points of a cell together, each cell at its centre of mass; up to ``most`` cells."""
+        """Merge the points of each grid cell at their centre of mass; at most ``most`` cells."""
         m, d = self.places.shape
         side = int(most ** (1 / d) + 1e-9)
         if m <= most or side < 2:
@@ -59,7 +60,7 @@ class NoisyPoints:
         cells = np.clip(((self.places + 1) * (side / 2)).astype(np.int64), 0, side - 1)
         numbers = np.ravel_multi_index(tuple(cells.T), (side,) * d)
         _, numbers = np.unique(numbers, return_inverse=True)
-        # Where nothing weighs anything, the middle of the points is as good a place as any.
+        # The small constant gives cells without weight a centre of mass, too.
         shares = self.weights + 1e-9
         total = np.bincount(numbers, shares)
         places = [np.bincount(numbers, shares * axis) / total for axis in self.places.T]
@@ -73,19 +74,20 @@ class NoisyPoints:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClusterChoice:
-    """Numbers of clusters that were tried, and the one that was chosen.
+    """Numbers of clusters that were tried, and the number that was chosen.
 
     Parameters
     ----------
     clusters, tried, centers
-        The chosen K; all K, ascending, shape (m,); centres of each, scaled, shapes (K, d).
+        The chosen K; all K that were tried, ascending, shape (m,); the scaled centres for each K,
+        shapes (K, d).
     silhouettes, least
-        Mean simplified silhouette of the noisy points, and of the worst cluster, at each, shape
+        Mean simplified silhouette of all noisy points, and of the worst cluster, for each K, shape
         (m,).
     surest
-        By how many standard deviations of its noise the smallest cluster exceeds 0, shape (m,).
+        Count of the smallest cluster, in standard deviations of its noise, for each K, shape (m,).
     stands
-        Whether the clusters stand out of the noise; else K is ``LEAST``.
+        Whether the clusters are clearly larger than the noise; if not, K is ``LEAST``.
     """
 
     clusters: int
@@ -98,13 +100,13 @@ class ClusterChoice:
 
     @property
     def words(self) -> str:
-        """The choice in words, with its price."""
+        """A sentence that states the choice and its price."""
         chosen = f"K = {self.clusters} was chosen from the noisy counts"
         hidden = "" if self.stands else f"; noise hides whether there are more than {LEAST}"
         return f"{chosen}, which are released anyway: that cost no further ε{hidden}."
 
 
-#: The choice where noise leaves nothing to choose from.
+#: The choice if noise hides all clusters.
 NOTHING = ClusterChoice(
     clusters=LEAST,
     tried=np.empty(0, dtype=np.intp),
@@ -119,18 +121,18 @@ NOTHING = ClusterChoice(
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
     """Choose the number of clusters that are best separated, among those that noise allows.
 
-    Places lie in [-1, 1]^d; the seed is of the k-means start. K = 2 where no two clusters stand out
-    of the noise.
+    Places are in [-1, 1]^d; the seed is for the start of k-means. K = 2 if noise hides whether
+    there are two clusters.
 
     Notes
     -----
-    Ours. Points form groups, by k-means with many centres; groups whose noisy count does not
-    exceed 0 by ``SOME`` standard deviations are left out. The others join one by one, those first
-    whose join adds least to the sum of squares (Ward 1963), and Lloyd's iteration follows each
-    join: this gives centres for every K. Of these K the one is chosen with the largest sum of two
-    simplified silhouettes, the mean of all records and that of the worst cluster, among those
-    where the noisy count around each centre, groups that were left out included, exceeds 0 by
-    ``SURE`` standard deviations.
+    Our method. k-means with many centres divides the points into groups. A group is ignored if its
+    noisy count does not exceed 0 by ``SOME`` standard deviations. The other groups are joined one
+    pair after another; the next pair is the one that adds least to the sum of squares (Ward 1963).
+    Lloyd's iteration follows each join, so there are centres for every K. A K is allowed if the
+    noisy count around each centre, ignored groups included, exceeds 0 by ``SURE`` standard
+    deviations. Of the allowed K, the chosen K has the largest sum of two simplified silhouettes:
+    the mean over all records and the mean of the worst cluster.
     """
     points = points.coarse(_POINTS)
     heavy = points.weights > 0
@@ -138,7 +140,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
         return NOTHING
     places, weights = points.places[heavy], points.weights[heavy]
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
-    # Empty points count as well: what noise has added to others it has taken off these.
+    # Empty points count as well: they balance the noise that made other counts too large.
     owner = nearest(points.places, groups)
     counts, variances = (
         _sums(owner, each, len(groups)) for each in (points.counts, points.variances)
@@ -152,7 +154,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     tried, places_of, silhouettes, least, surest = [], [], [], [], []
     for K, labels in _joins(groups[kept], sizes[kept], min(most, int(kept.sum()))):
         centers = _settled(groups[kept], sizes[kept], labels, K)
-        # All groups count here, those of noise as well.
+        # All groups count here, including the ignored ones.
         region = nearest(groups, centers)
         count, variance = (_sums(region, each, K) for each in (counts, variances))
         tried.append(K)
@@ -160,9 +162,9 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
         found = fit(places, centers, weights)
         silhouettes.append(found.contours.sum() / weights.sum())
         least.append((found.contours / np.where(found.counts > 0, found.counts, 1)).min())
-        # A cluster that has lost all its groups has neither count nor noise.
+        # A cluster that lost all its groups has count 0 and variance 0.
         surest.append((count / np.sqrt(np.maximum(variance, 1e-300))).min())
-    # The joins went from many clusters to few.
+    # Reverse: the joins started with many clusters and ended with few.
     mean, worst, sure = (np.array(each)[::-1] for each in (silhouettes, least, surest))
     best = int(np.argmax(np.where(sure >= SURE, mean + worst, -np.inf)))
     stands = bool((sure >= SURE).any())
@@ -205,7 +207,7 @@ def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArra
 
 
 def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Floats:
-    """What joining groups adds to the sum of squares."""
+    """Increase of the sum of squares when groups are joined."""
     squares = ((place - places) ** 2).sum(axis=-1)
     costs: Floats = weight * weights / (weight + weights) * squares
     return costs

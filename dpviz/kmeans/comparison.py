@@ -18,14 +18,14 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Text output does not list more centres, or longer ones.
+#: Text output lists at most this number of centres, with at most this number of columns.
 LISTED, LISTED_COLUMNS = 10, 4
 
 
 class KMeansComparison(Comparison):
     """True and private runs of one method.
 
-    Centres and clusters of draws are numbered like the true ones that they are matched to.
+    A private centre or cluster gets the number of its matched true cluster.
     """
 
     trial: KMeansTrial
@@ -40,14 +40,14 @@ class KMeansComparison(Comparison):
             said.append(self.truth.fewer)
         if self.truth.start is not None:
             said.append(
-                "A private run was better than the best k-means of the search: true is where "
-                "k-means goes from its centres."
+                "A private run was better than the best k-means of the search, so the true run "
+                "is k-means from the centres of that private run."
             )
         return said
 
     def beyond(self, draws: Sequence[KMeansRun]) -> KMeansComparison:
         """Return this comparison with a true run that is at least as good as every draw."""
-        # Where draws choose K, the true run has as many clusters as the first of them.
+        # If the private runs choose K, the true run has as many clusters as the first private run.
         truth = self.truth.at(len(draws[0].centers)) if draws else self.truth
         for one in draws:
             if len(one.centers) == truth.clusters:
@@ -60,21 +60,21 @@ class KMeansComparison(Comparison):
         return self.trial.truth
 
     def true(self) -> Report:
-        """Errors and centres of the true run."""
+        """Return errors and centres of the true run."""
         wcss, nicv = self.truth.errors
         found = {"wcss": wcss, "nicv": nicv, "centers": self.truth.centers}
         return found | self.truth.scores(self.truth.run, self.class_scores)
 
     def draw(self, seed: int) -> KMeansRun:
-        """One private run."""
+        """Make one private run."""
         return run_kmeans(self.truth.records, self.trial.config, SeededNoise(seed))
 
     def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
-        """All scores of one draw."""
+        """Return all scores of one private run."""
         return self.trial.scores(one, seed, (*OF_CENTERS, "zhang_f", *self.class_scores))
 
     def summary(self, one: KMeansRun, scores: dict[str, float]) -> Report:
-        """Errors and centres of one draw."""
+        """Return errors and centres of one private run."""
         found = {
             "wcss": scores["wcss"],
             "nicv": scores["nicv"],
@@ -88,7 +88,7 @@ class KMeansComparison(Comparison):
         return found
 
     def label(self, points: Floats, one: KMeansRun | None) -> NDArray[np.int32]:
-        """Cluster of every point in a draw, or in the true run; -1 = left out."""
+        """Return the cluster of every point in a private run or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
         found = np.full(len(points), -1, dtype=np.int32)
         part = self.domain.contains(points) if self.outside == "drop" else slice(None)
@@ -96,7 +96,7 @@ class KMeansComparison(Comparison):
         return found
 
     def text(self, report: Report) -> list[str]:
-        """Choices, errors and centres for people."""
+        """Return lines of text with choices, errors and centres."""
         true, config = report["true"], report["config"]
         choices = [f"{name} {config[name]}" for name in DEFAULTS[self.trial.config.method]]
         choices[:0] = [] if config["choose"] == PRIVATE else [f"K {config['clusters']}"]
@@ -122,7 +122,7 @@ def _draw_lines(report: Report) -> list[str]:
             more += (
                 f"in the L1 ball {report['metrics']['space_ratio']['values'][draw]:.3g} x true  "
             )
-        # As printed no centre keeps its place.
+        # The published variant moves every centre.
         if config["variant"] == "sound" and config["geometry"]:
             more += f"kept centres {one['kept_centers']}  "
         lines.append(

@@ -1,10 +1,10 @@
-"""Noisy counts of a grid -> likely ones: none negative, smooth where noise hides all structure.
+"""Estimate likely counts of a grid from noisy ones: not negative, and smooth where noise dominates.
 
-From the whole grid down every block is halved, at a random place of one of its longest axes. Its
-count is split in proportion to the expected part of the first half, given the noisy sums of both.
-Prior to them a half's part is likely to be none or all, or half, or anything between: so blocks
-that hold nothing but noise come out empty, which a projection onto the simplex does to single cells
-alone. The mean of several random ways to halve the grid shows no edges of its own.
+Every block is halved, first the whole grid, at a random place of one of its longest axes. The
+block's count is split in proportion to the expected share of the first half, given the noisy sums
+of both halves. The prior says that a share is often 0 or 1, or near a half, or anything between.
+So a block with only noise in it becomes empty, while a projection onto the simplex empties only
+single cells. The mean over several random ways to halve the grid hides the edges of the blocks.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 
-#: Levels of a half's part, from none to all.
+#: Number of possible shares of a half, between 0 and 1.
 LEVELS = 48
 
-#: Prior of the part: mass at none and all together, of the uniform law, of Beta(4, 4), and of
+#: Prior of the share: mass at 0 and 1 together, of the uniform law, of Beta(4, 4), and of
 #: Beta(1/2, 1/2).
 ENDS, UNIFORM, EVEN, UNEVEN = 0.25, 0.35, 0.2, 0.2
 
-#: Random ways to halve the grid; fewer, but at least two, with more than so many cells.
+#: Number of random ways to halve the grid; fewer with more than MOST_CELLS cells, at least two.
 PASSES, MOST_CELLS = 8, 2**15
 
-#: Blocks with fewer records than that hold none: what noise left of nothing.
+#: Blocks with fewer estimated records than this are empty: only noise is left in them.
 LEAST = 1e-4
 
 
 def prior() -> tuple[Floats, Floats]:
-    """Possible parts of a half, and their prior probabilities, each of shape (LEVELS + 2,)."""
+    """Return possible shares of a half, and their prior probabilities: shapes (LEVELS + 2,)."""
     inner = (np.arange(LEVELS) + 0.5) / LEVELS
     spread = inner * (1 - inner)
     laws = [(UNIFORM, np.ones(LEVELS)), (EVEN, spread**3), (UNEVEN, spread**-0.5)]
@@ -39,16 +39,17 @@ def prior() -> tuple[Floats, Floats]:
 
 
 def passes(cells: int) -> int:
-    """Return how many random ways to halve a grid of so many cells."""
+    """Return the number of random ways to halve a grid of ``cells`` cells."""
     return int(min(max(PASSES * MOST_CELLS // cells, 2), PASSES))
 
 
 def denoised(
     noisy: Floats, variances: Floats, ndim: int, total: float, generator: np.random.Generator
 ) -> Floats:
-    """Counts (m,) of a grid of equal sides in row-major order, with the given total, or a bit less.
+    """Return counts (m,) of a grid of equal sides in row-major order, with about the given total.
 
-    From noisy counts and the variances of their noise, shape (m,).
+    Takes noisy counts and the variances of their noise, shape (m,). The sum of the result is the
+    total or slightly less.
     """
     found = np.zeros(len(noisy))
     side = round(len(noisy) ** (1 / ndim))
@@ -67,10 +68,11 @@ def denoised_parts(
     totals: Floats,
     generator: np.random.Generator,
 ) -> Floats:
-    """Counts of the subcells of all cells that have some, each cell's with the cell's total.
+    """Return counts of all subcells; the subcells of a cell add up to about the cell's total.
 
-    Noisy counts come cell by cell, each in row-major order. ``parts``, ``firsts`` and ``totals``
-    are subcells per axis of each cell, 1 for none; number of its first subcell; its count.
+    Noisy counts are listed cell by cell, each in row-major order. For each cell, ``parts`` is the
+    number of subcells per axis (1: no subcells), ``firsts`` the index of its first subcell, and
+    ``totals`` its count.
     """
     found = np.zeros(len(noisy))
     if len(noisy):

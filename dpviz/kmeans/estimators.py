@@ -1,10 +1,9 @@
 """The k-means family as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
 
-Each constructor has only parameters, and only those of its method; ``fit`` checks everything.
-The estimators are for exploration: noise comes from a seed, and ``labels_``, ``inertia_`` and
-``n_points_outside_`` come from the true points. Do not publish anything that they return;
-``claim_`` states whether the mechanism itself would be private with noise that nobody can
-repeat.
+Each constructor has only the parameters of its method; ``fit`` checks all parameters.
+The estimators are for exploration: the noise depends on a seed, and ``labels_``, ``inertia_`` and
+``n_points_outside_`` are computed from the true points. Do not publish their results. ``claim_``
+states whether the mechanism itself would be private with noise that nobody can repeat.
 """
 
 from __future__ import annotations
@@ -42,8 +41,6 @@ __all__ = [
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _KMeansEstimator(Estimator):
-    """Common part of all estimators; the subclasses add parameters."""
-
     _family = FAMILY
 
     n_clusters: int = 8
@@ -57,7 +54,7 @@ class _KMeansEstimator(Estimator):
         self.kept_centers_ = run.kept_centers
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Nearest centres of points (n, d); -1 for those that are dropped."""
+        """Return the index of the nearest centre of each point (n, d); -1 for dropped points."""
         space = Space(self.domain_)
         labels = nearest(space.scale(points), space.scale(self.cluster_centers_))
         if self.outside_ == "drop":
@@ -66,12 +63,12 @@ class _KMeansEstimator(Estimator):
 
 
 class TrueKMeans(_KMeansEstimator):
-    """k-means without noise, the best that a search finds; not private.
+    """k-means without noise: the best result of a search. Not private.
 
     Parameters
     ----------
     n_clusters
-        K, number of clusters; at most as many as records.
+        K, number of clusters; at most the number of records.
     domain
         ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain. Distances
         are those of the domain scaled to a cube.
@@ -83,16 +80,15 @@ class TrueKMeans(_KMeansEstimator):
     cluster_centers_
         Centres, shape (K, d), in the units of X, ordered by their first coordinate.
     labels_
-        Row of the nearest centre on the scaled domain, shape (n,); -1 = dropped.
+        Row of the nearest centre on the scaled domain, shape (n,); -1 for a dropped point.
     inertia_
-        Sum of squared distances to the nearest centres in the units of X, over the records
-        that take part: inside the domain, dropped or moved to its border, see ``outside``.
-        If the domain is not a cube, the nearest centre can differ from the one on the scaled
-        domain.
+        Sum of squared distances to the nearest centres, in the units of X. Points outside the
+        domain are left out or moved to its border first, see ``outside``. If the domain is not
+        a cube, the nearest centre can differ from the nearest centre on the scaled domain.
     n_points_outside_
-        Points outside the domain.
+        Number of points outside the domain.
     domain_, claim_, ledger_
-        Bounds; whether the mechanism is private, with the reason; its spends, here empty.
+        Bounds; whether the mechanism is private, and why; its spent budget, here empty.
 
     Examples
     --------
@@ -133,23 +129,23 @@ class DPLloyd(_LloydKMeans):
     epsilon
         Whole privacy budget.
     iterations
-        T, noisy updates of the centres. None, here and below, means the method's default.
+        T, number of noisy updates of the centres. In all parameters, None is the method's default.
     start
         ``"sphere_packing"``, ``"random"``, ``"records"``, ``"partition"``, ``"kmeans++"`` or
         ``"utility_plus"``.
     schedule
-        Budget of the iterations: ``"uniform"`` or ``"halving"``.
+        Split of the budget over the iterations: ``"uniform"`` or ``"halving"``.
     geometry
-        Where the scaled records lie: ``"box"``, ``"cube"`` or ``"l1"``.
+        Shape that contains the scaled records: ``"box"``, ``"cube"`` or ``"l1"``.
     variant
         ``"sound"`` or ``"published"``.
     neighbours
         ``"add_remove"`` or ``"replace_one"``.
     cap
-        Most points of a person, with ``fit(X, units=...)``.
+        Maximum number of points of a person, with ``fit(X, units=...)``.
     random_state
-        Seed of the noise; None uses new noise in every fit, which is still not for publishing:
-        a release has secure noise.
+        Seed of the noise. None: new noise in every ``fit``. Do not publish these results, either:
+        only a release has secure noise.
 
     Attributes
     ----------
@@ -158,15 +154,15 @@ class DPLloyd(_LloydKMeans):
     n_iter_
         Number of noisy iterations; 0 if the method has none.
     path_
-        Centres (K, d) from the start on, one array more than iterations; empty if the method
-        has none.
+        Centres (K, d) at the start and after each iteration; empty if the method has no
+        iterations.
     kept_centers_
-        How often a centre did not move because its update was unusable.
+        Number of updates that were unusable, so that a centre did not move.
     ledger_
         Budget of each step.
     claim_
-        Whether the mechanism is private as configured, with the reason (the default
-        ``domain="data"`` is not).
+        Whether the mechanism is private with these parameters, and why (with the default
+        ``domain="data"`` it is not).
 
     Examples
     --------
@@ -201,7 +197,7 @@ class DPKMeansUp(_LloydKMeans):
 
 
 class DPKMeansMapReduce(_LloydKMeans):
-    """Noisy means of a partition, then noisy iterations until they rest (Zhang et al. 2018).
+    """Noisy means of a partition, then noisy iterations until the centres rest (Zhang et al. 2018).
 
     Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the maximum number.
     """
@@ -210,7 +206,7 @@ class DPKMeansMapReduce(_LloydKMeans):
 
 
 class ContourDPKMeans(_LloydKMeans):
-    """Noisy iterations, more budget to well separated clusters (Zhang, Liu, Wang 2018).
+    """Noisy iterations with more budget for well separated clusters (Zhang, Liu, Wang 2018).
 
     Parameters and attributes as in :class:`DPKMeansMapReduce`.
     """
@@ -223,8 +219,8 @@ class MCMCKMeans(_LloydKMeans):
     """DPLloyd, then k-means on the likeliest data set (Lee, Kifer 2016, section 3).
 
     Parameters as in :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
-    or ``"posterior"``. Attributes as in :class:`DPLloyd`; ``path_`` is that of DPLloyd, before
-    the chain, and its rows have a different order.
+    or ``"posterior"``. Attributes as in :class:`DPLloyd`; ``path_`` has the centres of DPLloyd
+    before the chain, in a different order.
     """
 
     _method = "mcmc"
@@ -236,10 +232,10 @@ class MCMCKMeans(_LloydKMeans):
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry; and
-    ``cells``, the rule for the number of cells: ``"su"`` or ``"refined"``; and ``choose``:
-    ``"given"``, or ``"private"``: K is chosen from the noisy counts, and ``n_clusters`` is not
-    read. Attributes as in :class:`DPLloyd`.
+    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry. Also
+    ``cells``, the rule for the number of cells: ``"su"`` or ``"refined"``. And ``choose``:
+    ``"given"``, or ``"private"`` (K is chosen from the noisy counts, and ``n_clusters`` is
+    ignored). Attributes as in :class:`DPLloyd`.
 
     Examples
     --------
@@ -260,8 +256,8 @@ class EUGkM(_PrivateKMeans):
 class Hybrid(_PrivateKMeans):
     """EUGkM, then one noisy Lloyd iteration if its error is small enough (Su et al. 2016).
 
-    Parameters as in :class:`GUPT`, and ``geometry`` as in :class:`DPLloyd`. Attributes as
-    there.
+    Parameters as in :class:`GUPT`, and ``geometry`` as in :class:`DPLloyd`. Attributes as in
+    :class:`DPLloyd`.
     """
 
     _method = "hybrid"
@@ -273,7 +269,7 @@ class GUPT(_PrivateKMeans):
     """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
 
     Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry.
-    Attributes as there.
+    Attributes as in :class:`DPLloyd`.
     """
 
     _method = "gupt"
@@ -281,11 +277,11 @@ class GUPT(_PrivateKMeans):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivGene(_PrivateKMeans):
-    """Centres bred under the exponential mechanism (Zhang J. et al. 2013).
+    """Centres bred with the exponential mechanism (Zhang J. et al. 2013).
 
-    Parameters and attributes as in :class:`GUPT`, and ``iterations``: generations, which
-    select centres instead of updating them, so that ``n_iter_`` is 0. The published variant
-    computes their number from the number of records, at most ``iterations``.
+    Parameters and attributes as in :class:`GUPT`, and ``iterations``, the number of generations.
+    A generation selects centres and does not update them, so ``n_iter_`` is 0. The published
+    variant computes the number of generations from the number of records, up to ``iterations``.
     """
 
     _method = "privgene"
@@ -295,9 +291,9 @@ class PrivGene(_PrivateKMeans):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPRefine(_PrivateKMeans):
-    """Noisy grid, or tree of residual steps, k-means on it, and residual steps (ours).
+    """k-means on a noisy grid or on a tree of residual steps, then residual steps (ours).
 
-    Parameters and attributes as in :class:`EUGkM`, without ``cells``; there is one variant,
+    Parameters and attributes as in :class:`EUGkM`, without ``cells``. The only variant is
     ``"sound"``.
     """
 

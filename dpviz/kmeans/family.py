@@ -33,9 +33,9 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 
-#: Smallest part of an iteration's budget that a method gives to a cluster: a start and a grid may
-#: take their shares first, and simplified silhouettes at most halve it. (Published, contours may
-#: leave a third of it, but that variant is never released.)
+#: Smallest share of an iteration's budget that a cluster can get: a start and a grid may take their
+#: shares first, and simplified silhouettes at most halve the rest. (Published contours may leave a
+#: third of it, but this variant is never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -99,7 +99,7 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
         *,
         secure: bool = False,
     ) -> StoredRecords:
-        """Take stored records as they are: each pass reads them."""
+        """Return the records of a stored source; each pass reads them from the source."""
         check_passes(config, source.name)
         records = StoredRecords(
             name=source.name,
@@ -118,20 +118,20 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
         return KMeansTrial.of(material, config)
 
     def comparison(self, trial: KMeansTrial, outside: Outside) -> KMeansComparison:
-        """Return what the ``run`` command reports."""
+        """Return the comparison that the ``run`` command prints."""
         return KMeansComparison(trial, outside)
 
     def released(self, run: KMeansRun, domain: Domain) -> dict[str, Any]:
-        """Centres in the units of the data, with noisy numbers of records if the run has them."""
+        """Return centres in the units of the data, and noisy counts if the run has them."""
         space = Space(domain)
         counts: NDArray[Any] | None = None
         if run.iterations:
             counts = run.iterations[-1].counts
             if run.before is not None:
-                # Post-processed centres have a different order than the clusters of the counts.
+                # Centres after post-processing have a different order than the counts.
                 counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
         elif run.grid is not None:
-            # Most cells of a fine grid weigh nothing.
+            # Skip cells without weight: in a fine grid most cells have none.
             cells = np.flatnonzero(run.grid.weights)
             owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
             counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
@@ -142,16 +142,16 @@ class KMeansFamily(AbstractFamily[KMeansConfig, Records, KMeansRun]):
         }
 
     def true_settings(self, config: KMeansConfig) -> Hashable:
-        """K."""
+        """Return the settings that the true run depends on: K."""
         return config.clusters
 
     def suited(self, sample: Sample) -> dict[str, Any]:
-        """Number of clusters of a sample set."""
+        """Return the number of clusters of a sample set."""
         # If WaveCluster finds one cluster, k-means still needs more than one.
         return {"clusters": max(sample.clusters, 2)}
 
     def defaults(self, method: str, variant: VariantName) -> dict[str, Any]:
-        """Choices of a method in a variant."""
+        """Return the choices of a method with their defaults in a variant."""
         return defaults_of(method, variant)
 
 

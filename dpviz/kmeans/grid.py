@@ -1,4 +1,4 @@
-"""A noisy uniform grid of counts: the input of EUGkM, and of a start without a leak."""
+"""A noisy uniform grid of counts: the input of EUGkM, and of a start that does not leak data."""
 
 from __future__ import annotations
 
@@ -19,42 +19,41 @@ from dpviz.privacy.mechanisms import Accountant
 
 Cells = Literal["su", "refined"]
 
-#: How a grid gets its number of cells: so many records in each (Su et al. 2016), or least error.
+#: Rules for the number of cells: enough records per cell (Su et al. 2016), or least error bound.
 CELLS: tuple[Cells, ...] = get_args(Cells)
 
-#: Records per cell and per unit of 1/epsilon: the printed value (Su et al. 2016), and ours. With
-#: few records, ten is too coarse to separate clusters (S1, K 15, epsilon 0.1: NICV 2.2 times the
-#: true one instead of 1.1). With many records it makes little difference. If some clusters are
-#: small compared with the others, ours is worse (Unbalance on the range of its data, epsilon 1:
-#: 1.7 instead of 1.1).
+#: Records per cell and per unit of 1/epsilon: the printed value (Su et al. 2016), and our value.
+#: With few records, 10 is too coarse to separate clusters (S1, K 15, epsilon 0.1: NICV 2.2 times
+#: the true one; with 3, 1.1 times). With many records the two values differ little. If some
+#: clusters are much smaller than others, 3 is worse (Unbalance on the range of its data,
+#: epsilon 1: 1.7 times; with 10, 1.1 times).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: Rounds of leaving out values of a projection, and what may be rounded off their bound.
+#: Number of rounds that remove values before a projection; tolerance of rounding errors in them.
 _CUTS, _ROUNDING = 4, 1e-9
 
-#: A finer grid would take too long.
+#: Largest number of cells; a finer grid would take too long.
 MAX_CELLS = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyGrid:
-    """Noisy counts of a uniform grid over the domain, without negative ones.
+    """Noisy counts of a uniform grid over the domain, and weights that are not negative.
 
     Parameters
     ----------
     shape, scale
         Cells per axis; scale of the Laplace noise on each count.
     weights
-        Estimated records per cell in row-major order, none negative, shape (m,).
-        Sound: the projection of the noisy counts; published: those above 0 as they are.
+        Estimated records per cell in row-major order, at least 0, shape (m,). Sound: the
+        projection of the noisy counts; published: the noisy counts, negative ones set to 0.
     counts
-        The noisy counts as they were released, shape (m,); empty where several releases made the
-        grid.
+        The noisy counts as released, shape (m,); empty if the grid is from several releases.
     most_places
-        Most places that its clusters are searched with, see :meth:`places`.
+        Maximum number of places in which clusters are searched, see :meth:`places`.
     """
 
     shape: tuple[int, ...]
@@ -74,36 +73,36 @@ class NoisyGrid:
         return self.centers_of(np.arange(math.prod(self.shape)))
 
     def centers_of(self, cells: NDArray[np.integer]) -> Floats:
-        """Centres of some cells by their numbers (m,), in scaled coordinates, shape (m, d)."""
+        """Return centres of the cells of given numbers (m,), in scaled coordinates, (m, d)."""
         sides = np.unravel_index(cells, self.shape)
         axes = [(2 * np.arange(side) + 1) / side - 1 for side in self.shape]
         return np.stack([axis[side] for axis, side in zip(axes, sides, strict=True)], axis=-1)
 
     @property
     def points(self) -> NoisyPoints:
-        """The places, from which a number of clusters can be chosen, with their counts."""
+        """Places with noisy counts, from which a number of clusters can be chosen."""
         places, weights = self.places()
         counts, cells = self.counts, np.ones(len(self.counts))
         if len(counts) > self.most_places:
             counts, cells = self._in_blocks(counts)[:, 0], self._in_blocks(cells)[:, 0]
-        # Laplace noise has twice its scale squared as variance.
+        # The variance of Laplace noise is twice the square of its scale.
         variances = cells * (2 * self.scale**2)
         return NoisyPoints(places=places, weights=weights, counts=counts, variances=variances)
 
     def places(self) -> tuple[Floats, Floats]:
-        """Places (m, d) and weights (m,) that clusters are searched with, ``most_places`` or fewer.
+        """Return at most ``most_places`` places (m, d) and weights (m,) to search clusters in.
 
-        The cells at their centres; where these are more, blocks of neighbouring ones at their
-        centre of mass.
+        Places are the cells' centres. If there are more cells than ``most_places``, neighbouring
+        cells are joined into blocks, and places are the blocks' centres of mass.
         """
         if len(self.weights) <= self.most_places:
             return self.centers, self.weights
         table = self._in_blocks(self.weights)
-        # Where nothing weighs anything, no cluster is searched.
+        # The tiny minimum avoids a division by 0 for a block without weight.
         return table[:, 1:] / np.maximum(table[:, :1], 1e-300), table[:, 0]
 
     def _in_blocks(self, values: Floats) -> Floats:
-        """Sums of the cells' values (column 0) and their moments, shape (m, 1 + d)."""
+        """Sums of the cells' values (column 0) and of their moments in blocks, shape (m, 1 + d)."""
         widths = block_widths(self.shape, self.most_places)
         blocks = [-(-side // width) for side, width in zip(self.shape, widths, strict=True)]
         table = np.zeros((math.prod(blocks), 1 + self.ndim))
@@ -114,7 +113,7 @@ class NoisyGrid:
 
 
 def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
-    """Widths, powers of 2, of blocks of cells: as even as possible, at most ``most`` blocks."""
+    """Widths of blocks of cells, powers of 2: as even as possible, at most ``most`` blocks."""
     widths = [1] * len(shape)
     while math.prod(blocks := [-(-n // w) for n, w in zip(shape, widths, strict=True)]) > most:
         widths[int(np.argmax(blocks))] *= 2
@@ -123,9 +122,9 @@ def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The number of records that determines a grid's size, and the cells' budget.
+    """The number of records that determines a grid's size, and the budget left for the cells.
 
-    The value is at least 1; the scale of its Laplace noise is 0 for the true number.
+    The value is at least 1; the scale of its Laplace noise is 0 if it is the true number.
     """
 
     value: float
@@ -136,7 +135,7 @@ class Size:
 def noisy_size(
     records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
 ) -> Size:
-    """Release the number of records for a share of ``epsilon``; as published, the true one."""
+    """Release the number of records for a share of ``epsilon``; published: the true number."""
     if variant == "published":
         return Size(value=float(records.n), scale=0.0, left=epsilon)
     left = epsilon * (1 - SIZE_SHARE)
@@ -158,14 +157,15 @@ def noisy_grid(
 ) -> NoisyGrid:
     """Release a uniform grid of counts, with at least K cells, for ``epsilon``.
 
-    ``size`` is the number of records that determines the grid; None releases one, see
-    :func:`noisy_size`. The rule for the number of cells is ``"su"``, see :func:`grid_sides`, or
-    ``"refined"``, see :func:`refined_sides`. InputError if there are too many columns for a grid.
+    ``size`` is the number of records that determines the grid. If it is None, the number is
+    released here, see :func:`noisy_size`. The rule for the number of cells is ``"su"``, see
+    :func:`grid_sides`, or ``"refined"``, see :func:`refined_sides`. Raises InputError if there are
+    too many columns for a grid.
 
     Notes
     -----
     Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
-    simplex of their total: dropping negative counts, as published, inflates the total.
+    simplex with their total. The published variant drops negative counts, which inflates the total.
     """
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
@@ -181,7 +181,7 @@ def noisy_grid(
     if variant == "published":
         weights = np.maximum(noisy_counts, 0)
     else:
-        # Two noisy totals, each weighted by the other's variance; m cells have m times one's.
+        # Weight each noisy total by the other's variance; m cells have m times the variance of one.
         in_cells, of_size = len(counts) * scale**2, size.scale**2
         seen = size.value * in_cells + float(noisy_counts.sum()) * of_size
         weights = onto_simplex(noisy_counts, max(seen / (in_cells + of_size), 0.0))
@@ -195,14 +195,14 @@ def noisy_grid(
 
 
 def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Records in the cells of a uniform grid, in row-major order, shape (m,)."""
+    """Count the records in the cells of a uniform grid, in row-major order, shape (m,)."""
     return records.kept(("grid", shape), lambda: records.cells(shape).ravel())
 
 
 def grid_sides(
     size: float, epsilon: float, ndim: int, clusters: int, per_cell: float
 ) -> tuple[int, ...]:
-    """Cells per axis, equal on all axes, from (N epsilon / c)^(2d / (2 + d)) cells in total.
+    """Cells per axis, equal on all axes: in total about (N epsilon / c)^(2d / (2 + d)) cells.
 
     At least as many cells as clusters, and at least 2 cells per axis.
     """
@@ -212,12 +212,12 @@ def grid_sides(
 
 
 def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tuple[int, ...]:
-    """Cells per axis, equal on all axes, for which a bound on the error in the box is least.
+    """Cells per axis, equal on all axes, that minimize a bound on the error in the box.
 
     With m cells per axis of [-1, 1]^d the bound is
-    N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / (epsilon K^(2/d)): records that
-    stand at the centre of their cell, noise, and both together. At least as many cells as
-    clusters, and at least 2 cells per axis.
+    N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / (epsilon K^(2/d)). The last term
+    is for noise; the first two are for moving records to the centre of their cell.
+    At least as many cells as clusters, and at least 2 cells per axis.
 
     Notes
     -----
@@ -231,7 +231,7 @@ def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tupl
 
 
 def _ends(ndim: int, clusters: int) -> tuple[int, int]:
-    """Least and most cells per axis of a grid: 2, as many cells as clusters; what time allows."""
+    """Least number of cells per axis, for K cells and 2 per axis; largest, to limit the time."""
     if 2**ndim > MAX_CELLS:
         raise InputError(
             f"the data has {ndim} columns, and a grid over them would have 2^{ndim} cells or more: "
@@ -242,15 +242,15 @@ def _ends(ndim: int, clusters: int) -> tuple[int, int]:
 
 
 def onto_simplex(values: Floats, total: float) -> Floats:
-    """Nearest point (least squares) with no negative entry and the given total, at least 0.
+    """Nearest point (least squares) with the given total (at least 0) and no negative entry.
 
-    Subtracts one amount from all values (m,) and sets negative results to 0; the amount comes from
-    the sorted values (Held, Wolfe, Crowder 1974). Values that any lower bound of it takes below 0
-    need no sorting (Michelot 1986): of a fine grid's counts few are left.
+    Subtracts one amount from all values (m,) and sets negative results to 0. The amount is computed
+    from the sorted values (Held, Wolfe, Crowder 1974). A value that is below a lower bound of the
+    amount becomes 0, so it need not be sorted (Michelot 1986): few counts of a fine grid are left.
     """
     left = values
     for _ in range(_CUTS):
-        # The amount that leaves the total without that limit, for a subset that holds all others.
+        # The amount for these values if negative results were allowed: a lower bound of the amount.
         least = (float(left.sum()) - total) / len(left)
         left = left[left >= least - _ROUNDING * abs(least)]
     descending = np.sort(left)[::-1]

@@ -1,8 +1,8 @@
-"""Clusters from noisy counts of a grid, where noise would hide a tree's levels from each other.
+"""Find clusters in noisy counts of a grid, where the noise is too large for a tree with levels.
 
-In few columns the grid covers the whole box. In many it covers a random projection of it to fewer
-dimensions: its k-means centres divide the records into groups, and a residual step in all columns
-gives each group's mean.
+With few columns the grid covers the whole box. With many columns it covers a random projection of
+the box to fewer dimensions. Then k-means centres of the grid divide the records into groups, and a
+residual step in all columns estimates each group's mean.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from dpviz.kmeans.residual_tree import (
 )
 from dpviz.kmeans.weighted import k_means
 
-#: Up to as many columns the grid covers the whole box; else as many dimensions of a projection.
+#: Up to WHOLE_BOX columns the grid covers the whole box; else a projection to DIMENSIONS columns.
 WHOLE_BOX, DIMENSIONS = 7, 8
 
-#: The same where records are few: a residual step would not tell a group's mean from noise.
+#: Limit instead of WHOLE_BOX for few records: noise of a residual step would hide a group's mean.
 SPARSE_BOX = 12
 
 #: Shares of the budget for the root, for the grid of a projection, and for the groups' means.
 ROOT, GRID, MEANS = 0.1, 0.3, 0.6
 
-#: Groups per cluster; half the width of the projection, in spreads of a column.
+#: Groups per cluster; half the width of the projection, in units of the spread of a column.
 GROUPS, WIDTH = 1.5, 2.2
 
 
 def grid_seeds(task: Seeding) -> Seeds:
-    """K clusters from a grid."""
+    """Find K clusters in a grid."""
     records, accountant = task.records, task.accountant
     if records.domain.ndim > (SPARSE_BOX if task.sparse else WHOLE_BOX):
         return _projected(task)
@@ -66,7 +66,7 @@ def grid_seeds(task: Seeding) -> Seeds:
 
 
 def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Prototypes:
-    """K clusters of a grid's estimated records, by k-means, with their numbers and scales."""
+    """Find K clusters of a grid's estimated records by k-means, with their counts and scales."""
     places, weights = grid.points.places, grid.points.weights
     centers = k_means(
         places, weights, clusters, generator, few=grid.means, few_weights=grid.cells.weights
@@ -85,7 +85,7 @@ def _projected(task: Seeding) -> Seeds:
     whole, records_size = root(records, space, accountant, ROOT * epsilon, size)
     room = MEANS * epsilon * records_size / mean_noise(d, times)
     groups = most_prototypes(GROUPS, task.usual, room)
-    # Random directions, at right angles to each other, in units of the projection's half-width.
+    # Random orthogonal directions, in units of the projection's half-width.
     normal = noise.generator("directions").normal(size=(d, DIMENSIONS))
     directions = np.linalg.qr(normal)[0]
     width = WIDTH * float(whole.scales[0]) / math.sqrt(d)
@@ -120,6 +120,6 @@ def _places(points: Floats, places: Floats) -> tuple[NDArray[Any], ...]:
 def _grouped(
     middles: Floats, centers: Floats, points: Floats, places: Floats
 ) -> tuple[NDArray[Any], ...]:
-    """Points with their groups, and squared distances to the groups' centres; each by itself."""
+    """The points, their groups, and the squared distance of each point to its group's centre."""
     labels = assigned(places, middles)[0]
     return points, labels, squares_to(points, centers, labels)

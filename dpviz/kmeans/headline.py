@@ -1,4 +1,4 @@
-"""What broke, in one sentence: true clusters without a private centre of their own."""
+"""One sentence about the failure of a run: true clusters that have no private centre."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     """Say which true clusters have no private centre of their own.
 
-    ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres. Distances
-    are those of the scaled domain, see :func:`dpviz.metrics.centers.placement`.
+    ``ratio`` is the score "nicv_ratio" of the run. The true run may have fewer centres than the
+    private run. Distances are on the scaled domain, see :func:`dpviz.metrics.centers.placement`.
     """
     scale = truth.space.scale
     found = placement(scale(truth.centers), scale(run.centers))
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
     parts = []
-    # More than one centre for a cluster leaves none for another: the noun stands before.
+    # The part with the noun comes first: "2 clusters have no centre, 1 has several".
     if found.alone:
         have = "has" if found.alone == 1 else "have"
         parts.append(f"{counted(found.alone, 'cluster')} {have} no centre")
@@ -38,7 +38,6 @@ def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
 
 
 def _error(ratio: float) -> str:
-    """How much more error than the best k-means."""
     if ratio < 1.0005:
         return "error as small as that of the best"
     if ratio < 2:

@@ -1,4 +1,4 @@
-"""Compiled loops of the data passes; imported on first use, since the import is slow.
+"""Compiled loops of the data passes. Import this module on first use, because the import is slow.
 
 The loops release the interpreter lock, so several threads can run them. Their machine code is
 cached on disk.
@@ -10,14 +10,14 @@ import numpy as np
 
 from dpviz.base.compiled import compiled
 
-#: Random halving of a block (:func:`halve`): by how much shorter than the longest one an axis may
-#: be, and least part of the axis that a cut leaves on either side.
+#: Random halving of a block (:func:`halve`): the random factor of an axis length is at most
+#: 1 + LONGEST; a cut leaves at least the share LEAST_CUT of the axis on either side.
 LONGEST, LEAST_CUT = 0.9, 0.3
 
-#: A distance is surely less than another one: bounds of distances are rounded.
+#: Safety factor for comparisons of distances with bounds, which have rounding errors.
 SURELY = 1 - 1e-9
 
-#: Points of a block, whose distances stay in the processor's nearest cache.
+#: Number of points in a block: their distances fit into the processor's nearest cache.
 BLOCK = 128
 
 
@@ -33,7 +33,7 @@ def square(points, i, centers, k):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def rooms(ndim):  # type: ignore[no-untyped-def]
-    """Room of :func:`nearest`: columns, squares, best, second, own."""
+    """Arrays that :func:`nearest` works in: columns, squares, best, second, own."""
     return (
         np.zeros((ndim, BLOCK)),
         np.zeros(BLOCK),
@@ -47,11 +47,11 @@ def rooms(ndim):  # type: ignore[no-untyped-def]
 def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     """Find the nearest centre of each of at most ``BLOCK`` points, centre by centre.
 
-    A plain loop over points compares them one by one; this one treats several at once, with the
-    same result to the last bit. ``room`` is of :func:`rooms`.
+    This order lets the processor treat several points at the same time. The result is exactly that
+    of a plain loop over points. ``room`` is from :func:`rooms`.
 
-    Returns the nearest centres (the lowest number wins ties), and squared distances to them and,
-    with ``two``, to the second nearest.
+    Returns the nearest centres (ties: the lowest number), the squared distances to them and, if
+    ``two``, the squared distances to the second nearest centres.
     """
     columns, squares, best, second, own = room
     last = points.shape[1] - 1
@@ -62,7 +62,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
     second[:] = np.inf
     own[:] = 0
     for k in range(centers.shape[0]):
-        # The first column starts the sums and the last one is compared at once: two passes in 2-D.
+        # The first column starts the sums, the last one is compared directly: 2-D needs two passes.
         for j in range(last):
             column, place = columns[j], centers[k, j]
             if j == 0:
@@ -88,7 +88,7 @@ def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
-    """Add counts (column 0) and sums (the others) by nearest centre."""
+    """Add counts (column 0) and sums (other columns) of the points by nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -102,7 +102,7 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def error(points, centers):  # type: ignore[no-untyped-def]
-    """Sum of squared distances to the nearest centres."""
+    """Return the sum of squared distances to the nearest centres."""
     total, room = 0.0, rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -114,22 +114,22 @@ def error(points, centers):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_excess(points, weights, places, members, unit, whole, table):  # type: ignore[no-untyped-def]
-    """Add, for sets of centres, what their errors exceed the least error of any set by.
+    """Add, for each set of centres, the excess of its error over the least error of any set.
 
     Parameters
     ----------
     weights
-        Records at each point, int64; of length 0 for one each.
+        Number of records at each point, int64; of length 0 if there is one record at each.
     places, members
-        Distinct centres (p, d), and the indexes of those of each set (m, K).
+        Distinct centres (p, d), and the indices of the centres of each set (m, K).
     unit, table
-        Squared distances are rounded down to multiples of this power of 2; whole numbers of them,
-        int64, shape (m,).
+        Squared distances are rounded down to multiples of this power of 2. The table has whole
+        numbers of units, int64, shape (m,).
     whole
-        Room for these multiples, a row a place, of a type that holds the largest: a processor
-        compares twice as many of 32 bits at once as of 64.
+        Memory for these multiples, one row per place, of a type that can hold the largest one: a
+        processor compares twice as many numbers of 32 bits as of 64 bits at the same time.
     """
-    width = whole.shape[1]  # of a block of points: its distances to all places stay in the cache
+    width = whole.shape[1]  # size of a block of points: its distances stay in the cache
     columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
     errors = np.empty((members.shape[0], width), dtype=whole.dtype)
     least = np.empty(width, dtype=whole.dtype)
@@ -147,7 +147,7 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
                     squares[i] += difference * difference
             row = whole[p]
             for i in range(width):
-                row[i] = squares[i] / unit  # rounded down, before the least is searched: it stays
+                row[i] = squares[i] / unit  # rounded down before the minimum is searched
         for c in range(members.shape[0]):
             error = errors[c]
             error[:] = whole[members[c, 0]]
@@ -172,9 +172,9 @@ def add_excess(points, weights, places, members, unit, whole, table):  # type: i
 
 @compiled()
 def difference(candidates, farthest):  # type: ignore[no-untyped-def]
-    """Largest bound on how much squared distances to two sets of centres can differ.
+    """Largest bound on the difference of squared distances to two sets of centres.
 
-    Takes sets (m, K, d) and, of each, a bound on the squared distance of any point, shape (m,).
+    Takes sets (m, K, d), and a bound on the squared distance of any point for each set, shape (m,).
     """
     largest = 0.0
     for v in range(candidates.shape[0]):
@@ -192,7 +192,7 @@ def difference(candidates, farthest):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
-    """Add counts, errors, losses and contour coefficients by nearest centre."""
+    """Add counts, errors, losses and contour coefficients of the points by nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -211,7 +211,7 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-def]
-    """Add counts, distances and contour coefficients to averages (K,) by nearest centre."""
+    """Add counts, distances and contour coefficients with averages (K,) by nearest centre."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -236,10 +236,10 @@ def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
 
 @compiled()
 def neighbours(centers, radii):  # type: ignore[no-untyped-def]
-    """Possible nearest and second nearest centres for the points of each cluster, in order.
+    """Find possible nearest and second nearest centres for the points of each cluster, in order.
 
-    Takes squared radii. Returns the number of these centres, their indices and their squared
-    distances from the cluster's own centre; row k belongs to cluster k.
+    Takes squared radii. Row k of the results is for cluster k: the number of these centres, their
+    indices, and their squared distances from the cluster's own centre.
     """
     clusters = centers.shape[0]
     many = np.zeros(clusters, dtype=np.int64)
@@ -252,8 +252,8 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
             row[other] = square(centers, k, centers, other)
             if other != k:
                 nearest = min(nearest, row[other])
-        # Every point is within radius + distance of the nearest other centre. So its second
-        # nearest centre is within one more radius of the own centre. The factor covers rounding.
+        # Every point is within radius + distance of the nearest other centre, so its second nearest
+        # centre is within one more radius of its own centre. The factor covers rounding errors.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
         found = np.empty(clusters, dtype=np.int32)
         for other in range(clusters):
@@ -269,10 +269,10 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
 
 @compiled()
 def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
-    """Lloyd's iteration, in place, from any labels (n,); returns the error of the centres.
+    """Run Lloyd's iteration in place from any labels (n,); return the error of the centres.
 
-    Ends if no label changes, if an iteration gains less than the share ``least`` of the error,
-    after ``most`` iterations, or if five times the last gain is not enough to reach the goal.
+    Stops when no label changes, when an iteration gains less than the share ``least`` of the error,
+    after ``most`` iterations, or when five times the last gain is not enough to reach the goal.
     Centres of empty clusters do not move.
     """
     clusters, ndim = centers.shape
@@ -288,7 +288,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
             distance = square(points, i, centers, first)
             best, own = distance, first
             for place in range(many[first]):
-                # A centre at twice the point's distance from the own centre cannot be nearer.
+                # A centre twice as far from centre ``first`` as the point cannot be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
                 k = numbers[first, place]
@@ -319,10 +319,10 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
 
 @compiled()
 def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
-    """Loss from removing each centre and gain from splitting its cluster, as a ranking.
+    """Estimate the loss from removing each centre and the gain from splitting its cluster.
 
-    Splits each cluster at its centre, along its widest axis. Returns second nearest centres
-    (n,), losses (K,), gains (K,), and the means of both halves (K, 2, d).
+    The estimates are for ranking. Each cluster is split at its centre, along its widest axis.
+    Returns second nearest centres (n,), losses (K,), gains (K,), means of the halves (K, 2, d).
     """
     clusters, ndim = centers.shape
     many, numbers, squares = neighbours(centers, squared_radii(points, centers, labels))
@@ -337,7 +337,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             spread[own, j] += difference * difference
         next_best, away = np.inf, np.sqrt(distance)
         for place in range(many[own]):
-            # Lower bound on the point's distance to a centre at this distance from the own centre.
+            # A lower bound on the distance of the point to this centre.
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
                 break
@@ -365,7 +365,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
 
 @compiled()
 def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
-    """Write the nearest centre of every point and the squared distance to it."""
+    """Write the nearest centre of each point and the squared distance to it."""
     room = rooms(points.shape[1])
     for begin in range(0, points.shape[0], BLOCK):
         block = points[begin : begin + BLOCK]
@@ -378,9 +378,10 @@ def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
 def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
     """Add counts, squares and residuals by nearest centre, all clipped to a radius.
 
-    Weights are records at each point, int64; of length 0 for one each. Residuals are divided by the
-    radius; longer ones are drawn onto the unit ball. Numbers are truncated towards 0 to multiples
-    of ``unit``; the table has whole numbers of them, int64, shape (K, 2 + d).
+    Weights are numbers of records at each point, int64; of length 0 if there is one record at each.
+    Residuals are divided by the radius; longer residuals are projected onto the unit sphere. Values
+    are truncated towards 0 to multiples of ``unit``; the table, int64, shape (K, 2 + d), has whole
+    numbers of units.
     """
     for i in range(points.shape[0]):
         own, weight = labels[i], 1
@@ -396,7 +397,7 @@ def add_residuals(points, weights, centers, labels, squares, radius, unit, table
 
 @compiled()
 def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
-    """Write the cell, in row-major order, of every point of [-1, 1]^d in a grid of equal sides."""
+    """Write the row-major cell number of each point of [-1, 1]^d in a grid of equal sides."""
     for i in range(points.shape[0]):
         number = 0
         for j in range(points.shape[1]):
@@ -406,10 +407,10 @@ def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
 
 @compiled()
 def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
-    """Write the number of every point's subcell; -1 where its cell has no subcells.
+    """Write the number of each point's subcell; -1 if the point's cell has no subcells.
 
-    Takes the cell of each point, as :func:`grid_cells` writes it; subcells per axis of each cell, 1
-    for none; and the number of its first subcell.
+    Takes the cell of each point, as :func:`grid_cells` writes it, and for each cell the number of
+    subcells per axis (1: no subcells) and the number of its first subcell.
     """
     ndim = points.shape[1]
     for i in range(points.shape[0]):
@@ -429,10 +430,10 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 
 @compiled()
 def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
-    """Expected part of a total in the first of two halves, from both halves' noisy sums.
+    """Expected share of a total in the first of two halves, from the noisy sums of both halves.
 
-    Takes the variances of their noise, which is taken as normal; possible parts and their prior
-    probabilities, shape (m,); and room for m numbers.
+    Takes the variances of the noise, which is treated as normal; possible shares and their prior
+    probabilities, shape (m,); and an array for m numbers to work in.
     """
     most = -np.inf
     for q in range(len(parts)):
@@ -441,7 +442,7 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
         most = max(most, logs[q])
     mass, mean = 0.0, 0.0
     for q in range(len(parts)):
-        # What is less likely by e^40 adds nothing; beside 10^18, 40 is nothing either.
+        # Skip parts less likely by e^40: they add nothing. (Near 10^18, 40 is a rounding error.)
         if logs[q] >= most - 40:
             weight = prior[q] * np.exp(logs[q] - most)
             mass += weight
@@ -451,7 +452,7 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
 
 @compiled()
 def prefix_sums(values, side, ndim):  # type: ignore[no-untyped-def]
-    """Sums over all cells before each corner of a grid, shape ((side + 1)^ndim,), row-major."""
+    """Sums over all cells before each corner of a grid, row-major, shape ((side + 1)^ndim,)."""
     wide = side + 1
     sums = np.zeros(wide**ndim)
     for cell in range(side**ndim):
@@ -477,7 +478,7 @@ def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
     for j in range(ndim):
         cells *= highs[j] - lows[j]
     if cells <= 1 << ndim:
-        # Fewer cells than the box has corners.
+        # The box has no more cells than corners.
         for cell in range(cells):
             place, rest, stride = 0, cell, 1
             for j in range(ndim - 1, -1, -1):
@@ -500,7 +501,7 @@ def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
 
 @compiled()
 def halve(widths, generator):  # type: ignore[no-untyped-def]
-    """Random axis among the longest ones, and where to cut it; axis -1 for a single cell."""
+    """Choose a random axis among the longest ones, and a cut; axis -1 for a single cell."""
     axis, longest = -1, 0.0
     for j in range(len(widths)):
         if widths[j] > 1:
@@ -518,14 +519,14 @@ def halve(widths, generator):  # type: ignore[no-untyped-def]
 
 @compiled()
 def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
-    """Add counts of a grid that add up to a total, halving blocks from the whole grid down.
+    """Add estimated counts of a grid to ``found``; blocks are halved, first the whole grid.
 
-    Grids have shape (side^ndim,), in row-major order. The prior of a half's part is as in
-    :func:`fraction`. Blocks with no more than ``least`` get nothing. Of ``passes`` random ways to
-    halve, the mean is added.
+    Grids have shape (side^ndim,), in row-major order. The prior of a half's share is as in
+    :func:`fraction`. A block of at most ``least`` records gets 0. The result is the mean of
+    ``passes`` random ways to halve.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
-    # Blocks that wait: each half of a block waits while the other one is halved.
+    # A stack of blocks: the second half of a block waits here while the first half is halved.
     deepest = side * ndim + 2
     lows, highs = np.empty((deepest, ndim), np.int64), np.empty((deepest, ndim), np.int64)
     waiting = np.empty(deepest)
@@ -558,7 +559,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 prior,
                 logs,
             )
-            # The first half takes the place of the whole, the second is next.
+            # The first half replaces the whole block, the second half is above it on the stack.
             lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
             highs[top], waiting[top] = cuts, sum_ * part
             top += 1
@@ -568,10 +569,10 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
 def denoise_parts(  # type: ignore[no-untyped-def]
     noisy, variance, sides, firsts, ndim, totals, parts, prior, least, passes, generator, found
 ):
-    """Add counts of the subcells of every split cell, which add up to the cell's total.
+    """Add estimated counts of the subcells of every split cell to ``found``.
 
-    Takes all subcells, cell by cell; subcells per axis of each cell, 1 for none; number of its
-    first subcell; its count.
+    Subcells are listed cell by cell. For each cell: number of subcells per axis (1: no subcells),
+    number of its first subcell, and its count, which its subcells share.
     """
     for cell in range(len(sides)):
         if sides[cell] > 1:
@@ -602,7 +603,7 @@ def squares_to(points, centers, labels, squares):  # type: ignore[no-untyped-def
 
 @compiled()
 def project(points, center, directions, projected):  # type: ignore[no-untyped-def]
-    """Write the coordinates of every point along directions (d, m), from a centre, in [-1, 1]."""
+    """Write each point's coordinates along directions (d, m) from a centre, clipped to [-1, 1]."""
     for i in range(points.shape[0]):
         for k in range(directions.shape[1]):
             place = 0.0
@@ -631,7 +632,7 @@ def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
 
 @compiled()
 def half_ways(centers):  # type: ignore[no-untyped-def]
-    """Half the distance of every centre to the next one, shape (K,)."""
+    """Half the distance of each centre to its nearest other centre, shape (K,)."""
     halves = np.full(centers.shape[0], np.inf)
     for k in range(centers.shape[0]):
         for other in range(k):
@@ -642,9 +643,10 @@ def half_ways(centers):  # type: ignore[no-untyped-def]
 
 @compiled()
 def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
-    """Numbers of the points that D^2 sampling chooses, (K,), the first of which is given.
+    """Choose points by D^2 sampling, of which the first one is given; return their indices (K,).
 
-    Of each row of ``draws`` in [0, 1), shape (K - 1, tries), the one that leaves the least error.
+    Each row of ``draws`` (random numbers in [0, 1), shape (K - 1, tries)) proposes several points;
+    the point that leaves the least error is chosen.
     """
     n, (later, tries) = points.shape[0], draws.shape
     chosen = np.empty(later + 1, dtype=np.int64)
@@ -674,14 +676,15 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
 
 @compiled()
 def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
-    """Lloyd's iteration on weighted points, in place; ends where it gains a share below ``least``.
+    """Run Lloyd's iteration on weighted points, in place.
 
-    Returns errors (K,), and losses (K,): by how much the sum of squares grows without a centre.
+    Stops when the gain is below the share ``least`` of the error, or after ``most`` iterations.
+    Returns errors (K,) and losses (K,): the increase of the sum of squares if a centre is removed.
     Centres of empty clusters do not move.
 
-    A point is compared with all centres only where another one may be nearer: its distance to the
-    second nearest can't have shrunk by more than the longest move, and no centre is nearer than
-    its own within half the way to the next centre (Hamerly 2010, "Making k-means even faster").
+    A point is compared with all centres only if another centre may be nearer. Its distance to the
+    second nearest centre shrinks at most by the longest move. And no centre is nearer than its own
+    within half the distance to the next centre (Hamerly 2010, "Making k-means even faster").
     """
     n, (clusters, ndim) = points.shape[0], centers.shape
     owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)
@@ -733,16 +736,16 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
 
 @compiled()
 def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
-    """Add weights (column 0) and their moments (the others) of blocks of a uniform grid's cells.
+    """Add weights (column 0) and moments (other columns) of a grid's cells, block by block.
 
-    Weights are of the cells, in row-major order, shape (m,). ``sides``, shape (3, d): cells of each
-    axis, cells of each axis that a block has, and blocks. The table has shape (blocks, 1 + d).
+    ``weights`` of the cells are in row-major order, shape (m,). ``sides``, shape (3, d), has the
+    numbers of cells, of cells per block, and of blocks on each axis. Table: shape (blocks, 1 + d).
     """
     shape, widths, blocks = sides
     last = len(shape) - 1
     middles = np.empty(last)
     for row in range(len(weights) // shape[last]):
-        # All axes but the last one have one place in a row of cells.
+        # All cells of a row have the same place on every axis except the last.
         rest, block, stride = row, 0, blocks[last]
         for axis in range(last - 1, -1, -1):
             place = rest % shape[axis]
@@ -766,9 +769,9 @@ def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
 
 @compiled()
 def add_weighed(points, weights, owner, unit, table):  # type: ignore[no-untyped-def]
-    """Add counts (column 0) and sums (the others) of weighted points of a lattice by owner.
+    """Add counts (column 0) and sums (other columns) of weighted lattice points by owner.
 
-    Takes the lattice's unit, and whole numbers of records. All sums are whole numbers of units.
+    ``unit`` is the lattice's unit. Weights are whole numbers; all sums are whole numbers of units.
     """
     one = np.int64(1 / unit)
     for i in range(points.shape[0]):

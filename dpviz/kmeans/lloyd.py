@@ -1,4 +1,4 @@
-"""Lloyd's iteration with a privacy budget and exchangeable parts: start, schedule, update.
+"""Lloyd's iteration with a privacy budget and replaceable parts: start, schedule, update.
 
 Nearly all methods of the family are this function with different parts.
 """
@@ -22,21 +22,21 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import drawn, plus_plus, sphere_packing, uniform, utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
-#: Budget share of the noisy grid, from which a start from the data is drawn.
+#: Budget share of the noisy grid from which the sound variant samples a start.
 START_SHARE = 0.3
 
-#: Tests whether the iteration may stop, from the scaled centres before and after an update.
+#: Returns whether the iteration may stop, given the scaled centres before and after an update.
 Settled = Callable[[Floats, Floats], bool]
 
-#: Budget of each cluster from the centres and the iteration's budget, which none may exceed.
+#: Returns each cluster's budget (at most the iteration's), given centres and iteration's budget.
 ClusterBudgets = Callable[[Floats, float], Floats]
 
-#: Starts from points: the records as published, the cells of a noisy grid when sound.
+#: Starts from points. Published: the points are the records; sound: the cells of a noisy grid.
 _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
 
 
 def space_of(records: Records, config: KMeansConfig) -> Space:
-    """Space in which a configuration computes."""
+    """Return the space in which a configuration computes."""
     return Space(records.domain, config.geometry or "box")
 
 
@@ -55,13 +55,13 @@ def lloyd(
     Parameters
     ----------
     epsilon, start
-        Budget for start and iterations, and scaled centres (K, d); None takes the whole budget and
-        the configured start.
+        Budget for start and iterations; scaled centres (K, d). None: the whole budget; the
+        configured start.
     settled
-        Rule for an early stop. When sound, one final iteration then uses the remaining budget; as
-        published, it stays unspent.
+        Rule for an early stop. Sound: one final iteration then uses the remaining budget.
+        Published: the remaining budget is not spent.
     cluster_budgets
-        Splits an iteration's budget over the clusters; None gives each cluster the whole budget,
+        Splits an iteration's budget over the clusters. None: each cluster gets the whole budget,
         in one release.
 
     Notes
@@ -102,7 +102,7 @@ def lloyd(
 
 
 def restored(run: KMeansRun, space: Space) -> KMeansRun:
-    """Convert a run's scaled centres to the units of the data; clusters in canonical order."""
+    """Convert a run's scaled centres to the units of the data, in canonical order."""
     run = replace(
         run,
         centers=space.restore(run.centers),
@@ -125,7 +125,6 @@ def _iterate(
     epsilon: float,
     cluster_budgets: ClusterBudgets | None,
 ) -> Iteration:
-    """Make one noisy update; its centres are scaled."""
     values = records.sums(space, centers)
     if cluster_budgets is None:
         noisy = accountant.laplace(step, values, sensitivity=space.sensitivity, epsilon=epsilon)
@@ -154,7 +153,7 @@ def _iterate(
 
 
 def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ...]:
-    """Budget of each step; as published, halving leaves some of it unspent."""
+    """Budget of each step; published halving leaves some of it unspent."""
     whole = config.variant == "sound"
     return budgets(config.schedule or "uniform", epsilon, steps, whole=whole)
 
@@ -162,11 +161,11 @@ def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ..
 def updated_centers(
     centers: Floats, counts: Floats, sums: Floats, space: Space
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Centres s'/n' (K, d), and a mask of the centres that did not move.
+    """Return centres s'/n' (K, d), and a mask of the centres that did not move.
 
-    A centre does not move if n' is not positive or if s'/n' lies outside the domain. Such a
-    position only shows that the noise is larger than the cluster, and clipping it would move
-    the centre to a corner.
+    A centre does not move if n' is not positive or if s'/n' is outside the domain. Such a value
+    shows only that the noise is larger than the cluster, and clipping it would move the centre to a
+    corner.
     """
     positive = counts > 0
     moved = sums / np.where(positive, counts, 1)[:, None]
@@ -177,15 +176,16 @@ def updated_centers(
 def printed_centers(
     centers: Floats, counts: Floats, sums: Floats, space: Space
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Centres s'/n' (K, d) as printed, and a mask of those without a quotient, which stay.
+    """Return centres s'/n' (K, d) as printed, and a mask of the centres that did not move.
 
-    Divides whatever the sign of n', and clips each coordinate to the domain: a sum over an n' of
-    0 lands on the border, and 0/0 leaves the coordinate as it was.
+    Divides by n' of any sign, and clips each coordinate to the domain. A sum divided by 0 is
+    clipped to the border, and 0/0 does not change the coordinate. The mask marks centres of which
+    all coordinates are 0/0.
 
     Notes
     -----
     Hu et al., Algorithm 1, lines 15-19. Their Algorithm 3, Lee, Kifer, Algorithm 1, and Zhang,
-    Liu, Wang divide likewise, and print no clipping.
+    Liu, Wang also divide in this way, and print no clipping.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = sums / counts[:, None]
@@ -196,7 +196,7 @@ def printed_centers(
 def _start(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> tuple[Floats, NoisyGrid | None, tuple[float, ...]]:
-    """Initial centres, the grid behind them, and the budgets of the iterations."""
+    """Initial centres, the grid that they are sampled from, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
     if config.start == "partition":
         first, *shares = _shares(config, epsilon, steps + 1)
@@ -225,9 +225,9 @@ def _start(
 def _partition(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> Floats:
-    """Noisy means of K sets of records: cut from the list as published, drawn when sound.
+    """Noisy means of K sets of records. Published: slices of the list; sound: random sets.
 
-    In the list, one more record moves all later records, some of them into other sets.
+    One more record in the list moves all later records, and some of them change their set.
     """
     K = config.clusters
     if config.variant == "published":

@@ -1,8 +1,8 @@
-"""A nested grid of noisy counts: cells that hold many records are split once more.
+"""A nested grid of noisy counts: a cell with many records is split into subcells.
 
-Rough counts of all cells tell which ones to split. A cell that is not split gets a finer count
-whose noise is that of both budgets together (a gradual release), so the rough ones waste
-nothing; a split one gets counts of its subcells from the second budget.
+Rough counts of all cells show which cells to split. A cell that is not split gets a finer count
+whose noise is that of both budgets together (a gradual release), so its rough count wastes
+nothing. A split cell gets counts of its subcells from the second budget.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from dpviz.privacy.mechanisms import Accountant, Level
 #: Share of the budget for the rough counts.
 ROUGH = 0.3
 
-#: Records per subcell and per unit of 1/epsilon of their budget; share that rounds up.
+#: Records per subcell, per unit of 1/epsilon of the subcells' budget; share that is rounded up.
 PER_SUBCELL, ROUNDED = 2.0, 0.3
 
-#: Most subcells per axis, and the number of columns from which on there are none: the noise of
-#: many subcells hides what is in them.
+#: Largest number of subcells per axis. With WHOLE or more columns no cell is split, because the
+#: noise of so many subcells would hide their records.
 MOST_PARTS, WHOLE = 16, 5
 
-#: Cells per cluster: CELLS * x^(3d / (2d + 4)), x the records per cluster times epsilon; at least
-#: the smaller one of FEWEST and x. From three columns on there are more.
+#: Cells per cluster: CELLS * x^(3d / (2d + 4)) with x = records per cluster * epsilon; at least
+#: the smaller of FEWEST and x. With three or more columns, MORE_CELLS replaces CELLS.
 CELLS, MORE_CELLS, FEWEST = 0.5, 0.75, 8.0
 
-#: Finer grids, and more subcells in all, take too long; the same for grids without subcells.
+#: Largest number of cells, of all subcells, and of cells without subcells: more take too long.
 MOST_CELLS, MOST_SUBCELLS, MOST_WHOLE = 2**18, 2**19, 2**13
 
-#: A noisy number of records is taken for at least as many, or as many per unit of 1/epsilon.
+#: A noisy number of records is raised to at least this number, or this number times 1/epsilon.
 LEAST = 10.0
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A noisy number of records, and its variance; below ``least`` it is noise alone."""
+    """A noisy number of records, and its variance; a value below ``least`` is only noise."""
 
     value: float
     variance: float
@@ -65,22 +65,22 @@ class Estimate:
         return cls(max(float(noisy), least), 2 * (times / (share * epsilon)) ** 2, least)
 
     def pooled(self, total: float, variance: float) -> float:
-        """Mean with another noisy number of the same records, by inverse variance."""
+        """Average of this and another noisy count of the same records, by inverse variance."""
         weight = variance / (self.variance + variance)
         return max(weight * self.value + (1 - weight) * total, self.least)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NestedGrid:
-    """What a nested grid tells of the records, in scaled coordinates.
+    """Estimates of the records in a nested grid, in scaled coordinates.
 
     Parameters
     ----------
     points
-        All cells that are not split, and all subcells, at their middles, shape (m, d).
+        Centres of all cells that are not split, and of all subcells, shape (m, d).
     cells, means
-        The cells of the uniform grid; where their estimated records lie on average, shape (cells,
-        d).
+        The cells of the uniform grid; the mean place of each cell's estimated records, shape
+        (cells, d).
     """
 
     points: NoisyPoints
@@ -101,9 +101,9 @@ def nested_grid(
 ) -> NestedGrid:
     """Release a nested grid of counts, with at least K cells, for ``epsilon``.
 
-    Each record is at a place in [-1, 1]^d that depends on no other record, shape (n, d). Their
-    number was released before. ``sparse``: cells hold few records beside their noise, and none is
-    split. ``most`` limits the cells, and half of the subcells.
+    Each record has a place in [-1, 1]^d, shape (n, d), that depends on no other record. The
+    number of records was released before. ``sparse``: cells hold few records compared with the
+    noise, and no cell is split. ``most`` limits the cells, and half of the subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -127,7 +127,7 @@ def nested_grid(
     (in_parts,) = in_cells.total(partial(_sub_counts, side, parts, firsts, len(owners)))
     counts[~split], sub_counts = accountant.split(gradual, ~split, in_parts)
     if split.any():
-        # Two noisy counts of a split cell, each weighted by the other's variance.
+        # Average two noisy counts of a split cell; the weight of each is the other's variance.
         added, of_added = np.bincount(owners, sub_counts, m), np.maximum(of_cell, 1) * sub_variance
         pooled = (counts * of_added + added * variances) / (variances + of_added)
         counts = np.where(split, pooled, counts)
@@ -135,7 +135,7 @@ def nested_grid(
     total = size.pooled(float(counts.sum()), float(variances.sum()))
     estimates = denoised(counts, variances, d, total, halves)
     if sparse:
-        # Halves blur clusters no wider than a cell, a projection keeps noise: the mean does better.
+        # Halving blurs clusters as small as a cell, and a projection keeps noise: average both.
         estimates = (estimates + onto_simplex(counts, total)) / 2
     grid = NoisyGrid(shape=(side,) * d, weights=estimates, scale=times / epsilon)
     sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, estimates, halves)
@@ -143,7 +143,7 @@ def nested_grid(
     means = middles.copy()
     places, shares, found = [middles[~split]], [estimates[~split]], [counts[~split]]
     for number in np.unique(parts[split]):
-        # All cells of as many subcells at once.
+        # All cells with the same number of subcells together.
         which = parts == number
         inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
         places.append((middles[which][:, None] + inside).reshape(-1, d))
@@ -162,9 +162,9 @@ def nested_grid(
 
 
 def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) -> int:
-    """Cells per axis, for at least K cells in all and at most ``most``.
+    """Number of cells per axis, for at least K and at most ``most`` cells in all.
 
-    ``records`` are those per cluster, times epsilon.
+    ``records`` is the number of records per cluster times epsilon.
     """
     share = CELLS if ndim < 3 else MORE_CELLS
     least = min(FEWEST, records)
@@ -176,9 +176,10 @@ def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) 
 
 
 def subcells(records: Floats, ndim: int, most: int = MOST_SUBCELLS) -> NDArray[np.int64]:
-    """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none.
+    """Number of subcells per axis for each cell, shape (m,); 1 means that it is not split.
 
-    All subcells together are ``most`` at most, and ``MOST_SUBCELLS``.
+    ``records`` (m,) are the cells' records times epsilon. At most ``most`` and ``MOST_SUBCELLS``
+    subcells in all.
     """
     if ndim >= WHOLE:
         return np.ones(len(records), dtype=np.int64)
@@ -210,7 +211,7 @@ def _sub_counts(
     points: Floats,
     cells: NDArray[np.int64],
 ) -> Tables:
-    """Records in all subcells; those in cells that are not split count nowhere."""
+    """Count the records in all subcells; records in cells that are not split are ignored."""
     found = np.empty(len(points), dtype=np.int64)
     loops().sub_cells(points, side, cells, parts, firsts, found)
     inside = found >= 0

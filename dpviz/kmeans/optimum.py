@@ -1,8 +1,8 @@
 """The best k-means clustering that a search finds: the reference for every private result.
 
 Lloyd's iteration ends in a local optimum. Most local optima have one centre too many in one place
-and one too few in another. So centres move from the place with the smallest loss to the place
-with the largest gain, and random moves follow.
+and one too few in another place. So the search moves a centre from the place with the smallest loss
+to the place with the largest gain. Then random moves follow.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import plus_plus
 
-#: With more records, the search uses samples.
+#: Largest number of records that the search uses; with more records it uses samples.
 SAMPLE = 2**15
 
-#: Per level: size of the separate sample of each chain; number of chains, which continue from the
-#: best centres so far; number of random moves in each chain.
+#: Per level: size of each chain's own sample; number of chains, each of which continues from good
+#: centres of the level before; number of random moves in each chain.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Maximum of chains times clusters, and of random moves of a chain times clusters: with very many
-#: clusters each takes seconds.
+#: Limit of chains times clusters, and of a chain's random moves times clusters: with very many
+#: clusters, each chain or move takes seconds.
 _MOST = 2_500
 
 #: Minimum number of records per cluster in a chain.
 _PER_CLUSTER = 64
 
-#: Moves of a centre that may fail in a row: in the search, and after a random move.
+#: Number of moves of a centre that may fail in a row: in the search, and after a random move.
 _TRIES, _FEW = 10, 3
 
 #: Lloyd's iteration ends at a gain below this share of the error, or after this number of
 #: iterations: in a search, in a comparison, and at the end.
 _ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
 
-#: A smaller relative gain does not count as better.
+#: A relative gain below this limit is a rounding error.
 _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Centres (K, d), the nearest one of every point (n,), and their error."""
+    """Centres (K, d), index of each point's nearest centre (n,), and error of the centres."""
 
     centers: Floats
     labels: NDArray[np.int32]
@@ -56,18 +56,18 @@ def optimum(points: Floats, clusters: int) -> Floats:
     """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
 
     The same points always give the same centres. If there are fewer distinct points than
-    clusters, centres repeat.
+    clusters, some centres are equal.
 
     Notes
     -----
-    An iterated local search. Its step moves one centre so that it splits another cluster (Hu et
-    al., Algorithm 3). Its random moves are those of random swap (Fränti 2018).
+    An iterated local search. One step moves a centre so that it splits another cluster (Hu et
+    al., Algorithm 3). The random moves are those of random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[Floats | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
-        # The best on a sample may not be the best on all records: a larger sample decides.
+        # Compare the chains on a larger sample: the best on a sample may not be the best on all.
         judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
         kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
         chains = max(min(chains, _MOST // clusters), 1)
@@ -81,7 +81,7 @@ def optimum(points: Floats, clusters: int) -> Floats:
 
 
 def descended(points: Floats, centers: Floats) -> Floats:
-    """Local optimum (K, d) of Lloyd's iteration; never worse than the given centres."""
+    """Local optimum (K, d) of Lloyd's iteration; its error is at most that of the given centres."""
     return _lloyd(points, centers, _EXACT).centers
 
 
@@ -90,7 +90,6 @@ def _error(found: _Found) -> float:
 
 
 def _sample(points: Floats, size: int, generator: np.random.Generator) -> Floats:
-    """Sample of the points of the given size, or all points if there are no more."""
     if len(points) <= size:
         return points
     return points[generator.choice(len(points), size, replace=False)]
@@ -103,7 +102,7 @@ def _lloyd(
     labels: NDArray[np.int32] | None = None,
     goal: float = np.inf,
 ) -> _Found:
-    """Lloyd's iteration; stops if the error cannot fall below the goal."""
+    """Run Lloyd's iteration; stop early if the error cannot fall below the goal."""
     centers = centers.copy()
     labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
     return _Found(centers, labels, loops().lloyd(points, centers, labels, *effort, goal))
@@ -118,7 +117,7 @@ def _chain(
     centers: Floats | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample; put one or two of the best centres on random points, many times."""
+    """Search on a sample: again and again, move one or two of the best centres to random points."""
     seen = _sample(points, size, generator)
     if centers is None:
         few = _sample(seen, max(1024, 20 * clusters), generator)
@@ -138,7 +137,7 @@ def _swapped(points: Floats, best: _Found, tries: int) -> _Found:
     """Move one centre at a time, best prospects first, until ``tries`` moves in a row fail."""
     while True:
         second, losses, gains, halves = loops().prospects(points, best.centers, best.labels)
-        # The best ``tries`` pairs are always among these.
+        # These contain the best ``tries`` pairs.
         sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
         worth = gains[targets] - losses[sources, None]
         for move in np.argsort(-worth, axis=None)[:tries]:

@@ -1,4 +1,4 @@
-"""Every public choice of a k-means run: the configuration, and what each parameter is."""
+"""Every public choice of a k-means run: the configuration, and a description of each parameter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LLOYD = {
 _HU = {"iterations": 2, "start": "kmeans++", "schedule": "halving", "geometry": "box"}
 _MAPREDUCE = {"iterations": 3, "start": "partition", "schedule": "halving", "geometry": "box"}
 
-#: Choices that a method takes, with their defaults; it takes no others.
+#: Choices of each method with their defaults; a method has no other choices.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "kmeans": {},
     "dplloyd": _LLOYD,
@@ -43,7 +43,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "privgene": {"iterations": 8},
 }
 
-#: Where the method as printed takes another default than ours.
+#: Defaults of the published variant that differ from DEFAULTS.
 PRINTED: dict[str, dict[str, Any]] = {
     "dplloyd": {"geometry": "l1"},
     "dpkmeanspp": {"geometry": "cube", "iterations": 10},
@@ -54,16 +54,16 @@ PRINTED: dict[str, dict[str, Any]] = {
     "privgene": {"iterations": 20},
 }
 
-#: Where a start that pays for a noisy grid leaves less to iterate with. One step is best on S1 and
-#: Unbalance; where records are many, as on DS1 to DS3, two or three are better.
+#: Defaults of the sound variant that differ from DEFAULTS. The noisy grid of a start leaves less
+#: budget to iterate: one step is best on S1 and Unbalance, two or three with many records (DS1-3).
 SOUND: dict[str, dict[str, Any]] = {
     "dpkmeanspp": {"iterations": 1},
     "dpkmeansup": {"iterations": 1},
 }
 
-#: Parameters of the family, with the ranges of their sliders; the command line lists them so.
+#: Parameters of the family, with the ranges of their sliders, in the order of the command line.
 PARAMETERS = (
-    # JSON has this end as a whole number.
+    # A whole number, so that JSON contains 10 and not 10.0.
     replace(EPSILON, high=10),
     Parameter(
         name="clusters",
@@ -108,9 +108,9 @@ PARAMETERS = (
         name="start",
         label="Start",
         help=(
-            "Where the centres start. Sphere packing and random know nothing of the data; the "
-            "others come from it: as printed they leak it, in the sound variant they read a noisy "
-            "grid or are noisy means (partition)."
+            "Where the centres start. Sphere packing and random use no data. The other starts use "
+            "the data: as printed they leak them; in the sound variant they read a noisy grid or "
+            "are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -123,7 +123,7 @@ PARAMETERS = (
     Parameter(
         name="schedule",
         label="Schedule",
-        help="How ε is split over the iterations: equal parts, or half of what is left each time.",
+        help="How ε is split over the iterations: equal parts, or each time half of the rest.",
         kind="choice",
         options=SCHEDULES,
         metavar="C",
@@ -151,8 +151,8 @@ PARAMETERS = (
         name="temperature",
         label="Temperature",
         help=(
-            "How sharply the chain follows the likelihood: as the paper prints it, without ε, or "
-            "as its definition has it."
+            "How sharply the chain follows the likelihood: without ε, as the paper prints it, or "
+            "with ε, as its definition says."
         ),
         kind="choice",
         options=TEMPERATURES,
@@ -166,8 +166,8 @@ PARAMETERS = (
         name="cells",
         label="Cells",
         help=(
-            "How many cells the grid has: as many as let each hold enough records against the "
-            "noise (Su et al.), or as many as make a bound on the error least (refined)."
+            "Rule for the number of cells of the grid: each cell has enough records compared with "
+            "the noise (Su et al.), or a bound on the error is least (refined)."
         ),
         kind="choice",
         options=CELLS,
@@ -176,8 +176,8 @@ PARAMETERS = (
         usage=f"rule for the cells of eugkm: {', '.join(CELLS)}",
         report="rule for the number of cells",
         meaning=(
-            "Rule for the number of cells of the grid. su: so many records in each. refined: least "
-            "bound on the error."
+            "Rule for the number of cells of the grid. su: a fixed number of records per cell. "
+            "refined: least bound on the error."
         ),
         titled="no",
     ),
@@ -185,9 +185,8 @@ PARAMETERS = (
         CHOOSE,
         label="Choose K",
         help=(
-            "By hand: K is the number on the slider. Privately: the method finds K in noisy "
-            "counts that it releases anyway, so that no true result tells it; this costs no "
-            "further ε."
+            "By hand: K is the number on the slider. Privately: the method chooses K from noisy "
+            "counts that it releases anyway, and not from a true result; this costs no further ε."
         ),
     ),
 )
@@ -195,15 +194,15 @@ PARAMETERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class KMeansConfig:
-    """Public parameters of one run; no seed in it, which would take the noise off again.
+    """Public parameters of one run. It contains no seed, with which the noise could be removed.
 
-    ``PARAMETERS`` describes each of them, in the same order; ``method`` is a name in
-    :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` relation and privacy unit. With
-    ``choose`` ``"private"`` the method chooses K, and ``clusters`` is not read.
+    ``PARAMETERS`` describes them, in the same order. ``method`` is a name in
+    :data:`dpviz.kmeans.methods.METHODS`, and ``neighbours`` is the relation and the privacy unit.
+    If ``choose`` is ``"private"``, the method chooses K and ignores ``clusters``.
 
-    Each from ``iterations`` on but ``neighbours`` is None where the method has no such choice; None
-    becomes the method's default where it has. InputError names the parameter, its value and the way
-    out.
+    Parameters after ``variant``, except ``neighbours``, are None if the method does not have them.
+    Otherwise None becomes the method's default. InputError names the parameter, its value and a
+    solution.
     """
 
     method: str = "dplloyd"
@@ -220,7 +219,7 @@ class KMeansConfig:
     neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:
-        """Fill in the method's defaults; check what can be checked without the data."""
+        """Fill in the method's defaults; check everything that needs no data."""
         check_option("method", self.method, DEFAULTS)
         check_variant(self.variant)
         check_epsilon(self.epsilon)
@@ -249,13 +248,13 @@ class KMeansConfig:
 
 
 def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
-    """Choices of a method with their defaults in a variant."""
+    """Return a method's choices with their defaults in a variant."""
     special = PRINTED if variant == "published" else SOUND
     return DEFAULTS[method] | special.get(method, {})
 
 
 def takes(method: str) -> tuple[Parameter, ...]:
-    """Parameters on a method's card, with its defaults."""
+    """Return the parameters on a method's card, with the method's defaults."""
     known = {one.name: one for one in PARAMETERS}
     special = defaults_of(method)
     return (

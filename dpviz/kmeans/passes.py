@@ -1,8 +1,8 @@
-"""The passes over the data: every one returns K rows, whatever the number of records.
+"""The passes over the data: each pass returns K rows for any number of records.
 
-What a pass returns is additive over chunks of the records, so an out-of-core or distributed
-run adds up the same numbers. Compiled, since NumPy would write n x K distances to memory; and
-not by matrix products, whose rounding makes a record's cluster depend on the other records.
+The results are additive over chunks of the records, so an out-of-core or distributed run adds up
+the same numbers. The passes are compiled, because NumPy would write n x K distances to memory.
+Matrix products are not used: their rounding makes a record's cluster depend on the other records.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dpviz.grid.domain import CHUNK
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """How well centres fit the records, per cluster, each of shape (K,).
+    """Fit of centres to the records, per cluster; each array has shape (K,).
 
-    ``losses`` is by how much the sum of squared errors grows when the centre is taken away
-    (infinite for K = 1); ``contours`` the sum of coefficients, see :func:`simplified_silhouettes`.
+    ``losses``: increase of the sum of squared errors if the centre is removed (infinite for K = 1).
+    ``contours``: sum of the coefficients, see :func:`simplified_silhouettes`.
     """
 
     counts: Floats
@@ -35,7 +35,7 @@ class Fit:
 
 @cache
 def loops() -> Any:
-    """Compiled loops (:mod:`dpviz.kmeans.kernels`), which take long to import: on first use."""
+    """Import the compiled loops (:mod:`dpviz.kmeans.kernels`) on first use: the import is slow."""
     from dpviz.kmeans import kernels
 
     return kernels
@@ -44,7 +44,7 @@ def loops() -> Any:
 def cluster_sums(points: Floats, centers: Floats) -> Floats:
     """Counts (column 0) and sums of points (n, d) by nearest centre, shape (K, 1 + d).
 
-    The data pass of Lloyd's iteration. Of the centres (K, d), the lowest number wins ties.
+    The data pass of Lloyd's iteration. Ties between centres (K, d): the lowest number wins.
     """
     shape = (len(centers), points.shape[1] + 1)
 
@@ -57,9 +57,9 @@ def cluster_sums(points: Floats, centers: Floats) -> Floats:
 
 
 def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
-    """Errors, losses and contour coefficients of all clusters in one pass.
+    """Return errors, losses and contour coefficients of all clusters in one pass.
 
-    Weights (n,) are the records that each point stands for; None counts each once.
+    Weights (n,) are the numbers of records at each point; None means 1.
     """
     table = np.zeros((len(centers), 4))
     for chunk in _chunks(points):
@@ -70,7 +70,7 @@ def fit(points: Floats, centers: Floats, weights: Floats | None = None) -> Fit:
 
 
 def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats]:
-    """Number of the nearest centre of every point, and the squared distance to it, shape (n,)."""
+    """Number of the nearest centre of each point, and the squared distance to it, shape (n,)."""
     labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
 
     def part(chunk: slice) -> None:
@@ -81,7 +81,7 @@ def assigned(points: Floats, centers: Floats) -> tuple[NDArray[np.int32], Floats
 
 
 def squares_to(points: Floats, centers: Floats, labels: NDArray[np.int32]) -> Floats:
-    """Squared distance of every point to the centre of its label, shape (n,)."""
+    """Squared distance of each point to the centre of its label, shape (n,)."""
     squares = np.empty(len(points))
 
     def part(chunk: slice) -> None:
@@ -92,7 +92,7 @@ def squares_to(points: Floats, centers: Floats, labels: NDArray[np.int32]) -> Fl
 
 
 def projected(points: Floats, center: Floats, directions: Floats) -> Floats:
-    """Coordinates of points (n, d) along directions (d, m), from a centre, clipped to [-1, 1]."""
+    """Coordinates of points (n, d) along directions (d, m) from a centre, clipped to [-1, 1]."""
     found = np.empty((len(points), directions.shape[1]))
 
     def part(chunk: slice) -> None:
@@ -113,11 +113,11 @@ def residuals(
 ) -> Floats:
     """Counts, clipped squares and clipped residuals by nearest centre (K, 2 + d): one data pass.
 
-    A record adds 1, (r / radius)^2 and its residual from the centre / radius, where r is the
-    residual's length, and a longer residual than the radius is shortened to it: so the last d
-    numbers lie in the unit ball. They are truncated to multiples of ``unit``, a power of 2, which
-    makes no number larger; so the sums are exact, whatever the order. Weights (n,) are the records
-    at each point, None for one each; labels and squares are of :func:`assigned`.
+    A record adds 1, min(r / radius, 1)^2, and its residual from the centre divided by the radius;
+    r is the length of the residual. A residual longer than the radius is shortened to it, so the
+    last d numbers are in the unit ball. All numbers are truncated to multiples of ``unit``, a power
+    of 2. This increases no number and makes the sums exact in any order. Weights (n,) are the
+    numbers of records at each point, None means 1; labels and squares are from :func:`assigned`.
     """
     given = np.empty(0, dtype=np.int64) if weights is None else weights
     shape = (len(centers), 2 + points.shape[1])
@@ -134,31 +134,31 @@ def residuals(
 
 
 def nearest(points: Floats, centers: Floats) -> NDArray[np.int32]:
-    """Number of the nearest centre of every point, shape (n,)."""
+    """Number of the nearest centre of each point, shape (n,)."""
     return assigned(points, centers)[0]
 
 
 def wcss(points: Floats, centers: Floats) -> float:
-    """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
+    """Within-cluster sum of squares: the sum of squared distances to the nearest centres."""
 
     def part(chunk: slice) -> Floats:
         return np.array([loops().error(points[chunk], centers)])
 
-    # Of arrays: sum() compensates for the rounding of Python's numbers, and the order stays.
+    # Sum arrays, because newer versions of Python's sum() correct rounding errors of plain floats.
     return float(sum(in_threads(part, _chunks(points)), np.zeros(1))[0])
 
 
 def excess(
     points: Floats, weights: NDArray[np.int64] | None, candidates: Floats, unit: float
 ) -> Floats:
-    """What the WCSS of sets of centres exceeds the least possible by, if each record chose its set.
+    """Excess of the WCSS of each set of centres over a number that is the same for all sets.
 
-    It differs from the WCSS by the same number for all sets. Of a record it holds by how much its
-    squared distance to a set exceeds that to the nearest set: never negative.
+    A record adds its squared distance to the set minus its squared distance to the nearest set,
+    which is never negative.
 
-    Takes records at each point, shape (n,), or None for one each, and sets of centres, shape (m, K,
-    d); returns shape (m,). Squared distances are rounded down to multiples of ``unit``, a power of
-    2: the sums are exact, whatever the order.
+    Takes the numbers of records at each point, shape (n,), or None for 1; and sets of centres,
+    shape (m, K, d). Returns shape (m,). Squared distances are rounded down to multiples of
+    ``unit``, a power of 2, so the sums are exact in any order.
     """
     m, K, d = candidates.shape
     places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
@@ -172,7 +172,7 @@ def excess(
         loops().add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
         return table
 
-    # Small chunks: each record is compared with all sets, so a sketch's few are worth two threads.
+    # Small chunks: each record is compared with all sets, so even a sketch is worth two threads.
     tables = in_threads(part, _chunks(points, 32))
     return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 
@@ -180,16 +180,16 @@ def excess(
 def simplified_silhouettes(
     points: Floats, centers: Floats, weights: Floats | None = None
 ) -> Floats:
-    """Contour coefficient S_k of every cluster in O(n K), shape (K,).
+    """Return the contour coefficient S_k of every cluster in O(n K), shape (K,).
 
-    S_i = (b_i - a_i) / max(a_i, b_i) with a_i the distance of record i to its own centre and
-    b_i to the nearest other one; S_k is the mean over cluster k. 0 for an empty cluster, for
-    a record on two centres at once, and for K = 1.
+    S_i = (b_i - a_i) / max(a_i, b_i). a_i is the distance of record i to its own centre, b_i to the
+    nearest other centre. S_k is the mean over cluster k. S_i is 0 for a record at two centres and
+    for K = 1; S_k is 0 for an empty cluster.
 
     Notes
     -----
     Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. Their definition
-    takes averages for a: see :func:`printed_contours`.
+    uses averages for a: see :func:`printed_contours`.
     """
     found = fit(points, centers, weights)
     coefficients: Floats = found.contours / np.where(found.counts > 0, found.counts, 1)
@@ -197,18 +197,18 @@ def simplified_silhouettes(
 
 
 def printed_contours(points: Floats, centers: Floats) -> Floats:
-    """Contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
+    """Return the contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
 
-    S_i = (b_i - a_k) / max(a_k, b_i) with a_k the average distance of the records of cluster k to
-    its centre and b_i the distance of record i to the nearest other one; S_k is the mean over the
-    cluster. 0 for an empty cluster, for centres at one place, and for K = 1.
+    S_i = (b_i - a_k) / max(a_k, b_i). a_k is the average distance of the records of cluster k to
+    its centre, b_i the distance of record i to the nearest other centre. S_k is the mean over the
+    cluster. It is 0 for an empty cluster, for equal centres, and for K = 1.
 
     Notes
     -----
     Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
     """
     averages = np.zeros(len(centers))
-    # The first pass finds the averages, the second one the coefficients.
+    # The first pass computes the averages, the second pass the coefficients.
     for _ in range(2):
         table = np.zeros((len(centers), 3))
         for chunk in _chunks(points):

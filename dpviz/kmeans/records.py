@@ -1,4 +1,4 @@
-"""The records of a k-means run under their domain, and the passes over them."""
+"""The records of a k-means run in their domain, and the passes over them."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from dpviz.privacy.secure import LATTICE, on_lattice
 
 T = TypeVar("T")
 
-#: Up to as many records, divided by the columns, 64-bit sums of squared distances are exact. Each
-#: cell may hold an equal share of them.
+#: 64-bit sums of squared distances are exact up to this number of records divided by the number of
+#: columns. Each cell may hold an equal share of these records.
 MOST_WEIGHED = 2**40
 
-#: A limit that nothing reaches.
+#: A limit that is never reached.
 UNLIMITED = 2**62
 
 Weights = NDArray[np.int64] | None
 
-#: From what is known of some records, one array a column, to their tables, which are additive.
-#: A function of a module or a partial of one: for records that are stored it runs elsewhere.
+#: Function from data of some records, one array per column, to their tables, which are additive. It
+#: is a module's function or a partial, because for stored records it runs in other processes.
 RowWork = Callable[..., Tables]
 
-#: From columns to other columns, each record by itself; likewise.
+#: Function from columns to other columns, each record separately; a module's function or a partial.
 Placing = Callable[..., tuple[NDArray[Any], ...]]
 
 
 class Rows(Protocol):
-    """What is known of every record, one array a column, first of all its scaled place (n, d)."""
+    """Data of every record, one array per column; the first is its scaled place (n, d)."""
 
     def then(self, place: Placing) -> Rows:
         """Return rows with other columns: ``place(*columns)``."""
@@ -63,7 +63,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Rows in memory: each column is computed once."""
+    """Rows in memory; each column is computed once."""
 
     columns: tuple[NDArray[Any], ...]
     weights: Weights = None
@@ -93,22 +93,22 @@ class Clustered(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Records:
-    """Records that take part, inside the domain.
+    """The records of a run, inside the domain.
 
     Parameters
     ----------
     points, domain
         Shape (n, d), in the units of the data; their bounds.
     n_outside, dropped
-        Points of the data set that lay outside the domain; rows left out by the pass that counted
-        stored records.
+        Number of points of the data set outside the domain; number of rows that were left out when
+        stored records were counted.
     cut
-        Whether scaled records are cut to the lattice that a release needs.
+        Whether scaled records are truncated to the lattice that a release needs.
     weights
-        Records at each point, shape (n,), int64; None for one each. Only where ``cut``.
+        Number of records at each point, shape (n,), int64; None means 1. Only with ``cut``.
     classes
-        Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
-        and where ``cut``.
+        Known class of each record, from 0, shape (n,), only for scores; None if there are no known
+        classes, and with ``cut``.
     """
 
     points: Floats
@@ -120,13 +120,13 @@ class Records:
     dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
-    #: Most cells of a nested grid over them, beside what the method itself allows.
+    #: Largest number of cells of a nested grid, besides the limit of the method itself.
     most_cells: ClassVar[int] = UNLIMITED
 
-    #: Most blocks of records that are clustered each by itself; fewer stand for all.
+    #: Largest number of blocks of records that are clustered; fewer blocks represent all blocks.
     most_blocks: ClassVar[int] = UNLIMITED
 
-    #: Whether the points have weights that are all the same.
+    #: Whether all points have the same weight.
     one_weight: ClassVar[bool] = False
 
     @classmethod
@@ -138,14 +138,14 @@ class Records:
         *,
         cut: bool = False,
     ) -> Records:
-        """Take the records of a data set; those of a grid of counts stand at cell centres.
+        """Take the records of a data set; records of a grid of counts are at the cell centres.
 
-        Without a domain, the declared one of the data set, or else the range of its points (not
-        private). InputError where domain and data do not fit together, or there is no record.
+        If ``domain`` is None, it is the declared domain of the data set, else the range of its
+        points (not private). InputError if domain and data do not match, or if no record is left.
 
-        ``cut`` is for a release: scaled records are cut to the lattice that it needs. Then there
-        may be no record, and a grid of counts may hold any number of them: a cell counts up to
-        ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
+        ``cut`` is for a release: scaled records are truncated to the lattice that it needs. Then
+        zero records are allowed, and also large counts in a grid: a cell counts up to
+        ``MOST_WEIGHED`` / (cells * axes), so that one record still changes one cell by 1.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -158,7 +158,7 @@ class Records:
             cells, most = weighted_cells(counts, box), MOST_WEIGHED // (counts.size * dataset.ndim)
             weights = None if cells.weights is None else np.minimum(cells.weights, most)
             return cls(points=cells.points, domain=box, cut=True, weights=weights)
-        assert dataset.points is not None  # noqa: S101 - a Dataset holds one of the two
+        assert dataset.points is not None  # noqa: S101 - a Dataset has points if it has no counts
         points = dataset.points
         if not cut:
             check_some(points)
@@ -176,12 +176,12 @@ class Records:
 
     @property
     def most_places(self) -> int:
-        """Most places that clusters of a grid over them are searched with: no limit."""
+        """Largest number of places in which clusters of a grid are searched: no limit."""
         return UNLIMITED
 
     @property
     def n(self) -> int:
-        """Number of records that take part."""
+        """Number of records in the run."""
         return len(self.points) if self.weights is None else int(self.weights.sum())
 
     def scaled(self, space: Space) -> Floats:
@@ -194,7 +194,7 @@ class Records:
         return self.kept(("scaled", space), build)
 
     def rows(self, space: Space | None) -> Rows:
-        """Records in scaled coordinates, for passes over them; None for the units of the data."""
+        """Rows of the records in scaled coordinates; None: in the units of the data."""
         return HeldRows((self.points if space is None else self.scaled(space),), self.weights)
 
     def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -208,12 +208,12 @@ class Records:
         return table
 
     def excess(self, space: Space, candidates: Floats) -> Floats:
-        """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
+        """Excess of the WCSS of sets of centres (m, K, d), see :func:`passes.excess`."""
         (found,) = self.rows(space).total(partial(_excess, candidates))
         return found
 
     def wcss(self, space: Space | None, centers: Floats) -> float:
-        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
+        """WCSS of centres (K, d) in scaled coordinates; None: in the units of the data."""
         (found,) = self.rows(space).total(partial(_wcss, centers))
         return float(found[0])
 
@@ -223,28 +223,28 @@ class Records:
         return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
-        """Best scaled centres (K, d) that a search finds, without noise."""
+        """Best scaled centres (K, d) that a search without noise finds."""
         return optimum(self.scaled(space), clusters)
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) to which Lloyd's iteration leads: never worse."""
+        """Scaled centres (K, d) after Lloyd's iteration; their error is not larger."""
         return descended(self.scaled(space), centers)
 
     def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Records by their clusters in one clustering and in another."""
+        """Contingency table: number of records per pair of clusters of the two clusterings."""
         return contingency(one.labels, other.labels)
 
     def within(self, domain: Domain) -> Records:
-        """Return the same records with other bounds around them."""
+        """Return the same records with other bounds."""
         return Records(points=self.points, domain=domain)
 
     def drawn_in(self, ball: Space) -> Records:
-        """Return the records drawn into a ball, in the units of the data."""
+        """Return the records projected into a ball, in the units of the data."""
         return Records(points=ball.restore(self.scaled(ball)), domain=ball.domain)
 
     def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
-        """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
-        # A drag of epsilon deals with the same generator again and again.
+        """Counts and sums (parts, 1 + d) of random sets, which each record joins independently."""
+        # Kept, because a moving epsilon slider uses the same generator many times.
         state = str(generator.bit_generator.state)
 
         def deal() -> Floats:
@@ -258,29 +258,28 @@ class Records:
         return self.kept(("dealt", space, parts, state), deal)
 
     def shares(self, parts: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-        """Weights of the points in each set, where each record joins a set by its own draw."""
-        assert self.weights is not None  # noqa: S101 - one each needs no shares
+        """Weights of the points in each random set; each record joins one set independently."""
+        assert self.weights is not None  # noqa: S101 - only weighted points need shares
         left = self.weights
         for part in range(parts):
-            # Each record that is in no earlier set joins this one with the same chance.
+            # Each record that is in no earlier set joins this set with the same probability.
             share = generator.binomial(left, 1 / (parts - part))
             left = left - share
             yield share
 
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Return what does not depend on noise or budget, built once."""
+        """Return a value that does not depend on noise or budget; compute it only once."""
         return self._kept.get(key, build)
 
 
 def dealt(points: Floats, parts: int, generator: np.random.Generator) -> Floats:
-    """Counts and sums (parts, 1 + d) of sets that each of the points (n, d) joins by a draw."""
+    """Counts and sums (parts, 1 + d) of random sets of points (n, d)."""
     sets = generator.integers(parts, size=len(points))
     columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
     return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
 
 
 def _sums(centers: Floats, weights: Weights, points: Floats) -> Tables:
-    """Counts and sums (K, 1 + d) by nearest centre."""
     if weights is not None:
         return (_weighed(points, weights, nearest(points, centers), len(centers)),)
     return (cluster_sums(points, centers),)
@@ -306,7 +305,7 @@ def _excess(candidates: Floats, weights: Weights, points: Floats) -> Tables:
 def _weighed(
     points: Floats, weights: NDArray[np.int64], owner: NDArray[np.integer], clusters: int
 ) -> Floats:
-    """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
+    """Exact counts and sums (K, 1 + d) of weighted lattice points by owner."""
     table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
     loops().add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)

@@ -1,9 +1,9 @@
-"""Lloyd's step on residuals: noise in proportion to the clusters' width, not to the domain's.
+"""Lloyd's step on residuals: the noise depends on the clusters' width, not on the domain's width.
 
-Each record counts where it lies from its nearest centre, in units of a clip radius that noisy
-numbers choose. Count, square and residual of a cluster get K-norm noise together, which costs one
-budget for all of them: noise grows by the number of columns, where that of Laplace mechanisms
-grows by its power 3/2.
+Each record is counted at its offset from the nearest centre, in units of a clip radius. Noisy
+numbers determine this radius. Count, square and residual of a cluster get K-norm noise together,
+for one budget. The noise grows in proportion to the number of columns; that of Laplace mechanisms
+grows with its power 3/2.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
 
-#: Bins of the distances, in units of a cluster's scale; the last one has all that lies beyond.
+#: Bins of the distances, in units of a cluster's scale; the last bin contains all larger distances.
 EDGES = np.geomspace(0.05, 6, 31)
 MIDDLES = np.concatenate([[0.025], (EDGES[1:] + EDGES[:-1]) / 2])
 
-#: Share of a step for the distances: DISTANCES / (records * epsilon), within these bounds.
+#: Budget share of the distances in a step: DISTANCES / (records * epsilon), between these bounds.
 DISTANCES, LEAST_SHARE, MOST_SHARE = 30.0, 0.04, 0.25
 
-#: A cluster's scale lies between these multiples of the median one.
+#: Limits of a cluster's scale, as multiples of the median scale.
 NARROWEST, WIDEST = 0.25, 2.5
 
-#: Clusters are taken to be at least as wide: the box has the side 2.
+#: Least scale of a cluster; the box has sides of length 2.
 LEAST_SCALE = 1e-4
 
-#: The least mean square of residuals, in clip radii, and share of it that a move may explain.
+#: Least mean square of residuals, in clip radii; share of it that a move may explain.
 LEAST_SQUARE, MOVED = 0.02, 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Prototypes:
-    """Centres with what noisy numbers tell of their clusters, in scaled coordinates.
+    """Centres and noisy estimates of their clusters, in scaled coordinates.
 
-    Centres, shape (m, d); noisy numbers of records, and root mean square distances of the records
-    from the centres, shape (m,).
+    Centres: shape (m, d). Counts: noisy numbers of records, shape (m,). Scales: root mean square
+    distances of the records from their centres, shape (m,).
     """
 
     centers: Floats
@@ -57,21 +57,21 @@ class Prototypes:
 
 
 def spread(scales: Floats) -> Floats:
-    """Scales, none far from the median."""
+    """Clip scales to limits around their median."""
     middle = float(np.median(scales))
     return np.clip(scales, NARROWEST * middle, WIDEST * middle)
 
 
 def noise_deviation(columns: int, scale: float) -> float:
-    """Standard deviation of K-norm noise, of D columns, in an entry that lies in [-1, 1]."""
+    """Standard deviation of K-norm noise in D columns, for an entry in [-1, 1]."""
     return math.sqrt((columns + 1) * (columns + 2) / 3) * scale
 
 
 def length_variance(ball: int, scale: float) -> float:
-    """Mean squared length of K-norm noise in d columns of a ball, beside two entries.
+    """Mean squared length of K-norm noise in the d columns of a ball, next to two other entries.
 
     (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
-    times that of a point of the ball.
+    times the mean square length of a random point in the ball.
     """
     columns = ball + 2
     return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2
@@ -89,16 +89,16 @@ def residual_step(
     least: float | None = None,
     rows: Rows | None = None,
 ) -> Prototypes:
-    """Move centres to their clusters' noisy means; ``number`` names the step on the ledger.
+    """Move centres to the noisy means of their clusters; ``number`` names the step in the ledger.
 
     Parameters
     ----------
     least
-        Each centre moves less the more its move is noise (empirical Bayes), where true moves are
-        taken for at least so many mean squares of the distances; None moves all the way.
+        If not None, a move is shortened by its share of noise (empirical Bayes). True moves are
+        assumed to have at least ``least`` times the mean square of the distances.
     rows
-        Records with their clusters (n,), computed from the record and from what was released
-        alone, and their squared distances to the centres (n,); None takes the nearest centre.
+        Records with their clusters (n,), which depend only on the record and on released numbers,
+        and squared distances to the centres (n,). None: the nearest centres.
     """
     d = records.domain.ndim
     centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
@@ -106,7 +106,7 @@ def residual_step(
     share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
     if rows is None:
         rows = records.rows(space).then(partial(_nearest, centers))
-    # One clip radius for all: each cluster's own would need its scale, which is noisier.
+    # One clip radius for all clusters: a radius per cluster would need its scale, which is noisier.
     scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
     (found,) = rows.total(partial(_distances, scale))
     noisy = accountant.laplace(f"distances {number}", found, sensitivity=1, epsilon=share * epsilon)
@@ -121,7 +121,6 @@ def residual_step(
 
 
 def _nearest(centers: Floats, points: Floats) -> tuple[NDArray[Any], ...]:
-    """Points with the numbers of their nearest centres, and the squared distances to them."""
     return (points, *assigned(points, centers))
 
 
@@ -144,10 +143,10 @@ def _residuals(
 
 
 def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
-    """Radius, in scales, of the least error: noise, and what clipping takes off.
+    """Radius, in scales, with the least error from noise and from clipping.
 
     Takes noisy numbers of records by distance, shape of ``EDGES``, and the scale of the K-norm
-    noise over a cluster's mean number of records.
+    noise divided by a cluster's mean number of records.
     """
     parts = onto_simplex(noisy, size) / size
     beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts
@@ -157,7 +156,7 @@ def clip_radius(noisy: Floats, size: float, ndim: int, noise: float) -> float:
 def _moved(
     centers: Floats, table: Floats, radius: float, noise: float, *, least: float | None
 ) -> Prototypes:
-    """Centres after a step, from the noisy counts, squares and residuals (m, 2 + d)."""
+    """Centres after a step, from noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]
     counts, sums, totals = table[:, 0], table[:, 2:], table[:, 1]
     deviation = noise_deviation(d + 2, noise)
@@ -169,11 +168,11 @@ def _moved(
     if least is not None:
         signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
-    # A cluster's mean square, drawn towards that of all by two noisy records.
+    # Shrink the mean square of a cluster towards that of all clusters, by two noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
     square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
     square = np.clip(square, LEAST_SQUARE, 1) * radius**2
-    # The records lie nearer to the moved centre: by as much as its move is no noise.
+    # The records are nearer to the moved centre, by the part of the move that is not noise.
     real = np.maximum(0, 1 - variances / np.maximum(moved, 1e-12))
     square -= np.minimum(moved, MOVED * square) * real
     return Prototypes(np.clip(centers + step, -1, 1), counts, spread(np.sqrt(square)))

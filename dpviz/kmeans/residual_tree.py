@@ -1,8 +1,8 @@
-"""A tree of residual steps: K centres in many columns, where records are many.
+"""A tree of residual steps: it finds K centres if there are many columns and many records.
 
-The mean of all records is the root. Each level splits the prototypes of the one before, the widest
-first, and moves the parts by a residual step. k-means on the prototypes of the last level gives K
-centres, which last residual steps improve.
+The root is the mean of all records. Each level splits the prototypes of the level before, the
+widest ones first, and moves the parts with a residual step. k-means on the prototypes of the last
+level gives K centres. Further residual steps improve them.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from dpviz.kmeans.weighted import k_means
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
-#: Most prototypes: as many per cluster, and as many as noise allows with the last level's budget.
+#: Limits of the number of prototypes: per cluster, per ``room``; budget share of the last level.
 PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
-#: With more prototypes than this share of the clusters, there are at least as many as clusters.
+#: If the limit is above this share of the number of clusters, it is raised to that number.
 NEARLY = 0.6
 
 #: Factor by which levels grow.
 GROWTH = 3.0
 
-#: A level's budget over that of the one before; the same of last steps.
+#: Budget of a level divided by that of the level before; the same for the last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
-#: Distance of the parts from a split prototype, and their scale, in its scales.
+#: Distance of the parts from a split prototype, and scale of the parts, in units of its scale.
 OFFSET, PART_SCALE = 0.5, 0.9
 
-#: Where fewer prototypes than clusters are split at the end: the most that parts move.
+#: Largest distance of parts if there are fewer prototypes than clusters, so that some are split.
 LAST_OFFSET = 0.7
 
-#: Least mean square of the root, of the largest possible one.
+#: Least mean square of the root, as a share of the largest possible mean square.
 LEAST_SQUARE = 0.02
 
-#: Points that stand for a prototype where K is chosen.
+#: Number of points that represent a prototype when K is chosen.
 DRAWN = 30
 
 #: Relocation: share of the clusters that may move, offset and scale of both halves.
@@ -62,10 +62,10 @@ RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seeds:
-    """Clusters that last steps improve, after so many residual steps.
+    """Clusters before the last steps, and the number of residual steps so far.
 
-    ``size`` is the noisy number of records, from all releases; ``choice`` how K was chosen, None
-    where it was given; ``grid`` the noisy grid of the whole box, None where there is none.
+    ``size`` is the noisy number of records, from all releases. ``choice`` says how K was chosen,
+    and is None if K was given. ``grid`` is the noisy grid of the whole box, or None.
     """
 
     clusters: Prototypes
@@ -77,10 +77,10 @@ class Seeds:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seeding:
-    """What K clusters are made of, before last steps.
+    """Input for K clusters, before the last steps.
 
-    K is None where it is chosen from what is released. The number of records was released before.
-    ``sparse``: a grid's cells hold few records beside their noise.
+    K is None if it is chosen from released numbers. The number of records was released before.
+    ``sparse``: a grid's cells hold few records compared with the noise.
     """
 
     records: Records
@@ -93,26 +93,26 @@ class Seeding:
 
     @property
     def usual(self) -> int:
-        """K, or what stands for it until it is chosen."""
+        """K, or a usual number until K is chosen."""
         return self.clusters or USUAL
 
 
 def mean_noise(ndim: int, times: int) -> float:
-    """Noise of a cluster's mean, in clip radii, times its records and epsilon."""
+    """Noise of a cluster's mean, in clip radii, times records and epsilon."""
     return math.sqrt(ndim * (ndim + 3)) * times
 
 
 def most_prototypes(per_cluster: float, clusters: int, room: float) -> int:
-    """Return how many prototypes are not noise, of so many per cluster.
+    """Return the number of prototypes that exceed the noise, up to ``per_cluster`` per cluster.
 
-    ``room`` is records times epsilon, over the noise of a mean.
+    ``room`` is records times epsilon divided by the noise of a mean.
     """
     most = int(max(min(per_cluster * clusters, ROOM * room), 1))
     return clusters if NEARLY * clusters < most < clusters else most
 
 
 def residual_tree(task: Seeding) -> Seeds:
-    """K clusters from a tree of residual steps."""
+    """Find K clusters with a tree of residual steps."""
     records, space, accountant = task.records, task.space, task.accountant
     d, K, noise = records.domain.ndim, task.usual, accountant.noise
     times = accountant.neighbours.multiplier
@@ -140,7 +140,7 @@ def settled(
     size: float,
     steps: int,
 ) -> Seeds:
-    """Make K clusters of prototypes, which a step with budget ``epsilon`` gave; None chooses K."""
+    """Make K clusters from the prototypes of a step with budget ``epsilon``; None: choose K."""
     d, noise = tree.centers.shape[1], accountant.noise
     choice, K = None, clusters
     if K is None:
@@ -150,7 +150,7 @@ def settled(
     if len(tree.centers) > K:
         tree = _merged(tree, K, size, noise.generator("restarts"))
     elif len(tree.centers) < K:
-        # What splits a ball best.
+        # The offset that splits a ball best.
         offset = min(LAST_OFFSET, math.sqrt(2 * math.log(K) / d))
         tree = _split(tree, K, offset, noise.generator("splits"))
     return Seeds(clusters=tree, size=size, steps=steps, choice=choice)
@@ -166,7 +166,7 @@ def last_steps(
     steps: int,
     least: float | None,
 ) -> Prototypes:
-    """Clusters after residual steps, the second and later ones from relocated clusters."""
+    """Run residual steps on the clusters; relocate clusters before each step except the first."""
     tree = seeds.clusters
     for step, share in enumerate(geometric(epsilon, LAST_GROWTH, steps)):
         if step:
@@ -181,7 +181,7 @@ def last_steps(
 def _chosen(
     tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
 ) -> ClusterChoice:
-    """Choose K from prototypes: each stands for points around it, as far away as its records."""
+    """Choose K from prototypes: random points at the distance of its records represent each one."""
     m, d = tree.centers.shape
     moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
     points = NoisyPoints(
@@ -194,14 +194,14 @@ def _chosen(
 
 
 def packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
-    """Centres that keep away from each other, with the scale of records anywhere in the box."""
+    """Centres that are far from each other, with the scale of records anywhere in the box."""
     centers = sphere_packing(clusters, ndim, generator)
     scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
     return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
 
 
 def geometric(total: float, growth: float, steps: int) -> list[float]:
-    """Budgets that grow by a factor and add up to a total."""
+    """Budgets that grow by a factor and sum to a total."""
     parts = growth ** np.arange(steps)
     return [float(part) for part in total * parts / parts.sum()] if steps else []
 
@@ -209,7 +209,7 @@ def geometric(total: float, growth: float, steps: int) -> list[float]:
 def root(
     records: Records, space: Space, accountant: Accountant, epsilon: float, size: Estimate
 ) -> tuple[Prototypes, float]:
-    """Noisy number, mean and scale of all records, and the number pooled with another one."""
+    """Noisy count, mean and scale of all records, and the count averaged with an earlier count."""
     d = records.domain.ndim
     scale = accountant.neighbours.multiplier / epsilon
     (sums,) = records.rows(space).total(_all_sums)
@@ -217,7 +217,7 @@ def root(
     deviation = noise_deviation(d + 2, scale)
     count = max(float(noisy[0]), deviation, size.least)
     mean = np.clip(noisy[1 : d + 1] / count, -1, 1)
-    # James-Stein: towards the middle of the box by as much as the mean is noise.
+    # James-Stein: shrink the mean to the middle of the box, in proportion to its noise.
     length = max(float((mean**2).sum()), 1e-12)
     mean *= max(0.0, 1 - d * (deviation / count) ** 2 / length)
     square = d * (np.clip(noisy[-1] / count, -1, 1) + 1) / 2
@@ -227,8 +227,8 @@ def root(
 
 
 def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
-    """Number of the points (n, d), their sums and that of their squares, exact on the lattice."""
-    # Squares lie in [-1, 1], too: the less a number may change, the less is its noise worth.
+    """Number of points (n, d), their sums, and the sum of their squares, exact on the lattice."""
+    # Shift squares to [-1, 1] as well: a smaller range gives less noise.
     values = np.column_stack([points, 2 * (points**2).sum(axis=1) / points.shape[1] - 1])
     whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
     units = (whole / LATTICE).astype(np.int64)
@@ -239,7 +239,7 @@ def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
 def _split(
     tree: Prototypes, want: int, offset: float, generator: np.random.Generator
 ) -> Prototypes:
-    """As many prototypes as wanted, by splitting: those with the largest errors once more."""
+    """Split prototypes into ``want`` parts; those with the largest errors get one part more."""
     m, d = tree.centers.shape
     parts = np.full(m, want // m)
     errors = np.maximum(tree.counts, 0) * tree.scales**2
@@ -248,7 +248,7 @@ def _split(
     directions = generator.normal(size=(want, d))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     firsts = np.cumsum(parts) - parts
-    # Two parts lie opposite each other.
+    # Two parts are on opposite sides.
     pairs = firsts[parts == 2]
     directions[pairs + 1] = -directions[pairs]
     split = parts[owners] > 1
@@ -263,7 +263,7 @@ def _split(
 def _merged(
     tree: Prototypes, clusters: int, size: float, generator: np.random.Generator
 ) -> Prototypes:
-    """K prototypes: k-means on more of them, weighted by their numbers of records."""
+    """Join prototypes to K by k-means, weighted by their counts."""
     typical = float(np.median(tree.scales))
     weights = onto_simplex(tree.counts, size)
     centers = k_means(tree.centers, weights, clusters, generator)
@@ -275,9 +275,9 @@ def _merged(
 
 
 def relocated(tree: Prototypes, generator: np.random.Generator) -> Prototypes:
-    """Join two clusters that cost little together, and split a wide one, where that gains.
+    """Join two clusters if this costs little, and split a wide one, as long as the error falls.
 
-    The gain is half the error by which a cluster is wider than the median one.
+    The gain is half of the cluster's error in excess of a cluster with the median scale.
     """
     centers, scales = tree.centers.copy(), tree.scales.copy()
     counts = np.maximum(tree.counts, 0)

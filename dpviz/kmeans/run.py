@@ -1,4 +1,4 @@
-"""What one run of a k-means method leaves behind."""
+"""The result of one run of a k-means method."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Iteration:
     Parameters
     ----------
     centers
-        After the update, shape (K, d), in the units of the data.
+        Centres after the update, shape (K, d), in the units of the data.
     counts, sums, scales
-        Noisy records per cluster n', shape (K,); noisy sums s', shape (K, d), scaled; scale of the
-        Laplace noise on the count and on each sum of every cluster, shape (K,).
+        Noisy number of records per cluster n', shape (K,); noisy sums s', shape (K, d), scaled;
+        scale of the Laplace noise on the count and on each sum of a cluster, shape (K,).
     kept
-        Mask (K,) of the centres that stayed where they were, since n' was not positive or
-        the new place lay outside the domain.
+        Mask (K,) of the centres that did not move, because n' was not positive or the new place
+        was outside the domain.
     epsilon, span
-        What the iteration cost; extent of the domain in scaled coordinates.
+        Budget of the iteration; width of the domain in scaled coordinates.
     """
 
     centers: Centers
@@ -47,7 +47,7 @@ class Iteration:
     span: float
 
     def reordered(self, order: NDArray[np.intp]) -> Iteration:
-        """Return the same with clusters in another order."""
+        """Return the same iteration with clusters in another order."""
         return replace(
             self,
             **{
@@ -59,22 +59,22 @@ class Iteration:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRun:
-    """One run of a method; of a sound private run all of it is private.
+    """One run of a method. All parts of a sound private run are private.
 
     Parameters
     ----------
     config, choice
-        Public parameters; K as the method chose it, where it did, and how.
+        Public parameters; if the method chose K, its choice and the reason.
     centers, ledger
-        Final centres, shape (K, d), in the units of the data; spends, empty for the true run.
+        Final centres, shape (K, d), in the units of the data; spent budget, empty for the true run.
     start, iterations
-        Centres before the first iteration, or None, and noisy updates in order; empty for methods
-        without any.
+        Centres before the first iteration, or None; noisy updates in order. Empty for methods
+        without iterations.
     before, chain
-        Centres that post-processing improved upon; the Markov chain of MCMC.
+        Centres before post-processing; the Markov chain of MCMC.
     grid, decision
-        The noisy grid that was released on the way. What the method decided from released numbers,
-        in one sentence; may be empty.
+        A noisy grid that the run released. A sentence about the method's decisions from released
+        numbers; may be empty.
     """
 
     config: KMeansConfig
@@ -90,20 +90,20 @@ class KMeansRun:
 
     @property
     def path(self) -> tuple[Centers, ...]:
-        """Centres from the start on, one (K, d) array per iteration."""
+        """Centres at the start and after each iteration, arrays of shape (K, d)."""
         start = () if self.start is None else (self.start,)
         return (*start, *(iteration.centers for iteration in self.iterations))
 
     @property
     def kept_centers(self) -> int:
-        """How often a centre stayed where it was since it had no usable update."""
+        """Number of updates that were unusable, so that a centre did not move."""
         return sum(int(iteration.kept.sum()) for iteration in self.iterations)
 
     @property
     def centre_noise(self) -> Floats:
-        """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
+        """Typical move of a centre's coordinate by noise, in % of the domain, shape (T, K).
 
-        Scale of the noise over the noisy count. NaN where the centre stayed where it was.
+        Scale of the noise divided by the noisy count. NaN if the centre did not move.
         """
         shift = [
             np.where(one.kept, np.nan, one.scales / np.where(one.counts > 0, one.counts, np.nan))
@@ -112,7 +112,7 @@ class KMeansRun:
         return 100 * np.array(shift) / self.iterations[0].span
 
     def with_choice(self, choice: ClusterChoice | None) -> KMeansRun:
-        """Return the same run, which says how its K was chosen, if it was."""
+        """Return the same run with a description of how K was chosen; unchanged if K was given."""
         if choice is None:
             return self
         config = replace(self.config, clusters=choice.clusters)
@@ -120,9 +120,9 @@ class KMeansRun:
         return replace(self, config=config, choice=choice, decision=decision)
 
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
-        """Return the same run with its clusters, along their whole path, in another order.
+        """Return the same run with its clusters, in all iterations, in another order.
 
-        Post-processed centres have no path of their own, so the path before them stays.
+        Post-processed centres have no path, so the path before post-processing keeps its order.
         """
         if self.before is not None:
             return replace(self, centers=self.centers[order])
@@ -135,5 +135,5 @@ class KMeansRun:
 
 
 def canonical(centers: Centers) -> NDArray[np.intp]:
-    """Order of centres (K, d) by their first coordinate, then the second, and so on."""
+    """Return the order of centres (K, d) by first coordinate, then second, and so on."""
     return np.lexsort(centers.T[::-1])

@@ -1,4 +1,4 @@
-"""How a budget is split over iterations."""
+"""Split a budget over iterations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ SCHEDULES: tuple[Schedule, ...] = ("uniform", "halving")
 def budgets(
     schedule: Schedule, epsilon: float, steps: int, *, whole: bool = True
 ) -> tuple[float, ...]:
-    """Budget of each step; they sum to ``epsilon``, or with halving to less if not ``whole``.
+    """Return the budget of each step. They sum to ``epsilon``, or to less if not ``whole``.
 
     ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ... (Dwork
-    2011; Hu et al., section 4.2); ``whole``: the last step takes whatever is left. As printed it
-    gets epsilon / 2^t like the others, and as much again stays unspent.
+    2011; Hu et al., section 4.2). If ``whole``, the last step gets all that is left. As printed, it
+    gets epsilon / 2^t, too, and the same amount stays unspent.
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)
-        # In fractions: rounded sums would leave the last step a unit too much or too little.
+        # With fractions: rounded sums would make the last step too large or too small.
         return (*shares, float(Fraction(epsilon) - sum(map(Fraction, shares))))
-    # Halves are exact in binary, so the last one twice is just what is left.
+    # Halves are exact in binary, so twice the last half is exactly the rest.
     shares = [epsilon / 2**step for step in range(1, steps)]
     return (*shares, epsilon / 2 ** (steps - 1 if whole else steps))

@@ -1,4 +1,4 @@
-"""Scores of a k-means draw beside the true run: one object each."""
+"""Scores that compare a private k-means run with the true run; each score is one object."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ALL = (
         compute=lambda one: one.truth.wcss(one.centers),
         log=True,
         plain="Squared error",
-        help="Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
-        "the units of the data. All methods compute on the scaled domain, so private centres can "
-        "have less of it than the true ones.",
+        help="Within-cluster sum of squares: the sum of squared distances to the nearest centres, "
+        "in the units of the data. All methods compute on the scaled domain, so private centres "
+        "can have a smaller error than the true ones.",
         source="MacQueen 1967",
     ),
     Score(
@@ -35,18 +35,19 @@ _ALL = (
         compute=lambda one: one.truth.nicv(one.centers),
         log=True,
         plain="Mean error",
-        help="Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
-        "all methods try to make small.",
+        help="Mean squared distance to the nearest centre, on data scaled to the unit cube. All "
+        "methods try to make it small.",
         source="Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Relative to the least WCSS, that of k-means in the units of the data.
+    # Relative to the least WCSS, which is from k-means in the units of the data.
     ratio_to_true(
         "wcss_ratio",
         "WCSS / least",
         lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
         target=2.0,
         plain="Error in units",
-        help="Squared error over the least that k-means reaches, both in the units of the data.",
+        help="Squared error divided by the least error that k-means finds, both in the units of "
+        "the data.",
     ),
     ratio_to_true(
         "nicv_ratio",
@@ -54,19 +55,19 @@ _ALL = (
         lambda one: one.truth.ratio_to(one.truth, one.centers),
         target=2.0,
         plain="Times the error",
-        help="Error of the private centres over that of the best k-means: mean squared distance to "
-        "the nearest centre, on data scaled to the unit cube.",
+        help="Error of the private centres divided by that of the best k-means: mean squared "
+        "distance to the nearest centre, on data scaled to the unit cube.",
         source="NICV of Su, Cao, Li, Bertino, Jin 2016",
     ),
-    # Box and cube keep all records in place, so there it is the NICV ratio.
+    # Box and cube move no records, so there this score equals the NICV ratio.
     ratio_to_true(
         "space_ratio",
         "WCSS / true in the method's space",
         lambda one: one.space_ratio,
         target=2.0,
         plain="Times the error",
-        help="Error of the private centres over that of the best k-means: mean squared distance to "
-        "the nearest centre, in the L1 ball, after projection, where the method works there.",
+        help="Error of the private centres divided by that of the best k-means: mean squared "
+        "distance to the nearest centre, after projection into the L1 ball if the method uses it.",
         source="Lee, Kifer 2016, section 4",
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
@@ -84,8 +85,8 @@ _ALL = (
         title="Simplified silhouette",
         compute=lambda one: one.silhouette,
         plain="Separation",
-        help="How much closer records are to their own centre than to the next one: 1 is clear, 0 "
-        "is in between.",
+        help="How much closer records are to their own centre than to the next one: 1 is much "
+        "closer, 0 is equally close.",
         source="Hruschka, de Castro, Campello 2004",
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
@@ -94,8 +95,8 @@ _ALL = (
         name="kept_centers",
         title="Kept places",
         compute=lambda one: one.run.kept_centers,
-        help="How often a centre stayed where it was: its noisy count was not positive, or its new "
-        "place lay outside the domain.",
+        help="How often a centre did not move, because its noisy count was not positive or its "
+        "new place was outside the domain.",
     ),
     higher_is_better(
         "zhang_f",
@@ -109,14 +110,13 @@ _ALL = (
     *CLASS_SCORES,
 )
 
-#: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
-#: Scores that cost no more than a draw itself.
+#: Scores that take no longer than a run itself.
 QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")
 
-#: Scores in the order in which they are offered, those that tell most first.
+#: Scores in the order of the menu, the most informative first.
 TELLING = (*QUICK, "class_f", "ari", "ami")
 
-#: Scores that the centres of the private run tell.
+#: Scores that depend only on the centres of the private run.
 OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f", *OF_CLASSES))

@@ -1,4 +1,4 @@
-"""A sketch of many records: a sample, each record of which stands for as many others."""
+"""A sketch of many records: a sample in which each record represents several records."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from numpy.typing import NDArray
 from dpviz.kmeans.records import Clustered, Records
 from dpviz.kmeans.space import Space
 
-#: Records in a sketch, about; and least number of records that are a reason for one.
+#: Approximate number of records in a sketch; least number of records for which a sketch is made.
 SKETCHED, MANY = 2**15, 2**17
 
-#: Most cells of a nested grid over a sketch. Its rule asks for more the more records there are, and
-#: so many take seconds; this many cost at most 1% in WCSS, in 2 to 10 columns. EUGkM's plain grid
-#: has no such limit: with fewer cells its errors are others, up to seven times as large.
+#: Largest number of cells of a nested grid over a sketch. Its rule asks for more cells with more
+#: records, which takes seconds; this limit costs at most 1% of WCSS, in 2 to 10 columns. EUGkM's
+#: plain grid has no such limit: with fewer cells its errors change by a factor of up to seven.
 MOST_CELLS = 2**10
 
-#: Most places that clusters of a grid over a sketch are searched with, and most along each axis:
-#: blocks of its cells. In 2 to 10 columns they cost at most 1.5% in WCSS.
+#: Largest number of places in which clusters of a grid over a sketch are searched, in all and along
+#: each axis. Places are blocks of cells. In 2 to 10 columns this costs at most 1.5% of WCSS.
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
-#: Most blocks of a sketch's records that are clustered (GUPT): 30,000 records have about as many.
+#: Largest number of blocks of a sketch that GUPT clusters; 30,000 records have about this number.
 SKETCHED_BLOCKS = 2**6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sketch(Records):
-    """A sample of records that counts each of its records ``each`` times.
+    """A sample of records in which each record counts ``each`` times.
 
-    So counts and sums, and noise beside them, have the size that they have with all records. What
-    the sample itself is off by is about one part in 180 of a cluster with all records. Three things
-    are coarser than with all of them: a nested grid has at most MOST_CELLS cells, or as few as K
-    clusters need, and at most twice as many subcells; clusters of a uniform grid's cells are
-    searched with blocks of them; and of GUPT's blocks there are few, which stand for all.
+    So counts and sums are about as large, compared with the noise, as with all records. The error
+    of the sample is about 1/180 of a cluster's records. Three things are coarser than with all
+    records: a nested grid has at most MOST_CELLS cells, or the number that K clusters need, and at
+    most twice as many subcells; clusters of a uniform grid are searched in blocks of cells; and
+    GUPT clusters a few blocks, which represent all blocks.
     """
 
     each: int
@@ -46,12 +46,12 @@ class Sketch(Records):
 
     @property
     def most_places(self) -> int:
-        """Most places that clusters of a grid are searched with."""
+        """Largest number of places in which clusters of a grid are searched."""
         return min(MOST_PLACES, int(ALONG_AXIS**self.domain.ndim))
 
     @classmethod
     def of(cls, records: Records) -> Sketch:
-        """Draw a sample without replacement, the same one each time."""
+        """Choose a sample without replacement, the same sample in each call."""
         each = max(1, records.n // SKETCHED)
         size = records.n // each
         chosen = np.sort(np.random.default_rng(0).choice(records.n, size, replace=False))
@@ -66,14 +66,14 @@ class Sketch(Records):
         )
 
     def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
-        """Within-cluster sum of squares, of all records that the sample stands for."""
+        """WCSS of all records that the sample represents."""
         return self.each * super().wcss(space, centers)
 
     def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Records by their clusters in one clustering and in another."""
+        """Contingency table: number of records per pair of clusters of the two clusterings."""
         return self.each * super().crossed(space, one, other)
 
 
 def worth_sketching(records: Records) -> bool:
-    """Whether there are so many records that a sketch of them comes first."""
+    """Return whether there are enough records to show a sketch of them first."""
     return records.weights is None and records.n >= MANY

@@ -25,12 +25,12 @@ class Space:
     domain
         Bounds in the units of the data.
     geometry
-        ``"box"``: records anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
-        ``"cube"``: records anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
-        Wang). Of the same sensitivity, so noise is twice as large beside the domain.
-        ``"l1"``: records in the unit L1 ball (Lee, Kifer, Algorithm 1).
-        Records of [-1, 1]^d outside the ball are drawn onto it (Lee, Kifer, section 4); along the
-        line to the origin, which is our reading.
+        ``"box"``: records are anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
+        ``"cube"``: records are anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
+        Wang). The sensitivity is the same, so relative to the domain the noise is twice as large.
+        ``"l1"``: records are in the unit L1 ball (Lee, Kifer, Algorithm 1).
+        Records of [-1, 1]^d outside the ball are moved to its surface (Lee, Kifer, section 4). We
+        read this as a move along the line to the origin.
     """
 
     domain: Domain
@@ -38,21 +38,21 @@ class Space:
 
     @property
     def sensitivity(self) -> float:
-        """L1 change of all counts and sums together when one record comes or goes.
+        """L1 change of all counts and sums together if one record is added or removed.
 
-        One count changes by 1, the sums of one cluster by the L1 norm of the record: at most
+        One count changes by 1. The sums of one cluster change by the L1 norm of the record: at most
         d in box and cube, 1 in the ball.
         """
         return 2.0 if self.geometry == "l1" else self.domain.ndim + 1.0
 
     @property
     def low(self) -> float:
-        """Lower bound of every scaled coordinate; the upper one is 1."""
+        """Lower bound of every scaled coordinate; the upper bound is 1."""
         return 0.0 if self.geometry == "cube" else -1.0
 
     @property
     def span(self) -> float:
-        """Extent of the domain in scaled coordinates."""
+        """Width of the domain in scaled coordinates."""
         return 1.0 - self.low
 
     def scale(self, points: Floats) -> Floats:
@@ -61,13 +61,13 @@ class Space:
         return into_ball(placed) if self.geometry == "l1" else placed
 
     def stretch(self, points: Floats) -> Floats:
-        """Points (n, d) of the domain in scaled coordinates, not drawn into the L1 ball.
+        """Points (n, d) of the domain in scaled coordinates, not projected into the L1 ball.
 
-        Undoes :meth:`restore`: a centre may lie outside the ball.
+        The inverse of :meth:`restore`, because a centre may be outside the ball.
         """
         lows, highs = self.domain.lows, self.domain.highs
         scaled = (points - lows) * (self.span / (highs - lows)) + self.low
-        # Rounding must not carry a point past the bound that the sensitivity rests on.
+        # Rounding must not move a point beyond the bound that the sensitivity assumes.
         np.clip(scaled, self.low, 1, out=scaled)
         return scaled
 
@@ -80,16 +80,16 @@ class Space:
         return restored
 
     def contains(self, centers: Floats) -> NDArray[np.bool_]:
-        """Whether each scaled centre (K, d) lies in the domain, shape (K,); not where it is NaN."""
+        """Whether each scaled centre (K, d) is in the domain, shape (K,); False for NaN."""
         return np.asarray(((centers >= self.low) & (centers <= 1)).all(axis=1))
 
     def placed(self, centers: Floats) -> Floats:
-        """Centres (..., d) of [-1, 1]^d at the same place of this space's domain."""
+        """Move centres (..., d) of [-1, 1]^d to the same place in this space's domain."""
         return (centers + 1) * (self.span / 2) + self.low
 
 
 def into_ball(points: Floats) -> Floats:
-    """Points (n, d), those outside the unit L1 ball drawn onto it along the radius."""
+    """Project points (n, d) outside the unit L1 ball onto it, along the line to the origin."""
     norms = np.abs(points).sum(axis=1, keepdims=True)
     drawn: Floats = points / np.maximum(norms, 1)
     return drawn

@@ -1,4 +1,4 @@
-"""Initial centres, in scaled coordinates: without the data, or from points that are given."""
+"""Initial centres in scaled coordinates, without the data or from given points."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from dpviz.kmeans.passes import fit, loops
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-#: From as many points on, several threads pay.
+#: From this number of points, several threads are worth it.
 MANY = 200_000
 
-#: Tries per centre before a packing radius counts as too large (Su et al. 2015 give up too).
+#: Tries per centre before a packing radius counts as too large (Su et al. 2015 also stop trying).
 _TRIES = 100
 _BISECTIONS = 12
 
 #: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as printed; number
-#: of retries, which the paper leaves open.
+#: of retries, which the paper does not state.
 OFFSET = 0.01
 RETRIES = 3
 
-#: A smaller error is an improvement from this share on: less is rounding.
+#: Least relative decrease of the error that counts as an improvement; less is a rounding error.
 BETTER = 1e-9
 
-#: Where k-means ends, which papers leave open: scikit-learn's own largest number of steps, and
-#: movement of the centres as a share of the variance.
+#: End of k-means, which the papers do not state: scikit-learn's default number of steps, and its
+#: tolerance: movement of the centres as a share of the variance.
 STEPS = 300
 TOLERANCE = 1e-4
 
 
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
-    """Random centres (K, d) in [-1, 1]^d that keep away from each other and from the border.
+    """Random centres (K, d) in [-1, 1]^d that are far from each other and from the border.
 
-    Centres lie at least 2a apart and a from the border, the largest a for which random
-    placing succeeds being found by bisection. Looks at no data.
+    Centres are at least 2a from each other and a from the border. Bisection finds the largest a
+    for which random placing succeeds. Uses no data.
 
     Notes
     -----
@@ -52,7 +52,7 @@ def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> 
 
 @lru_cache(maxsize=64)
 def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
-    """Packing with the largest radius; a drag of epsilon asks for that of one seed many times."""
+    """Packing with the largest radius; cached, because a moving slider asks for it many times."""
     candidates = np.frombuffer(drawn).reshape(-1, ndim)
     low, high = 0.0, 1.0
     found = _packed(candidates, clusters, low)
@@ -67,7 +67,7 @@ def _loosest(drawn: bytes, clusters: int, ndim: int) -> Floats:
 
 
 def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
-    """First candidates, drawn away from the border by the radius, that are 2 radii apart."""
+    """Choose the first candidates, shrunk from the border, that are 2 radii from each other."""
     left = candidates * (1 - radius)
     placed: list[Floats] = []
     while len(left) and len(placed) < clusters:
@@ -79,18 +79,18 @@ def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
 
 
 def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
-    """Centres (K, d) anywhere in [-1, 1]^d: "random" of the papers. Looks at no data."""
+    """Centres (K, d) anywhere in [-1, 1]^d, "random" in the papers. Uses no data."""
     return generator.uniform(-1, 1, (clusters, ndim))
 
 
 def drawn(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> Floats:
-    """K of the points (n, d), drawn by their weights without replacement; leaks them.
+    """K of the points (n, d), sampled by their weights without replacement; leaks these points.
 
     Notes
     -----
-    Hu et al., Algorithm 1, line 2, which does not say what the k points are drawn from.
+    Hu et al., Algorithm 1, line 2, which does not state from which points the k are chosen.
     """
     points, weights = enough(points, weights, clusters, generator)
     chances = None if weights is None else weights / weights.sum()
@@ -106,13 +106,14 @@ def plus_plus(
 ) -> Floats:
     """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
 
-    Of so many tries for each centre, the point with the least error is taken.
+    For each centre, ``tries`` points are sampled; the point with the least error becomes the
+    centre.
 
     Notes
     -----
-    Hu et al., Algorithm 2. By our own hand, draw for draw as scikit-learn does it with as many
-    tries: its products use threads, which for so few columns wait longer for each other than they
-    multiply, and their number can't be limited for one session alone.
+    Hu et al., Algorithm 2. It samples the same points as scikit-learn does with the same number of
+    tries. It does not call scikit-learn, whose matrix products use threads: with few columns these
+    threads wait longer than they multiply, and their number cannot be limited for one session.
     """
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
@@ -131,17 +132,17 @@ def utility_plus(
 ) -> Floats:
     """k-means++ and k-means, then the least useful centre moves to where the error is largest.
 
-    The least useful centre is the one without which the error grows least. It is put beside the
-    centre of the cluster with the largest error, k-means runs again, and the better result stays;
-    after more than ``RETRIES`` failures in a row that is the start, shape (K, d). Points are
-    records, or cells of a noisy grid with their weights.
+    The least useful centre is the one whose removal increases the error least. It moves next to
+    the centre of the cluster with the largest error, k-means runs again, and the better result is
+    kept. After more than ``RETRIES`` failures in a row, the result is the start, shape (K, d).
+    Points are records, or cells of a noisy grid with their weights.
 
     Notes
     -----
-    Hu et al., Algorithm 3 (its line 9 prints argmin for the largest error; its line 25 would
-    throw the best centres away: both are read as the text means them), which is k-means-u* of
-    Fritzke 2017, arXiv 1706.09059. Ends where the least useful centre is the worst cluster's own,
-    a case that the paper leaves open.
+    Hu et al., Algorithm 3, which is k-means-u* of Fritzke 2017, arXiv 1706.09059. Its line 9 prints
+    argmin for the largest error, and its line 25 would discard the best centres; here both follow
+    the text. The search also ends if the least useful centre is that of the worst cluster, a case
+    that the paper does not mention.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -166,7 +167,7 @@ def utility_plus(
 
 
 def converged(points: Floats, weights: Floats | None, centers: Floats) -> Floats:
-    """k-means from given centres (K, d) to convergence, by scikit-learn."""
+    """Run scikit-learn's k-means from given centres (K, d) until it converges."""
     return best_of(points, weights, len(centers), 0, start=centers)
 
 
@@ -179,9 +180,9 @@ def best_of(
     restarts: int = 1,
     start: Floats | None = None,
 ) -> Floats:
-    """Centres (K, d) of the best of several k-means runs, by scikit-learn.
+    """Centres (K, d) of the best of several k-means runs by scikit-learn.
 
-    Where there are fewer distinct points than clusters, centres repeat.
+    If there are fewer distinct points than clusters, some centres are equal.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -194,8 +195,8 @@ def best_of(
         tol=TOLERANCE,
         random_state=seed,
     )
-    # The threads of small fits cost more than they save, and on a busy machine stand in each
-    # other's way for a second.
+    # In small fits threads cost more time than they save, and on a busy machine they can delay
+    # each other by a second.
     threads = None if len(points) > MANY else 1
     with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -206,7 +207,7 @@ def best_of(
 
 @cache
 def _threads() -> ThreadpoolController:
-    """Controller of scikit-learn's threads, once scikit-learn is there."""
+    """Controller of scikit-learn's threads; call it after scikit-learn is imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -215,7 +216,7 @@ def _threads() -> ThreadpoolController:
 def enough(
     points: Floats, weights: Floats | None, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats | None]:
-    """Points that weigh something; made up to K of them by ones that weigh next to nothing."""
+    """Points with positive weight; if there are fewer than K, more points with a tiny weight."""
     if weights is not None:
         points, weights = points[weights > 0], weights[weights > 0]
     missing = clusters - len(points)

@@ -1,7 +1,7 @@
-"""Records that stay where they are stored: k-means reads them pass by pass, through an engine.
+"""Records that stay in storage: k-means reads them pass by pass, through an engine.
 
-A pass sends what it needs of the released numbers (centres, a grid's sides) to whoever reads a
-part, and tables come back. The noise is drawn after they are added, here alone.
+A pass sends released numbers (centres, the sides of a grid) to the process that reads a part, and
+gets tables back. Only this process adds noise, after it has summed the tables.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, 
 from dpviz.kmeans.space import Space
 from dpviz.privacy.secure import on_lattice
 
-#: Starts that are read off the records, as published; sound, they are read off noisy numbers.
+#: Starts that the published variant takes from the records; the sound variant uses noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
 
-#: The true run: records in the sample of its search, most rounds of Lloyd's iteration on all
-#: records, and the least share of the error that a round has to gain.
+#: The true run: number of records in the sample of its search, largest number of Lloyd rounds on
+#: all records, and least share of the error that a round must gain.
 SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
 
-#: Records whose columns are computed at once: they stay in the processor's cache.
+#: Number of records whose columns are computed together: they fit into the processor's cache.
 BLOCK = 2**14
 
 
 @dataclass(frozen=True)
 class View:
-    """How a method sees records: domain, what becomes of those outside, lattice.
+    """A method's view of the records: domain, treatment of points outside, and lattice.
 
     Parameters
     ----------
     outside
         ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out.
     cut, space
-        Whether scaled records are cut to the lattice; None for the units of the data.
+        Whether scaled records are truncated to the lattice; None for the units of the data.
     ball
-        Space into whose ball records are drawn before; None leaves them where they are.
+        Space into whose ball records are projected first; None for no projection.
     """
 
     domain: Domain
@@ -61,7 +61,7 @@ class View:
     ball: Space | None = None
 
     def of(self, points: Floats) -> Floats:
-        """Records that take part, in the view's coordinates."""
+        """Records of the run, in the view's coordinates."""
         if self.outside == "drop":
             points = points[self.domain.contains(points)]
         else:
@@ -76,7 +76,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """Rows of stored records: columns are computed anew in each pass, chunk by chunk."""
+    """Rows of stored records; each pass computes the columns again, chunk by chunk."""
 
     records: StoredRecords
     view: View
@@ -94,14 +94,15 @@ class StoredRows:
 
 
 class StoredRecords(Records):
-    """Records that are read in passes: the same interface, but for the points themselves.
+    """Records that are read in passes. The interface is that of Records, but without the points.
 
-    An engine reads the parts, in a fixed order; ``name`` is what messages call them. The rest is as
-    in :meth:`dpviz.kmeans.records.Records.build`.
+    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are those
+    of :meth:`dpviz.kmeans.records.Records.build`.
 
-    The numbers are those of the same records in memory, to the bit where sums are exact: counts
-    always, and all that comes of records on the lattice (``cut``). Other sums are added in another
-    order, which changes their last digits. :meth:`dealt` draws from the same law, but other sets.
+    Results equal those of the same records in memory. They are equal to the last bit if sums are
+    exact: counts always, and everything from records on the lattice (``cut``). Other sums are
+    added in another order, so their last digits differ. :meth:`dealt` uses the same distribution,
+    but makes other sets.
     """
 
     name: str
@@ -121,7 +122,7 @@ class StoredRecords(Records):
         cut: bool = False,
     ) -> None:
         check_outside(outside)
-        # Not the initialization of records in memory, which would ask for points.
+        # Do not call the initialization of the base class, which needs points.
         given = {
             "name": name, "parts": tuple(parts), "engine": engine, "domain": domain,
             "outside": outside, "cut": cut, "weights": None, "classes": None,
@@ -132,19 +133,19 @@ class StoredRecords(Records):
 
     @property
     def points(self) -> Floats:
-        """Refuse: the records stay where they are."""
+        """Raise InputError: the records are not in memory."""
         raise InputError(
             f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
             "load it into memory, or ask for what counts and sums of records can tell."
         )
 
     def scaled(self, space: Space) -> Floats:
-        """Refuse likewise."""
+        """Raise InputError: the records are not in memory."""
         return self.points
 
     @cached_property
     def _numbers(self) -> tuple[int, int, int]:
-        """Records inside the domain and outside of it, and rows left out: one data pass."""
+        """Number of records inside and outside the domain, and of rows left out: one data pass."""
         (found,) = self.engine.total(self.parts, partial(_count, self.taken.domain))
         inside, outside, dropped = (int(number) for number in found)
         if not (inside or self.cut):
@@ -156,29 +157,29 @@ class StoredRecords(Records):
 
     @property
     def n(self) -> int:
-        """Number of records that take part."""
+        """Number of records in the run."""
         inside, outside, _ = self._numbers
         return inside + outside if self.outside == "clip" else inside
 
     @property
     def n_outside(self) -> int:
-        """Records that lie outside the domain."""
+        """Number of records outside the domain."""
         return self._numbers[1]
 
     @property
     def dropped(self) -> int:
-        """Rows left out because a value was missing or infinite."""
+        """Number of rows left out because a value was missing or infinite."""
         return self._numbers[2]
 
     def rows(self, space: Space | None) -> StoredRows:
-        """Records in scaled coordinates, for passes over them; None for the units of the data."""
+        """Rows of the records in scaled coordinates; None: in the units of the data."""
         return StoredRows(self, self._view(space))
 
     def optimum(self, space: Space, clusters: int) -> Floats:
-        """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
+        """Scaled centres (K, d) from a search on a sample and Lloyd's iteration on all records.
 
-        The sample is the only thing that leaves the parts besides tables: ``SAMPLE`` records or
-        so, for the true run, which nobody may publish.
+        The sample has about ``SAMPLE`` records. Apart from tables, only this sample leaves the
+        parts. It is for the true run, which must not be published.
         """
         seeds = np.random.SeedSequence(0)
         share = min(1.0, SAMPLE / max(self.n, 1))
@@ -189,9 +190,9 @@ class StoredRecords(Records):
         return self.descended(space, optimum(sample, clusters))
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after rounds of Lloyd's iteration: never worse.
+        """Scaled centres (K, d) after rounds of Lloyd's iteration; their error is not larger.
 
-        It ends where a round gains less than ``LEAST_GAIN``, or after ``ROUNDS`` of them.
+        Ends after ``ROUNDS`` rounds, or when a round gains less than ``LEAST_GAIN``.
         """
         best, least = centers, math.inf
         for _ in range(ROUNDS):
@@ -206,23 +207,23 @@ class StoredRecords(Records):
         return best
 
     def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
-        """Records by their clusters in one clustering and in another: one data pass."""
+        """Contingency table: records per pair of clusters of the two clusterings. One data pass."""
         pair = space.scale(one.centers), space.scale(other.centers)
         (table,) = self.rows(space).total(partial(_crossed, *pair))
         return table
 
     def within(self, domain: Domain) -> StoredRecords:
-        """Return the same records with other bounds around them."""
+        """Return the same records with other bounds."""
         return self._with(domain, self.taken)
 
     def drawn_in(self, ball: Space) -> StoredRecords:
-        """Return the records drawn into a ball, in the units of the data."""
+        """Return the records projected into a ball, in the units of the data."""
         return self._with(ball.domain, replace(self.taken, ball=ball))
 
     def dealt(self, space: Space, parts: int, generator: np.random.Generator) -> Floats:
-        """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw.
+        """Counts and sums (parts, 1 + d) of random sets; each record joins one set independently.
 
-        Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
+        Each part has its own seed, so repeated reads of a part, by any process, give the same sets.
         """
         seeds = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
         work = partial(_read_dealt, self._view(space), parts)
@@ -230,7 +231,6 @@ class StoredRecords(Records):
         return table
 
     def _view(self, space: Space | None) -> View:
-        """How records are seen in scaled coordinates; None for the units of the data."""
         return replace(self.taken, space=space)
 
     def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
@@ -248,21 +248,20 @@ class StoredRecords(Records):
 
 @dataclass(frozen=True, eq=False)
 class _Seeded:
-    """A part with the seed of its draws."""
+    """A part with its seed for random sets."""
 
     part: Part
     seed: np.random.SeedSequence
 
     @property
     def title(self) -> str:
-        """Name of the part."""
         return self.part.title
 
 
 def check_passes(config: KMeansConfig, name: str) -> None:
-    """Refuse methods that need all records at once, before anything is read or paid for.
+    """Refuse methods that need all records in memory, before any data is read or budget is spent.
 
-    They cluster the records themselves, or start from raw ones.
+    Such methods cluster the records themselves, or start from raw records.
     """
     if METHODS[config.method].card.needs_all_records:
         raise InputError(
@@ -278,7 +277,7 @@ def check_passes(config: KMeansConfig, name: str) -> None:
 
 
 def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
-    """Tables of a part, its chunks added in their order."""
+    """Sum of the tables of a part's chunks, in their order."""
 
     def of(points: Floats) -> Tables:
         columns: tuple[NDArray[Any], ...] = (view.of(points),)
@@ -286,7 +285,7 @@ def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) ->
             columns = place(*columns)
         return work(None, *columns)
 
-    # Tables of no records have the right shapes, also for a part without any.
+    # Start with tables of zero records, which have the right shapes for a part without records.
     total = of(np.empty((0, view.domain.ndim)))
     for points, _ in part.chunks():
         for begin in range(0, len(points), BLOCK):
@@ -297,7 +296,7 @@ def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) ->
 
 
 def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
-    """Counts and sums of the sets that a part's records join."""
+    """Counts and sums of random sets of a part's records."""
     generator = np.random.default_rng(seeded.seed)
     return _read(view, (), partial(_dealt, sets, generator), seeded.part)
 
@@ -307,7 +306,7 @@ def _dealt(sets: int, generator: np.random.Generator, weights: Weights, points: 
 
 
 def _count(domain: Domain, part: Part) -> Tables:
-    """Records of a part inside the domain, those outside of it, and rows left out."""
+    """Number of records of a part inside the domain and outside, and of rows left out."""
     total = np.zeros(3, dtype=np.int64)
     for points, dropped in part.chunks():
         inside = int(np.count_nonzero(domain.contains(points)))

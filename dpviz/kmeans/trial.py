@@ -1,4 +1,4 @@
-"""A k-means method at one setting, ready to be drawn and scored many times."""
+"""A k-means method with one configuration, ready to run and to be scored many times."""
 
 from __future__ import annotations
 
@@ -20,56 +20,56 @@ from dpviz.kmeans.truth import Evaluation, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency
 from dpviz.privacy.noise_source import SeededNoise
 
-#: Records whose cluster is watched over many draws; more would take too long.
+#: Number of records whose cluster is recorded over many runs; more would take too long.
 MOST_WATCHED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class KMeansTrial:
-    """A k-means method on records, with the best clustering of them without noise."""
+    """A k-means method on records, and the best clustering of the records without noise."""
 
     truth: KMeansTruth
     config: KMeansConfig
 
     @classmethod
     def of(cls, records: Records, config: KMeansConfig) -> KMeansTrial:
-        """Trial on records, with the true run that goes with the configuration."""
+        """Make a trial on records, with the true run for the configuration."""
         return cls(KMeansTruth(records, config.clusters), config)
 
     @property
     def material(self) -> Records:
-        """Data as the methods read them."""
+        """The records."""
         return self.truth.records
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores that fit the data."""
+        """Names of all scores that are possible with the data."""
         return scores_for(SCORES, SCORES, classed=self.truth.records.classes is not None)
 
     def at(self, **changes: Any) -> KMeansTrial:
-        """Return the trial at other settings, on the same true run."""
+        """Return the trial with other settings and the same true run."""
         return replace(self, config=replace(self.config, **changes))
 
     def draw(self, seed: int) -> KMeansRun:
-        """One private run, its clusters numbered like the true ones that they are matched to."""
+        """Make one private run; its clusters have the numbers of the matched true clusters."""
         return self.truth.matched(run_kmeans(self.truth.records, self.config, SeededNoise(seed)))
 
     def scores(self, one: KMeansRun, seed: int, names: Sequence[str]) -> dict[str, float]:
-        """Score the draw of a seed."""
+        """Score a private run with its seed."""
         drawn = Evaluation(self.truth.beyond(one.centers), one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
-        """Mask (m,) of the watched records that are in another cluster than truly.
+        """Mask (m,) of the watched records whose cluster differs from their true cluster.
 
-        A draw that chose its number of clusters is compared with as many true ones.
+        If the run chose K, it is compared with the true run with the same number of clusters.
         """
         scaled, truth = self._watched, self.truth.at(len(one.centers))
         moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
         return np.asarray(moved)
 
     def centers(self, one: KMeansRun) -> Centers:
-        """Centres of a draw, shape (K, d)."""
+        """Centres of a private run, shape (K, d)."""
         return one.centers
 
     def true(self) -> dict[str, float]:
@@ -79,16 +79,16 @@ class KMeansTrial:
         return self.truth.scores(self.truth.run, tuple(names))
 
     def label(self, one: KMeansRun | None) -> NDArray[np.int32]:
-        """Cluster of every record in a draw, or in the true run, shape (n,)."""
+        """Cluster of every record in a private run or in the true run, shape (n,)."""
         return self.truth.labels if one is None else self.truth.assign(one.centers)
 
     def tables(self, reference: NDArray[np.int32]) -> Callable[[KMeansRun], NDArray[np.int64]]:
-        """Return the function from a draw to its contingency table with labels (n,) of records."""
+        """Return a function from a private run to its contingency table with labels (n,)."""
         return lambda one: contingency(reference, self.truth.assign(one.centers))
 
     @cached_property
     def watched(self) -> NDArray[np.intp]:
-        """Numbers of the records that :meth:`affected` watches, shape (m,): all, or a sample."""
+        """Indices of the records that :meth:`affected` compares, shape (m,): all, or a sample."""
         n = self.truth.records.n
         if n <= MOST_WATCHED:
             return np.arange(n)

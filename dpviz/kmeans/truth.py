@@ -1,4 +1,4 @@
-"""True beside private for the k-means family: the noise-free optimum, private runs, scores."""
+"""True and private results of the k-means family: the noise-free optimum, private runs, scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpviz.privacy.noise_source import NoiseSource, SeededNoise, Silenced
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
-    """Run the configured method once; InputError where it is unknown or does not fit the data."""
+    """Run the configured method once; raise InputError if it is unknown or the data do not fit."""
     check_method(config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     result: KMeansRun = METHODS[config.method].run(records, config, accountant)
@@ -36,9 +36,9 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
 
 @dataclass(frozen=True, eq=False)
 class KMeansTruth:
-    """The noise-free k-means clustering of some records, and what scoring needs of it.
+    """The noise-free k-means clustering of some records, with everything that scores need.
 
-    It goes on from the centres ``start``; None searches for the best.
+    It starts from the centres ``start``; None searches for the best clustering.
     """
 
     records: Records
@@ -47,7 +47,7 @@ class KMeansTruth:
 
     @cached_property
     def run(self) -> KMeansRun:
-        """The true run: the best that the search finds, or that the start leads to."""
+        """The true run: the result of the search, or of k-means from the start."""
         config = KMeansConfig(method=NOISE_FREE, clusters=self.clusters)
         if self.start is None:
             return run_kmeans(self.records, config, SeededNoise(0))
@@ -55,17 +55,17 @@ class KMeansTruth:
         return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
 
     def at(self, clusters: int) -> KMeansTruth:
-        """The truth with that number of clusters: a private run may choose its own."""
+        """Return the truth with another number of clusters, for a private run that chose K."""
         if clusters == self.clusters:
             return self
         key = ("truth", clusters)
         return self.records.kept(key, lambda: KMeansTruth(self.records, clusters))
 
     def beyond(self, centers: Centers) -> KMeansTruth:
-        """Return the truth with as many centres, or a better one where these (K, d) are better.
+        """Return the truth with this number of centres, or a better one if ``centers`` are better.
 
-        The better one is where k-means goes from these centres, and that is never worse than
-        they are: so their ratio to it is 1 or more.
+        The better truth is the result of k-means from ``centers``, which is never worse than
+        ``centers``. So the ratio of their error to its error is 1 or more.
         """
         if len(centers) != self.clusters:
             return self.at(len(centers)).beyond(centers)
@@ -74,7 +74,7 @@ class KMeansTruth:
 
     @cached_property
     def in_units(self) -> KMeansTruth:
-        """k-means in the units of the data: on a domain of equal sides NICV is least with WCSS."""
+        """k-means in the units of the data; this truth itself if the domain has equal sides."""
         domain = self.records.domain
         side = float((domain.highs - domain.lows).max())
         cube = Domain(tuple((low, low + side) for low, _ in domain.bounds))
@@ -84,7 +84,7 @@ class KMeansTruth:
 
     @property
     def in_ball(self) -> KMeansTruth:
-        """k-means of the records drawn into the unit L1 ball, in the units of the data."""
+        """k-means of the records projected into the unit L1 ball, in the units of the data."""
         ball = Space(self.records.domain, "l1")
         return self.records.kept(
             ("in ball", self.clusters),
@@ -98,7 +98,7 @@ class KMeansTruth:
 
     @property
     def fewer(self) -> str:
-        """Sentence on true clusters that are fewer than K, since centres would be equal; or ""."""
+        """A sentence if the true run has fewer than K clusters (centres would be equal); or ""."""
         found = len(self.centers)
         if found >= self.clusters:
             return ""
@@ -119,7 +119,7 @@ class KMeansTruth:
 
     @cached_property
     def labels(self) -> NDArray[np.int32]:
-        """Cluster of every record in the true run."""
+        """Cluster of every record in the true run, shape (n,)."""
         return self.assign(self.centers)
 
     def wcss(self, centers: Centers) -> float:
@@ -128,7 +128,7 @@ class KMeansTruth:
 
     def nicv(self, centers: Centers) -> float:
         """WCSS per record on data scaled to [0, 1]^d (Su et al. 2016; Hu et al., eq. 17)."""
-        # Scaled coordinates span 2, so their squares are four times those of the unit cube.
+        # The side of the scaled box is 2, so squares are four times those of the unit cube.
         scaled = self.records.wcss(self.space, self.space.scale(centers))
         return scaled / 4 / self.records.n
 
@@ -138,9 +138,9 @@ class KMeansTruth:
         return self.wcss(self.centers), self.nicv(self.centers)
 
     def matched(self, run: KMeansRun) -> KMeansRun:
-        """Return a run whose cluster k is the one matched to true cluster k (Hungarian).
+        """Return a run whose cluster k is matched to true cluster k (Hungarian method).
 
-        Clusters beyond the true ones, see :attr:`fewer`, come last.
+        If the run has more clusters than the true run (see :attr:`fewer`), the others are last.
         """
         true = self.at(len(run.centers)).centers
         _, order = of_centers.match(self.space.scale(true), self.space.scale(run.centers))
@@ -148,25 +148,25 @@ class KMeansTruth:
         return run.reordered(np.concatenate([order, others]))
 
     def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:
-        """Scores of a private run by its centres (see ``OF_CENTERS``).
+        """Scores of a private run that depend only on its centres (see ``OF_CENTERS``).
 
-        Ratios are to :meth:`beyond`: never below 1.
+        Ratios are relative to :meth:`beyond`, so they are 1 or more.
         """
         one = Evaluation(self.beyond(run.centers), run)
         return {name: float(SCORES[name].compute(one)) for name in names}
 
     def ratio_to(self, truth: KMeansTruth, centers: Centers) -> float:
-        """Ratio of NICV to that of a truth; what is rounding alone on our domain counts as 0."""
+        """NICV of centres divided by that of a truth; an error from rounding alone counts as 0."""
         error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
         return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
 
     @property
     def _rounding(self) -> float:
-        """NICV that rounding alone can have."""
+        """Largest NICV that rounding errors alone cause."""
         return self.records.domain.ndim * _ROUNDING**2
 
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:
-        """F-measure of a run against the same method without noise (Zhang, Liu, Wang 2018)."""
+        """F-measure of a run and the same method without noise (Zhang, Liu, Wang 2018)."""
         silent = run_kmeans(self.records, run.config, Silenced(noise))
         one, other = Evaluation(self, silent), Evaluation(self, run)
         table = self.records.crossed(self.space, one, other)
@@ -175,7 +175,7 @@ class KMeansTruth:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A private run beside a true one that is no worse, for scores that share their parts."""
+    """A private run and a true run that is not worse; scores share its cached parts."""
 
     truth: KMeansTruth
     run: KMeansRun
@@ -195,19 +195,19 @@ class Evaluation:
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Records by true and by private cluster."""
+        """Number of records per pair of true and private cluster."""
         return self.truth.records.crossed(self.truth.space, self.truth, self)
 
     @cached_property
     def class_table(self) -> NDArray[np.int64]:
-        """Records by known class and by private cluster."""
+        """Number of records per pair of known class and private cluster."""
         classes = self.truth.records.classes
         assert classes is not None  # noqa: S101 - only data with classes have these scores
         return contingency(classes, self.labels)
 
     @property
     def space_ratio(self) -> float:
-        """WCSS over that of the best k-means, both of the records where the method takes them."""
+        """WCSS divided by that of the best k-means, on the records as the method projects them."""
         truth = self.truth.in_ball if self.run.config.geometry == "l1" else self.truth
         return truth.ratio_to(truth.beyond(self.centers), self.centers)
 
@@ -215,7 +215,7 @@ class Evaluation:
     def displacement(self) -> float:
         """Mean distance of matched centres on data scaled to [0, 1]^d."""
         scale = self.truth.space.scale
-        # Scaled coordinates span 2.
+        # The side of the scaled box is 2.
         return of_centers.displacement(scale(self.truth.centers), scale(self.centers)) / 2
 
     @property
@@ -226,15 +226,15 @@ class Evaluation:
         return float(truth.records.silhouettes(truth.space, scaled).mean())
 
 
-#: Centres of equal records are off by this much of the domain's sides at most.
+#: Largest rounding error of centres of equal records, as a share of the domain's sides.
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
-#: Errors that differ by less than this share are equal.
+#: Relative difference below which errors count as equal.
 _CLOSE = 1e-9
 
 
 def ratio(value: float, reference: float) -> float:
-    """Ratio to the true run: 1 where both are 0, infinite where only the reference is."""
+    """Ratio to the true run: 1 if both are 0, infinite if only the reference is 0."""
     if reference > 0:
         return value / reference
     return 1.0 if value == 0 else float("inf")

@@ -1,4 +1,4 @@
-"""k-means of weighted points: starts on a few of them, swaps of centres, last steps on all."""
+"""k-means of weighted points: it starts on a few points, swaps centres, and ends on all points."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dpviz.base.arrays import Floats
 from dpviz.kmeans.passes import loops
 from dpviz.kmeans.start import enough, plus_plus
 
-#: Starts of k-means; failed swaps in a row that end it, of few points and of all.
+#: Number of starts; number of failed swaps in a row after which it ends, on few and on all points.
 STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 
-#: Points with fewer records are left out.
+#: Points with fewer records than this are left out.
 LIGHT = 0.02
 
-#: Most iterations, and least share of the error that one has to gain.
+#: Largest number of iterations, and least share of the error that an iteration must gain.
 ITERATIONS, GAIN = 60, 1e-5
 
-#: Distance of two centres that share a cluster, in root mean square distances of a mean cluster.
+#: Distance between two centres in one cluster, in root mean square distances of an average cluster.
 APART = 0.3
 
-#: From so many clusters on, swaps that follow a failure take one of as many candidates.
+#: From SEVERAL clusters on, a swap after a failure chooses among CANDIDATES candidates.
 SEVERAL, CANDIDATES = 6, 3
 
-#: A swap has to gain at least this share of the error.
+#: Least share of the error that a swap must gain.
 BETTER = 1e-6
 
 
@@ -36,9 +36,9 @@ def k_means(
     few: Floats | None = None,
     few_weights: Floats | None = None,
 ) -> Floats:
-    """Centres (K, d) of weighted points (n, d), (n,).
+    """Centres (K, d) of weighted points (n, d), weights (n,).
 
-    It starts on fewer points that stand for the same, where given.
+    If ``few`` points that represent the same records are given, k-means starts on them.
     """
     if few is None or few_weights is None:
         few, few_weights = points, weights
@@ -60,20 +60,20 @@ def k_means(
 def swapped(
     points: Floats, weights: Floats, centers: Floats, generator: np.random.Generator, failures: int
 ) -> Floats:
-    """Lloyd's iteration, then moves of a useless centre into a cluster of a large error.
+    """Run Lloyd's iteration, then move useless centres into clusters with a large error.
 
-    It ends after so many moves in a row without a gain.
+    Ends after ``failures`` moves in a row without a gain.
 
     Notes
     -----
-    k-means-u* (Fritzke 2017, arXiv 1706.09059) with a choice among the candidates next in line.
+    k-means-u* (Fritzke 2017, arXiv 1706.09059) with a random choice among the best candidates.
     """
     best = centers.copy()
     errors, losses = _lloyd(points, weights, best)
     clusters, d = best.shape
     failed = 0
     while failed < failures and clusters > 1:
-        # The first try takes the first of both orders, the ones that follow also those behind.
+        # The first try takes the best of both orders; later tries choose among the best few.
         several = CANDIDATES if clusters >= SEVERAL and failed else 1
         useless = int(np.argsort(losses)[generator.integers(several)])
         worst = int(np.argsort(-errors)[generator.integers(several)])
@@ -94,20 +94,20 @@ def swapped(
 
 
 def _tries(clusters: int) -> int:
-    """Points that k-means++ tries for each centre: as many as in scikit-learn."""
+    """Number of points that k-means++ tries for each centre, as in scikit-learn."""
     return 2 + int(np.log(clusters))
 
 
 def _heavy(
     points: Floats, weights: Floats, clusters: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Points that weigh something, at least as many as clusters."""
+    """Points that have enough weight; at least K points."""
     found, shares = enough(points, np.where(weights > LIGHT, weights, 0), clusters, generator)
     assert shares is not None  # noqa: S101 - there were weights
     return np.ascontiguousarray(found), np.ascontiguousarray(shares)
 
 
 def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
-    """Move centres, in place; errors and losses of the clusters."""
+    """Move centres in place; return errors and losses of the clusters."""
     errors, losses = loops().weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
     return errors, losses

@@ -241,7 +241,8 @@ def test_a_bug_sits_in_the_steps_that_it_names() -> None:
 
 @pytest.mark.parametrize("method", SPENDING)
 def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
-    case = next(case for case in SCENARIOS if case.method == method)
+    case = next((case for case in SCENARIOS if case.method == method), None)
+    assert case, "SCENARIOS of tests/benchmarks/audit_steps.py has no line of this method"
     step = next(iter(shares(case)))
     ledgers, answers = [], []
     for factor in (1.0, HALF, NONE):

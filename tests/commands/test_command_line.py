@@ -970,7 +970,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     wcss = plain_wcss(pd.read_csv(points)[["x", "y"]].to_numpy(), report["true"]["centers"])
     assert report["true"]["wcss"] == pytest.approx(wcss)
     assert any("better than the best k-means" in note for note in report["data"]["notes"])
-    assert "where k-means goes from its centres" in cli("run", *shared)[1]
+    assert "k-means from the centres of that private run" in cli("run", *shared)[1]
 
 
 WRONG_KMEANS = {

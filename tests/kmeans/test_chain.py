@@ -1,4 +1,4 @@
-"""The closed forms are the linear programme's; the fast chain takes the definition's steps."""
+"""Closed forms equal the linear programme; the fast chain takes the steps of its definition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ often = settings(max_examples=200, deadline=None)
 
 
 def least_change(values: NDArray, lowest: float | None) -> float:
-    """Least L1 change that makes the totals of the rows agree, by linear programming."""
+    """Least L1 change after which all rows have the same total, by linear programming."""
     t, k = values.shape
     cells = t * k
     same, none = np.eye(cells), np.zeros((cells, 1))
@@ -55,7 +55,7 @@ def least_change(values: NDArray, lowest: float | None) -> float:
 
 
 def log_likelihood(points: NDArray, statistics: Statistics, rates: NDArray) -> float:
-    """Log likelihood of statistics that speak of as many records as there are points."""
+    """Log likelihood of statistics of ``len(points)`` records."""
     clusters = np.arange(statistics.counts.shape[1])
     total = 0.0
     for t, rate in enumerate(rates):
@@ -67,7 +67,6 @@ def log_likelihood(points: NDArray, statistics: Statistics, rates: NDArray) -> f
 
 
 def scaled(statistics: Statistics, size: int) -> Statistics:
-    """Statistics of ``size`` records."""
     total = statistics.counts[0].sum() or size
     return replace(
         statistics, counts=statistics.counts * size / total, sums=statistics.sums * size / total
@@ -77,7 +76,7 @@ def scaled(statistics: Statistics, size: int) -> Statistics:
 def plain_chain(
     statistics: Statistics, rates: NDArray, size: int, draws: Draws, delta: float = DELTA
 ) -> Chain:
-    """The chain as it is defined, everything computed anew in every step."""
+    """The chain by its definition: every step computes everything again."""
     points, clusters = start(statistics, size)
     statistics = scaled(statistics, size)
     weights = np.array([n / n.sum() if n.any() else n + 1 / n.size for n in statistics.counts])
@@ -119,7 +118,7 @@ def plain_chain(
 
 
 def noisy(seed: int, t: int, k: int, d: int) -> Statistics:
-    """Statistics with noise of any size, or no record; some centres on top of each other."""
+    """Statistics with noise of any size, or without records; some centres are equal."""
     rng = np.random.default_rng(seed)
     assigned = rng.uniform(-1, 1, (t, k, d))
     assigned[rng.random((t, k)) < 0.1] = 0.25
@@ -134,7 +133,7 @@ def noisy(seed: int, t: int, k: int, d: int) -> Statistics:
 
 
 def lloyd(t: int, seed: int = 0) -> tuple[NDArray, Statistics]:
-    """Four blobs, and what Lloyd's iteration without noise finds from a bad start."""
+    """Four blobs, and the statistics of Lloyd's iteration without noise from a bad start."""
     rng = np.random.default_rng(seed)
     blobs = np.array([[-0.5, -0.4], [0.4, -0.3], [0.0, 0.5], [-0.6, 0.3]])
     points = np.repeat(blobs, [60, 100, 150, 90], axis=0) + rng.normal(0, 0.05, (400, 2))
@@ -153,7 +152,6 @@ def lloyd(t: int, seed: int = 0) -> tuple[NDArray, Statistics]:
 
 
 def one_step(u: tuple[float, float, float], normals: list[float], accept: float) -> Draws:
-    """Draws of a single step."""
     index, iteration, component = (np.array([value]) for value in u)
     return Draws(
         index=index,
@@ -174,7 +172,7 @@ def check_same(one: Chain, other: Chain) -> None:
 # -- consistency -------------------------------------------------------------------------
 
 
-#: Thousandths, since the solver takes 1e-7 for nothing; small whole numbers make ties.
+#: Thousandths, since the solver treats 1e-7 as 0; small whole numbers make ties.
 numbers = st.one_of(st.integers(-50_000, 200_000).map(lambda n: n / 1000), st.integers(-9, 9))
 tables = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
     lambda shape: arrays(float, shape, elements=numbers)
@@ -219,10 +217,10 @@ def test_consistent_statistics_stay_as_they_are() -> None:
 
 
 def test_consistency_of_a_case_worked_by_hand() -> None:
-    # Totals of what is above zero: 6, 9, 8; the median is 8. Two records are missing in the
-    # first iteration, and one is too many in the second.
+    # Totals of the positive values: 6, 9, 8; the median is 8. Two records are missing in the first
+    # iteration, and the second has one too many.
     counts = np.array([[5.0, 1.0, -1.5], [0.25, 8.75, 0.0], [8.0, -7.0, 0.0]])
-    # Totals 0, 3, 6: one more each, none, one less each.
+    # The totals are 0, 3, 6. The median is 3: add 1 to each sum, no change, subtract 1 from each.
     sums = np.array([[-1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [6.0, 0.0, 0.0]])[:, :, None]
     found_counts, found_sums = consistent(counts, sums)
     np.testing.assert_allclose(found_counts, [[6, 2, 0], [0, 8, 0], [8, 0, 0]])
@@ -252,7 +250,7 @@ def test_start_puts_the_last_shares_on_the_last_centres(
     of_each = np.bincount(clusters, minlength=k)
     assert of_each.sum() == len(points) == size
     assert np.abs(of_each - shares).max() < 1 + 1e-9
-    # Whoever was rounded up had no smaller remainder than whoever was not.
+    # No share that was rounded up has a smaller remainder than a share that was rounded down.
     up, down = shares[of_each > shares] % 1, shares[of_each < shares] % 1
     assert up.min(initial=1) >= down.max(initial=0) - 1e-9
     assert not counts.any() or counts[clusters].min() > 0
@@ -275,14 +273,14 @@ def test_cluster_numbers_mean_nothing(seed: int) -> None:
     other = Statistics(
         **{field.name: getattr(statistics, field.name)[:, order] for field in fields(Statistics)}
     )
-    if not statistics.counts.any():  # equal shares: lowest numbers are rounded up
+    if not statistics.counts.any():  # equal shares: the lowest numbers are rounded up
         return
     one, two = (
         run_chain(case, np.ones(3), 100, draws(np.random.default_rng(0), 0, 2))
         for case in (statistics, other)
     )
     assert sorted(map(tuple, one.points)) == sorted(map(tuple, two.points))
-    # Centres on top of each other are a tie, which the lowest number wins.
+    # Equal centres are a tie; the lowest number wins.
     if len(np.unique(statistics.assigned.reshape(-1, 2), axis=0)) == 15:
         assert one.best == pytest.approx(two.best, rel=1e-12)
 
@@ -292,7 +290,6 @@ def test_cluster_numbers_mean_nothing(seed: int) -> None:
 
 @pytest.fixture
 def small() -> Statistics:
-    """Two iterations of two clusters on a line, eight records."""
     return Statistics(
         assigned=np.array([[[-1.0], [1.0]], [[-0.5], [0.5]]]),
         updated=np.array([[[-0.5], [0.5]], [[-0.25], [0.75]]]),
@@ -303,8 +300,8 @@ def small() -> Statistics:
 
 def test_log_likelihood_of_the_start(small: Statistics) -> None:
     # Scaled to four points: n' = (2, 2), (3, 1) and s' = (-1, 1), (-0.75, 0.75). Three points
-    # stand on -0.25 and one on 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations.
-    # Iteration 1 is off by 1 + 1 + 0.25 + 0.25, iteration 2 by nothing.
+    # are at -0.25 and one at 0.75: N = (3, 1) and S = (-0.75, 0.75) in both iterations.
+    # The distance is 1 + 1 + 0.25 + 0.25 in iteration 1, and 0 in iteration 2.
     found = run_chain(small, np.array([10.0, 1.0]), 4, draws(np.random.default_rng(0), 0, 1))
     assert found.points[:, 0].tolist() == [-0.25, -0.25, -0.25, 0.75]
     assert found.best == pytest.approx(-25)
@@ -313,8 +310,8 @@ def test_log_likelihood_of_the_start(small: Statistics) -> None:
 
 
 def test_log_likelihood_after_a_step(small: Statistics) -> None:
-    # The first point goes to 0.5 + 0.1, cluster 2 of iteration 1. N = (2, 2) and
-    # S = (-0.5, 1.35): iteration 1 is off by 0.5 + 0.35, iteration 2 by 1 + 1 + 0.25 + 0.6.
+    # The first point moves to 0.5 + 0.1, cluster 2 of iteration 1. N = (2, 2), S = (-0.5, 1.35).
+    # The distance is 0.5 + 0.35 in iteration 1, and 1 + 1 + 0.25 + 0.6 in iteration 2.
     step = one_step((0.1, 0.4, 0.6), [1.0], 0.0)
     found = run_chain(small, np.array([10.0, 1.0]), 4, step, delta=0.01)
     np.testing.assert_allclose(found.points[:, 0], [0.6, -0.25, -0.25, 0.75])
@@ -330,7 +327,7 @@ def test_a_point_halfway_belongs_to_the_lower_number() -> None:
         counts=np.array([[1.0, 0.0]]),
         sums=np.array([[[1.0], [0.0]]]),
     )
-    # The step proposes the same place: nothing changes.
+    # The step proposes the same place, so nothing changes.
     found = run_chain(case, np.ones(1), 1, one_step((0.0, 0.0, 0.5), [0.0], 0.5))
     assert found.log_likelihood.tolist() == [0.0, 0.0]
     assert found.accepted == 1
@@ -339,18 +336,18 @@ def test_a_point_halfway_belongs_to_the_lower_number() -> None:
 @pytest.mark.parametrize(
     ("counts", "off", "back"),
     [
-        ((1.0, 3.0), 0.0, 1 / 3),  # weights 3/4 to 1/4: who came by the rare way stays
-        ((2.0, 2.0), 1.5, math.exp(-(1.5**2) / 2)),  # and so does who stands 1.5 sigma off
+        ((1.0, 3.0), 0.0, 1 / 3),  # weights 3/4 to 1/4: a point of the rare component stays
+        ((2.0, 2.0), 1.5, math.exp(-(1.5**2) / 2)),  # and so does a point 1.5 sigma away
     ],
 )
 def test_proposals_are_corrected_for(counts: tuple[float, float], off: float, back: float) -> None:
-    """Without statistics (rates 0), the ratio of the proposals decides alone."""
+    """Without statistics (rates 0), only the ratio of the proposals decides."""
     centers = np.array([[[0.0], [1.0]]])
     case = Statistics(
         assigned=centers, updated=centers, counts=np.array([counts]), sums=np.zeros((1, 2, 1))
     )
     for uniform, accepted in ((back - 1e-9, 1.0), (back + 1e-9, 0.5)):
-        # The last point goes from cluster 2 to cluster 1, at all events, and back again.
+        # The last point moves from cluster 2 to cluster 1 with certainty, and maybe back.
         both = Draws(
             index=np.array([0.99, 0.99]),
             iteration=np.zeros(2),
@@ -382,7 +379,7 @@ def test_only_counts_of_zero_are_equal_shares() -> None:
         assigned=centers, updated=centers, counts=np.zeros((1, 2)), sums=np.zeros((1, 2, 1))
     )
     found = run_chain(zero, np.ones(1), 4, draws(np.random.default_rng(0), 0, 1))
-    # Two points on 0 and two on 1 where none was counted.
+    # Without counted records: two points at 0 and two at 1.
     assert found.best == -(2 + 2 + 0 + 2)
     for component, place in ((0.49, 0.0), (0.51, 1.0)):
         step = one_step((0.5, 0.5, component), [0.0], 0.0)
@@ -437,7 +434,7 @@ def test_parity_over_more_steps_than_are_shown() -> None:
     assert 0.05 < fast.accepted < 0.95
 
 
-# -- what a chain finds ------------------------------------------------------------------
+# -- the result of a chain ---------------------------------------------------------------
 
 
 @quick
@@ -454,7 +451,7 @@ def test_best_is_the_likelihood_of_the_points(seed: int, size: int) -> None:
 
 
 def test_chain_finds_data_that_explain_the_statistics() -> None:
-    """Statistics without noise: the discrepancy of the start nearly vanishes."""
+    """Statistics without noise: the final distance is much smaller than that of the start."""
     points, statistics = lloyd(4)
     assert log_likelihood(points, statistics, np.ones(4)) == pytest.approx(0, abs=1e-9)
     numbers = draws(np.random.default_rng(1), 30_000, 2)
@@ -474,7 +471,7 @@ def test_longer_chain_goes_on_where_the_shorter_one_stopped() -> None:
     _, statistics = lloyd(3)
     rates, steps = np.ones(3), 2 * TRACE - 2
     long = run_chain(statistics, rates, 80, draws(np.random.default_rng(9), steps, 2))
-    for upto in (2, 200, steps):  # every second step is shown
+    for upto in (2, 200, steps):  # the trace has every second step
         short = run_chain(statistics, rates, 80, draws(np.random.default_rng(9), upto, 2))
         shown = round(upto * (TRACE - 1) / steps)
         assert short.log_likelihood[-1] == long.log_likelihood[shown]

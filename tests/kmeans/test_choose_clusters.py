@@ -1,4 +1,4 @@
-"""K chosen from noisy counts: as defined, at no further cost, and near the best in hindsight."""
+"""The choice of K from noisy counts: by its definition, without extra budget, nearly the best."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ def some_points(seed: int, m: int, ndim: int) -> NoisyPoints:
 
 
 def blobs(clusters: int, n: int, seed: int = 0) -> Floats:
-    """Groups on a ring, well apart."""
     rng = np.random.default_rng(seed)
     angles = 2 * np.pi * rng.integers(clusters, size=n) / clusters
     middles = 0.7 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -77,7 +76,7 @@ def blobs(clusters: int, n: int, seed: int = 0) -> Floats:
 
 
 def plain_groups(points: NoisyPoints) -> list[tuple[Floats, float, float, float]]:
-    """Place, weight, count and variance of the groups, where each heavy point is one."""
+    """Place, weight, count and variance of the groups if each heavy point is a group."""
     heavy = np.flatnonzero(points.weights > 0)
     owners = [
         min(heavy, key=lambda one, place=place: ((place - points.places[one]) ** 2).sum())
@@ -95,7 +94,7 @@ def plain_groups(points: NoisyPoints) -> list[tuple[Floats, float, float, float]
 
 
 def plain_surest(groups: list[tuple[Floats, float, float, float]], centers: Floats) -> float:
-    """Least count around a centre in standard deviations, by definition."""
+    """Least count around a centre in standard deviations, computed from the definition."""
     found = []
     nearest = [int(((centers - place) ** 2).sum(axis=1).argmin()) for place, *_ in groups]
     for k in range(len(centers)):
@@ -106,7 +105,7 @@ def plain_surest(groups: list[tuple[Floats, float, float, float]], centers: Floa
 
 
 def plain_silhouettes(places: Floats, weights: Floats, centers: Floats) -> tuple[float, float]:
-    """Mean over all weight, and of the worst cluster, by definition."""
+    """Mean over the whole weight, and mean of the worst cluster, computed from the definition."""
     distances = np.sqrt(((places[:, None] - centers) ** 2).sum(axis=2))
     first, second = np.sort(distances, axis=1)[:, :2].T
     own = distances.argmin(axis=1)
@@ -123,7 +122,7 @@ def plain_silhouettes(places: Floats, weights: Floats, centers: Floats) -> tuple
 def test_the_choice_is_the_best_separated_one_that_stands_out_of_the_noise(
     seed: int, m: int, ndim: int, more: int
 ) -> None:
-    # So many groups that each point is one.
+    # Enough groups that each point is one group.
     most = m // 3 + 2 + more
     points = some_points(seed, m, ndim)
     found = choose_clusters(points, seed, most)
@@ -164,7 +163,7 @@ def test_groups_join_as_ward_says(seed: int, m: int, ndim: int) -> None:
 
 
 def test_a_heavy_group_counts_as_many_records() -> None:
-    # Joining the two light ones costs 1/2 * 4, the close pair 90 * 10 / 100 * 1.
+    # Joining the two light groups costs 1/2 * 4, joining the close pair 90 * 10 / 100 * 1.
     places, weights = np.array([[0.0], [1.0], [5.0], [7.0]]), np.array([90.0, 10.0, 1.0, 1.0])
     three = dict(chosen._joins(places, weights, 3))[3]
     assert three[2] == three[3]
@@ -172,7 +171,7 @@ def test_a_heavy_group_counts_as_many_records() -> None:
 
 
 def test_clusters_are_sure_by_the_noise_of_all_their_cells() -> None:
-    # Two heaps of 60 and 8 records; empty cells around bring noise alone.
+    # Two groups of 60 and 8 records; the empty cells around them add only noise.
     places = np.array([[-0.9], [-0.8], [0.8], [0.9]])
     counts = np.array([60.0, -2.0, 8.0, -1.0])
     for variance, stands in ((2.7, True), (2.8, False)):
@@ -202,7 +201,7 @@ def test_coarse_points_hold_the_same_records(seed: int, m: int, ndim: int, most:
         assert len(coarse.places) <= most
 
 
-# -- what it costs: nothing ----------------------------------------------------------------
+# -- no extra budget -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
@@ -248,11 +247,11 @@ def test_no_record_and_one_give_two_clusters_of_noise(n: int) -> None:
             unsure += 1
             assert len(run.centers) == LEAST
             assert run.decision.endswith("noise hides whether there are more than 2.")
-    # Two noisy cells of four can both exceed 3 standard deviations by chance, not often.
+    # By chance, two noisy cells of four can both exceed 3 standard deviations, but rarely.
     assert unsure >= 18
 
 
-# -- what it finds -------------------------------------------------------------------------
+# -- quality of the choice -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("clusters", [2, 3, 7, 12])
@@ -261,7 +260,7 @@ def test_clusters_well_apart_are_counted(clusters: int, epsilon: float) -> None:
     records = records_of(blobs(clusters, 500 * clusters))
     config = KMeansConfig(method="eugkm", choose="private", epsilon=epsilon)
     found = [run_kmeans(records, config, SeededNoise(seed)).config.clusters for seed in range(8)]
-    # Noise may add a cluster of its own once in a while.
+    # Sometimes noise makes an additional cluster.
     assert found.count(clusters) >= 6
 
 
@@ -323,7 +322,7 @@ def test_the_price_by_hand() -> None:
 
 
 def groups(ndim: int, clusters: int, n: int) -> Records:
-    """Groups well apart in a box of many columns."""
+    """Groups far from each other in a box of many columns."""
     rng = np.random.default_rng(10 * ndim + clusters)
     middles = np.zeros((clusters, ndim))
     while pdist(middles).min() < 0.6:
@@ -345,7 +344,7 @@ def test_dp_refine_chooses_at_no_further_cost(ndim: int, clusters: int) -> None:
         for choose in ("given", "private")
     ]
     given, private = (run.ledger for run in runs)
-    # As many steps until K is known, and all of the budget in the end.
+    # The steps are the same until K is chosen, and both runs spend the whole budget.
     assert private.epsilon == pytest.approx(1.0)
     steps = [[(one.step, one.epsilon) for one in ledger] for ledger in (given, private)]
     assert steps[0] == steps[1]
@@ -368,7 +367,7 @@ def test_dp_refine_has_something_to_say_of_nothing(ndim: int, n: int) -> None:
         assert run.config.clusters >= LEAST
 
 
-# -- beside the true run -------------------------------------------------------------------
+# -- comparison with the true run ----------------------------------------------------------
 
 
 def test_draws_are_compared_with_as_many_true_clusters() -> None:
@@ -381,7 +380,7 @@ def test_draws_are_compared_with_as_many_true_clusters() -> None:
     same = KMeansTrial.of(records, KMeansConfig(method="eugkm", clusters=5))
     assert scores == same.scores(one, 0, ("nicv_ratio", "f_measure", "displacement"))
     assert 1 <= scores["nicv_ratio"] < 1.05
-    # Numbered like the true clusters, and no record is in another one.
+    # Clusters are numbered like the true ones, and no record is in another cluster.
     np.testing.assert_array_equal(one.centers, same.truth.matched(one).centers)
     assert trial.affected(one).sum() == 0
 
@@ -437,7 +436,7 @@ def test_refined_sides_make_the_printed_bound_least(
 
 @pytest.mark.parametrize(
     ("size", "epsilon", "ndim", "clusters", "side"),
-    # By a plain loop over all m, apart from this code.
+    # From a plain loop over all m, independent of this code.
     [
         (5000, 1.0, 2, 15, 35),
         (30_000, 0.098, 2, 15, 28),

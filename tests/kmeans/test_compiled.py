@@ -1,4 +1,4 @@
-"""Compiled code is kept where it can be; without a folder, or with spoilt files, all goes on."""
+"""Compiled code is cached where possible; without a folder, or with damaged files, all works."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ CENTERS = POINTS[:3].copy()
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """A copy of the kernels, whose machine code belongs beside it."""
+    """A copy of the kernels, whose machine code is stored next to it."""
     monkeypatch.setattr("numba.core.config.CACHE_DIR", "")
     return Path(shutil.copy(kernels.__file__, tmp_path / "copied_kernels.py"))
 
 
 def load(path: Path) -> ModuleType:
-    """Import a file anew, as a new process does."""
     spec = importlib.util.spec_from_file_location("copied_kernels", path)
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
@@ -41,7 +40,7 @@ EXPECTED = np.linalg.norm(POINTS[:, None] - CENTERS, axis=2).argmin(axis=1).toli
 
 
 def kept(path: Path, ending: str) -> Path:
-    """File of the kept code of one kernel."""
+    """File with the cached code of one kernel."""
     (file,) = (path.parent / "__pycache__").glob(f"*assign*.{ending}")
     return file
 
@@ -55,7 +54,7 @@ def test_machine_code_is_kept(module):
 
 
 def test_without_a_folder_to_write_it_is_compiled_all_the_same(module, monkeypatch):
-    # Not even root may make folders below a file.
+    # Even root cannot make folders below a file.
     (module.parent / "__pycache__").touch()
     for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(module))

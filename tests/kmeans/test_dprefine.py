@@ -1,4 +1,4 @@
-"""DP-Refine: its compiled parts against plain definitions, its sensitivities, and its utility."""
+"""DP-Refine: compiled parts equal plain definitions; sensitivities; utility."""
 
 from __future__ import annotations
 
@@ -71,11 +71,10 @@ def refined(records: Records, clusters: int, epsilon: float, seed: int = 0, **op
     return METHODS["dprefine"].run(records, config, accountant)
 
 
-# -- taking noise off --------------------------------------------------------------------------
+# -- denoising ---------------------------------------------------------------------------------
 
 
 def plain_fraction(one: float, v1: float, other: float, v2: float, total: float) -> float:
-    """Posterior mean of a half's part by its definition."""
     parts, masses = prior()
     logs = [
         -((one - p * total) ** 2) / (2 * v1) - (other - (1 - p) * total) ** 2 / (2 * v2)
@@ -88,7 +87,7 @@ def plain_fraction(one: float, v1: float, other: float, v2: float, total: float)
 def plain_pass(
     noisy: Floats, variances: Floats, total: float, generator: np.random.Generator
 ) -> Floats:
-    """Counts of a grid by halving arrays once, with plain sums."""
+    """Counts of a grid after halving arrays once, with plain sums."""
     found = np.zeros(noisy.shape)
     if total <= LEAST:
         return found
@@ -139,7 +138,7 @@ def test_denoising_is_that_of_its_definition(
     )
     np.testing.assert_allclose(found, plain.ravel(), rtol=1e-6, atol=1e-6)
     assert (found >= 0).all()
-    # Blocks that hold next to nothing are dropped: at most so much for each.
+    # Blocks with almost no records become empty: each loses at most this amount.
     assert -1e-9 * total <= total - found.sum() <= 2 * side**ndim * LEAST + 1e-9 * total
 
 
@@ -176,7 +175,7 @@ def test_grids_of_very_many_cells_are_halved_less_often() -> None:
 
 
 def test_nothing_but_noise_comes_out_nearly_empty_beside_a_group() -> None:
-    # 64 cells, one of a thousand records: a projection leaves some of the noise everywhere.
+    # 64 cells, one with a thousand records: a projection leaves some noise in all cells.
     noisy = np.random.default_rng(1).laplace(0, 10, 64)
     noisy[27] += 1000
     found = denoised(noisy, np.full(64, 200.0), 2, 1000.0, np.random.default_rng(2))
@@ -236,7 +235,7 @@ def test_residuals_are_added_up_as_defined_and_lie_in_the_body(
         plain[labels[row], 1] = min(length / radius, 1) ** 2
         plain[labels[row], 2:] = (points[row] - centers[labels[row]]) / max(length, radius)
         np.testing.assert_allclose(alone, plain, atol=1.01 * LATTICE)
-        # In whole numbers of units nothing is rounded: the body is never left.
+        # In whole numbers of units nothing is rounded, so the norm never exceeds its limit.
         whole = (alone / LATTICE).astype(np.int64)[labels[row]]
         assert 0 <= whole[1] <= 2**20
         assert sum(int(one) ** 2 for one in whole[2:]) <= 2**40
@@ -248,7 +247,7 @@ def test_residuals_are_added_up_as_defined_and_lie_in_the_body(
     np.testing.assert_array_equal(weighted, np.tensordot(weights, rows, axes=1))
 
 
-# -- what follows from noisy numbers -----------------------------------------------------------
+# -- functions of noisy numbers ----------------------------------------------------------------
 
 
 def test_noise_of_a_step_is_as_large_as_stated() -> None:
@@ -301,7 +300,7 @@ def test_weighted_k_means_is_lloyds(seed: int, clusters: int) -> None:
     found = fit(points, start, weights)
     np.testing.assert_allclose(errors, found.errors, atol=1e-9)
     np.testing.assert_allclose(losses, found.losses, atol=1e-9)
-    # Swaps never make it worse than where Lloyd's iteration ends.
+    # After swaps the error is never larger than after Lloyd's iteration alone.
     ended = start.copy()
     plain_errors, _ = kernels.weighted_lloyd(points, weights, ended, 60, 1e-7)
     better = swapped(points, weights, start, np.random.default_rng(0), 4)
@@ -452,7 +451,7 @@ def test_without_noise_the_tree_is_near_the_optimum() -> None:
 
 
 def test_nested_grid_holds_the_records() -> None:
-    # With next to no noise each subcell holds what lies there.
+    # With almost no noise each subcell has the number of records in it.
     points = np.random.default_rng(6).normal(0, 0.1, (3000, 2)).clip(-1, 1)
     records, size = records_of(points), Estimate(3000.0, 1e-6, 1.0)
     accountant = Accountant(SeededNoise(0), 1e4)
@@ -481,7 +480,7 @@ def test_sparse_grids_keep_cells_whole_and_take_the_mean_of_two_estimates(
     m = len(grid.points.places)
     np.testing.assert_array_equal(grid.points.places, grid.cells.centers)
     np.testing.assert_array_equal(grid.points.variances, np.full(m, 2 / 2.0**2))
-    # The projection's half is zero below its level; the other half is never negative.
+    # The half from the projection is zero below its level; the other half is never negative.
     total = Estimate(200.0, 10.0, 5.0).pooled(grid.points.counts.sum(), grid.points.variances.sum())
     projected = onto_simplex(grid.points.counts, total)
     assert (grid.points.weights >= projected / 2 - 1e-9).all()
@@ -526,7 +525,7 @@ def test_steps_shrink_the_less_the_larger_true_moves_are_taken_for(
 
 
 def mixture(clusters: int, ndim: int, n: int, seed: int) -> tuple[Floats, Floats]:
-    """Points of Gaussians of deviation 0.1, and their middles."""
+    """Points of Gaussians with standard deviation 0.1, and their means."""
     rng = np.random.default_rng(seed)
     middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
     points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.1, (n, ndim))
@@ -541,7 +540,7 @@ def ratios(points: Floats, clusters: int, epsilon: float, least: float, seeds: i
 
 @pytest.mark.parametrize(
     ("name", "clusters", "epsilon", "median"),
-    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028; margins cover medians of 9 other seeds.
+    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028. The margins cover medians of 9 other seeds.
     [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.2),
      ("unbalance", 8, 1.0, 1.05)],
 )  # fmt: skip
@@ -566,7 +565,7 @@ def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -
 
 @pytest.mark.parametrize("ndim", [2, 8])
 def test_next_to_no_budget_is_no_worse_than_no_data(ndim: int) -> None:
-    # Nothing but noise: within the spread of centres that look at no data.
+    # Only noise: as good as centres that use no data, up to their spread.
     points, _ = mixture(5, ndim, 300, 2)
     blind = [
         wcss(points, sphere_packing(5, ndim, np.random.default_rng(seed))) for seed in range(30)
@@ -576,13 +575,13 @@ def test_next_to_no_budget_is_no_worse_than_no_data(ndim: int) -> None:
 
 
 def test_norm_of_a_joining_record_is_one() -> None:
-    # A record on its centre changes the count alone; one far away the whole body's border.
+    # A record on its centre changes only the count; a far record has the norm's limit.
     table = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.6, 0.8]])
     np.testing.assert_array_equal(k_norm(table, 2), [1.0, 1.0])
 
 
 def test_few_records_in_many_columns_tell_more_than_nothing() -> None:
-    # Measured with 24 seeds: 3.13; 10.3 where groups of a projection make the seeds, and 18 for
-    # centres that look at no data.
+    # Measured with 24 seeds: 3.13. Seeds from groups of a projection give 10.3, centres that use
+    # no data give 18.
     points, middles = mixture(2, 9, 2000, 2)
     assert np.median(ratios(points, 2, 0.05, wcss(points, middles))) <= 4.5

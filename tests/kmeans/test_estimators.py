@@ -1,4 +1,4 @@
-"""The k-means estimators behave as scikit-learn's do, and say what the library says."""
+"""The k-means estimators behave like those of scikit-learn and give the library's results."""
 
 import inspect
 
@@ -28,7 +28,7 @@ from dpviz.privacy.noise_source import SeededNoise
 ESTIMATORS = [getattr(dpviz, entry.card.estimator) for entry in KMEANS.values()]
 PRIVATE = [estimator for estimator in ESTIMATORS if estimator is not TrueKMeans]
 
-#: Parameters that no card lists: what the data lies in, and how the noise is drawn.
+#: Parameters that are on no card: for the data's domain, and for the noise.
 OF_DATA = {"domain", "outside"}
 OF_NOISE = {"variant", "neighbours", "cap", "random_state"}
 
@@ -40,13 +40,13 @@ POINTS = np.concatenate(
     ]
 )
 BOX = "0,10;0,100"
-#: A box that leaves some of the points outside.
+#: A box that does not contain all points.
 NARROW = "1.5,9;18,84"
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
-    # Threads that wait for each other on a busy machine take a hundred times as long.
+    # On a busy machine, threads that wait for each other take a hundred times as long.
     with threadpool_limits(1, user_api="openmp"):
         yield
 
@@ -78,7 +78,7 @@ def test_the_parameters_are_those_of_the_card(estimator):
     assert {one.kind for one in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
     for parameter in card.parameters:
         name = "n_clusters" if parameter.name == "clusters" else parameter.name
-        # None stands for the method's default, which differs between variants.
+        # None means the method's default, which differs between variants.
         assert signature[name].default in (None, parameter.default)
 
 
@@ -92,8 +92,8 @@ def test_the_docstrings_name_every_choice():
 @pytest.mark.some(5)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scikit_learn_accepts_the_estimator(estimator):
-    # A budget under which clusters can be found in the 50 points of the checks: at epsilon 1
-    # noise rightly hides them.
+    # With this budget, clusters can be found in the 50 points of the checks; with epsilon 1,
+    # noise hides them, as it should.
     made = TrueKMeans() if estimator is TrueKMeans else estimator(epsilon=100.0)
     results = check_estimator(made, on_fail=None, on_skip=None)
     failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
@@ -291,7 +291,7 @@ def test_many_columns_are_fine_without_a_grid():
     ],
 )
 def test_wrong_parameters_are_named(parameters, fragment):
-    # The one method that has all of them.
+    # MCMC is the only method with all of these parameters.
     with pytest.raises(InputError, match=fragment) as caught:
         MCMCKMeans(**parameters).fit(POINTS)
     assert str(caught.value).endswith(".")

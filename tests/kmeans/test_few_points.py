@@ -1,4 +1,4 @@
-"""Fewer distinct points than K: no two centres of the true run are equal, and it says so."""
+"""Fewer distinct points than K: the true run has no equal centres, and a message says so."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.support.parts import stored_parts
 
 BOX = Domain(((-1.0, 3.0), (-1.0, 3.0)))
 
-#: Means of equal numbers such as 0.1 are off by rounding.
+#: Means of equal numbers such as 0.1 have rounding errors.
 NUMBERS = st.sampled_from([0.0, 0.1, 0.3, 1 / 3, 0.7, 1.1, 2.9])
 
 
 def distinct(centers: np.ndarray) -> int:
-    """Number of centres that differ by more than rounding."""
+    """Number of centres that differ by more than rounding errors."""
     return len(np.unique(np.round(centers, 9), axis=0))
 
 
@@ -48,7 +48,7 @@ def test_the_true_run_has_as_many_centres_as_distinct_points(places, each, beyon
     assert np.allclose(np.sort(truth.centers, axis=0), np.sort(places, axis=0))
     assert truth.run.config.clusters == len(places)
     assert bool(truth.fewer) == (clusters > len(places))
-    # A private run keeps its K, which is public: those without a true one come last.
+    # A private run keeps its K, which is public: clusters without a true one are last.
     config = KMeansConfig(method="dplloyd", clusters=clusters, epsilon=5.0)
     drawn = KMeansTrial.of(records, config).draw(seed)
     assert len(drawn.centers) == clusters

@@ -1,4 +1,4 @@
-"""What broke in one sentence: true clusters without a private centre of their own."""
+"""One sentence about the failure of a run: true clusters that have no private centre."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.privacy.ledger import Ledger
 
-#: Four groups in a box that is wider than high: distances are those of the scaled domain.
+#: Four groups in a box that is wider than high, because distances are on the scaled domain.
 CORNERS = np.array([[20.0, 2.0], [20.0, 8.0], [80.0, 2.0], [80.0, 8.0]])
 
 

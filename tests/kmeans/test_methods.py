@@ -1,4 +1,4 @@
-"""Every k-means method: spends what it claims, leaks nothing past it, answers whatever comes."""
+"""Every k-means method: it spends its claimed budget, leaks nothing else, accepts any input."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from tests.support.replaying import Recorder, Request
 SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
 VARIANTS = ("sound", "published")
 
-#: What is called private, by its card.
+#: Methods and variants whose card claims privacy.
 PRIVATE = tuple(
     (name, variant.name)
     for name, entry in KMEANS.items()
@@ -60,10 +60,10 @@ PRIVATE = tuple(
     if variant.private
 )
 
-#: Those without nested or K-norm noise, which tests/test_replay.py listens to.
+#: The same without nested and K-norm noise, which tests/test_replay.py checks.
 LAPLACE = tuple(one for one in PRIVATE if one[0] != "dprefine")
 
-#: Methods with a start of their own to choose.
+#: Methods with a choice of start.
 STARTING = tuple(name for name, options in DEFAULTS.items() if "start" in options)
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -78,20 +78,20 @@ seeds = st.integers(0, 2**32)
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep scikit-learn from waiting for other processes' cores."""
+    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
 
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps of a chain are tested elsewhere: here a tenth of them does."""
+    """Use a tenth of the steps of a chain, which other tests check."""
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 3000)
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 2)
 
 
 class Streams(SeededNoise):
-    """Noise source that keeps the name of every stream that it opens."""
+    """Noise source that records the name of each stream that it opens."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -118,32 +118,31 @@ class Streams(SeededNoise):
 
 
 def domain_of(ndim: int) -> Domain:
-    """Another interval on every axis."""
+    """A different interval on each axis."""
     return Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
 
 
 def place(unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points of the unit cube in the domain."""
+    """Move points of the unit cube to the domain."""
     domain = domain_of(unit.shape[1])
     inside = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit >= 1, domain.highs, inside), domain.lows, domain.highs)
 
 
 def unit_points(rng: np.random.Generator, n: int, ndim: int) -> NDArray[np.float64]:
-    """Three blobs, some of it on the border, and some records twice."""
+    """Three blobs, with some points on the border and some points twice."""
     points = np.clip(rng.choice(rng.random((3, ndim)), n) + rng.normal(0, 0.1, (n, ndim)), 0, 1)
     points[1::7] = points[0]
     return points
 
 
 def records_of(points: NDArray[np.float64]) -> Records:
-    """Records in their domain, built anew: nothing is kept from another run."""
+    """New records in their domain, without cached values of another run."""
     domain = domain_of(points.shape[1])
     return Records.build(Dataset(name="", points=np.ascontiguousarray(points)), domain)
 
 
 def drawn(seed: int, n: int, ndim: int) -> NDArray[np.float64]:
-    """Points in the domain."""
     return place(unit_points(np.random.default_rng(seed), n, ndim))
 
 
@@ -156,7 +155,7 @@ neighbourhoods = st.builds(
 def configs(
     draw: st.DrawFn, pairs: tuple[tuple[str, str], ...], most_clusters: int = 6, **fixed: Any
 ) -> KMeansConfig:
-    """Any of some methods and variants with any of their parameters."""
+    """Any of the given methods and variants, with any values of their parameters."""
     method, variant = draw(st.sampled_from(pairs))
     options = defaults_of(method, variant)
     chosen: dict[str, Any] = {
@@ -179,7 +178,7 @@ every = tuple((name, variant) for name in KMEANS for variant in VARIANTS)
 
 
 def assert_same(one: KMeansRun, other: KMeansRun) -> None:
-    """Both runs say the same, to the last bit."""
+    """Both runs are equal to the last bit."""
     np.testing.assert_array_equal(one.centers, other.centers)
     assert one.ledger == other.ledger
     assert len(one.path) == len(other.path)
@@ -203,7 +202,7 @@ def assert_same(one: KMeansRun, other: KMeansRun) -> None:
 
 
 def refusal(run: Any) -> str | None:
-    """Sentence of the only error that input may meet; None where there was a result."""
+    """Message of the only error that input may cause; None if there was a result."""
     try:
         run()
     except InputError as error:
@@ -234,16 +233,16 @@ def test_ledger_sums_to_epsilon_and_centers_are_usable_and_reproducible(
     assert_usable(found, records, config)
     assert_paid(found, config)
     assert_consistent(found, records, config, recorder)
-    # From the same records once more, and from records that nothing is known of yet.
+    # Run again on the same records, and on new records without cached values.
     assert_same(found, run_kmeans(records, config, SeededNoise(draw)))
     assert_same(found, run_kmeans(records_of(drawn(seed, n, ndim)), config, SeededNoise(draw)))
 
 
 def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> None:
-    """K finite centres in the domain, in canonical order, at the end of their path."""
+    """K finite centres in the domain, in canonical order, equal to the last ones of the path."""
     ndim = records.domain.ndim
     for centers in (found.centers, *found.path):
-        # Without noise no two centres are equal.
+        # Without noise all centres are different.
         most = len(np.unique(records.points, axis=0)) if config.method == "kmeans" else np.inf
         assert centers.shape == (min(config.clusters, most), ndim)
         assert np.isfinite(centers).all()
@@ -262,7 +261,7 @@ def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> N
 
 
 def budget_of(found: KMeansRun) -> float:
-    """All of epsilon; as published, what the printed schedule gives to the steps that were made."""
+    """The whole epsilon; published: the printed budgets of the steps that were made."""
     config = found.config
     if config.method not in SPENDING:
         return 0.0
@@ -276,7 +275,7 @@ def budget_of(found: KMeansRun) -> float:
 
 
 def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
-    """The budget is spent to the last bit, and every scale is what its spend buys."""
+    """The budget is spent to the last bit, and every scale matches its spent budget."""
     budget = budget_of(found)
     assert found.ledger.epsilon == pytest.approx(budget, abs=1e-9)
     assert found.ledger.unspent(config.epsilon) == pytest.approx(
@@ -286,7 +285,7 @@ def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
     twice = (config.method, config.variant) == ("privgene", "published")
     rough = 0.0
     for spend in found.ledger:
-        # Counts that get finer have the noise of both their budgets together.
+        # The noise of a refined count is that of both budgets together.
         nested, rough = rough, spend.epsilon if spend.step == "rough cells" else 0.0
         budget = nested + spend.epsilon
         assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / budget)
@@ -296,7 +295,7 @@ def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
 def assert_consistent(
     found: KMeansRun, records: Records, config: KMeansConfig, recorder: Recorder
 ) -> None:
-    """Centres move where the noisy numbers of their own cluster say, and nowhere else."""
+    """Centres move exactly to the places that the noisy numbers of their cluster give."""
     space = space_of(records, config)
     paid = {spend.step: spend for spend in found.ledger}
     asked = {one.step: one for one in recorder.requests}
@@ -307,12 +306,12 @@ def assert_consistent(
         moved = one.sums / np.where(usable, one.counts, 1)[:, None]
         usable &= space.contains(moved)
         if config.variant == "published":
-            usable = one.counts != 0  # noise never leaves a count of nothing
+            usable = one.counts != 0  # a noisy count is never exactly 0
             moved = np.clip(one.sums / one.counts[:, None], space.low, 1)
         np.testing.assert_array_equal(one.kept, ~usable)
         np.testing.assert_array_equal(after[one.kept], before[one.kept])
         np.testing.assert_array_equal(after[usable], space.restore(moved[usable]))
-        # What was released for one cluster, and at what scale, stays together.
+        # The noisy numbers and the scale of a cluster stay together.
         answer = asked[step].answer.tolist()
         noisy = np.column_stack([one.counts, one.sums]).tolist()
         place_of = [answer.index(row) for row in noisy]
@@ -327,7 +326,7 @@ def assert_consistent(
 @pytest.mark.parametrize("name", SPENDING)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
-    # Where one of a few candidates is chosen, the same one may come up again.
+    # A method that chooses among a few candidates may choose the same one again.
     records = records_of(drawn(0, 150, 2))
     config = KMeansConfig(method=name, variant=variant, clusters=3, epsilon=0.5)
     found = [run_kmeans(records, config, SeededNoise(seed)).centers for seed in range(4)]
@@ -336,7 +335,7 @@ def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
 
 @pytest.fixture(scope="module")
 def used_records() -> Records:
-    """Records that all methods have been run on, in all variants and geometries."""
+    """Records on which all methods have run, in all variants and geometries."""
     records = records_of(drawn(3, 60, 2))
     for name, variant in every:
         for geometry in GEOMETRIES if "geometry" in DEFAULTS[name] else (None,):
@@ -363,8 +362,8 @@ def test_runs_leave_records_and_other_runs_alone(
 @settings(max_examples=80, deadline=None)
 @given(config=configs(every), seed=st.integers(0, 99))
 def test_every_stream_of_randomness_is_used_once(config: KMeansConfig, seed: int) -> None:
-    # Two uses of one stream are no independent draws: a record's own set would tell the noise
-    # on the count of that set.
+    # Two uses of one stream are not independent: a record's random set would reveal the noise on
+    # the count of this set.
     noise = Streams(seed)
     run_kmeans(records_of(drawn(0, 30, 2)), config, noise)
     assert len(set(noise.opened)) == len(noise.opened), noise.opened
@@ -375,7 +374,7 @@ def test_every_stream_of_randomness_is_used_once(config: KMeansConfig, seed: int
 def test_more_threads_change_nothing_about_a_result(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One seed is one result, on a machine with many cores as well.
+    # One seed gives one result, also on a machine with many processors.
     points = place(np.random.default_rng(0).random((3000, 2)))
     config = KMeansConfig(method=method, clusters=8, epsilon=5.0)
 
@@ -453,7 +452,7 @@ SHARES: list[tuple[dict[str, Any], list[tuple[str, float, float]]]] = [
     ),
     ({"method": "eugkm"}, [("cells: records", 0.04, 1), ("cells", 1.96, 1)]),
     ({"method": "eugkm", "variant": "published"}, [("cells", 2.0, 1)]),
-    # 1024 records are too few to iterate with epsilon 2.
+    # 1024 records are too few for an iteration with epsilon 2.
     ({"method": "hybrid"}, [("cells: records", 0.04, 1), ("cells", 1.96, 1)]),
     (
         {"method": "hybrid", "clusters": 1, "epsilon": 100.0},
@@ -478,7 +477,7 @@ def test_shares_and_sensitivities_on_the_ledger(
     config = KMeansConfig(**{"clusters": 4, "epsilon": 2.0, "neighbours": unit, **options})
     ledger = run_kmeans(records_of(drawn(0, 1024, 2)), config, SeededNoise(0)).ledger
     found: dict[str, tuple[float, float]] = {}
-    for spend in ledger:  # of the parallel spends of a step the largest counts
+    for spend in ledger:  # of parallel spends of a step, the largest counts
         largest = max(spend.epsilon, found.get(spend.step, (0.0,))[0])
         found[spend.step] = (largest, spend.sensitivity)
     assert list(found) == [step for step, _, _ in expected]
@@ -487,7 +486,7 @@ def test_shares_and_sensitivities_on_the_ledger(
 
 
 def test_gupt_divides_by_as_many_blocks_as_the_noisy_number_says() -> None:
-    # All records in one place: every block's centres are there, and so is their average.
+    # All records are in one place, so the centres of all blocks and their average are there.
     records = records_of(place(np.full((1024, 2), 0.75)))
     for seed in range(5):
         config = KMeansConfig(method="gupt", clusters=4, epsilon=2.0)
@@ -520,7 +519,6 @@ def test_as_many_iterations_as_may_be_asked_for(name: str, variant: Any, schedul
 
 
 def edge_cases() -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Points in a domain, and K."""
     rng = np.random.default_rng(0)
     return {
         "all points equal": (np.full((20, 2), 0.3), 4),
@@ -542,7 +540,7 @@ EDGES = edge_cases()
 
 
 def needs_grid(config: KMeansConfig) -> bool:
-    """Whether the data has to fit on a grid of cells."""
+    """Whether the method uses a grid of cells over all columns."""
     if config.method in ("eugkm", "hybrid"):
         return True
     seeded = config.start in ("records", "kmeans++", "utility_plus")
@@ -604,17 +602,18 @@ def test_tiny_and_huge_budgets_give_a_result(name: str, variant: Any, epsilon: f
 @pytest.mark.parametrize("name", SPENDING)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> None:
-    # The choices of both runs are the same, so the noise is all that differs: of scale 1e-4 at
-    # most, on sums over dozens of records.
+    # Both runs make the same choices, so only the noise differs: its scale is at most 1e-4, on sums
+    # of dozens of records.
     records = records_of(drawn(1, 150, 2))
     config = KMeansConfig(method=name, variant=variant, clusters=2, epsilon=1e6)
     silent = KMEANS[name].run(records, config, Accountant(Silenced(SeededNoise(5)), 1e6))
     found = run_kmeans(records, config, SeededNoise(5))
-    # The chain of MCMC may take other steps, but from the same place.
+    # The chain of MCMC may take other steps, but it starts from the same centres.
     ends = [one.centers if one.before is None else one.before for one in (found, silent)]
     width = records.domain.highs - records.domain.lows
-    # As printed, the positive noise of a million empty cells adds up to half a record of 150. Two
-    # sets of centres that PrivGene's noise of 200 * 16 / 10^6 confuses differ by its root over 75.
+    # Published: the positive noise of a million empty cells adds up to half a record of 150.
+    # PrivGene's noise of 200 * 16 / 10^6 can exchange two sets of centres at a distance of up to
+    # sqrt(noise / 75).
     most = {("eugkm", "published"): 0.5 / 150, ("privgene", "published"): (3.2e-3 / 75) ** 0.5}
     assert np.abs((ends[0] - ends[1]) / width).max() < most.get((name, variant), 1e-3)
     assert (ends[0] != ends[1]).any() or name == "privgene"
@@ -680,13 +679,13 @@ def test_defaults_fill_what_a_method_has_and_nothing_else(name: str, variant: An
     assert KMEANS[name].card.spends == (name != "kmeans")
 
 
-# -- privacy: answers alone --------------------------------------------------------------
+# -- privacy: only answers count ---------------------------------------------------------
 
 
 def replayed(
     config: KMeansConfig, one: NDArray[np.float64], other: NDArray[np.float64]
 ) -> tuple[tuple[KMeansRun, Recorder], tuple[KMeansRun, Recorder]]:
-    """Run on one data set, then on another with the answers of the first."""
+    """Run on one data set, then on another one with the answers of the first run."""
     asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
     found = KMEANS[config.method].run(records_of(one), config, asked)
     answers = [request.answer for request in asked.requests]
@@ -696,7 +695,7 @@ def replayed(
 
 
 def promises(config: KMeansConfig) -> bool:
-    """Whether a run is private on a declared domain."""
+    """Whether a run with a declared domain is private."""
     return claim(KMEANS[config.method].card, config, domain_of(2)).private
 
 
@@ -710,8 +709,8 @@ def promises(config: KMeansConfig) -> bool:
 def test_private_results_are_functions_of_the_mechanisms_answers(
     config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
 ) -> None:
-    # The same answers on data that share nothing but what is public give the same run: number
-    # of cells and blocks, stopping, starts and all else come from answers.
+    # Data sets that have only public values in common give the same run if the answers are the
+    # same: number of cells and blocks, stopping, starts and all else depend on the answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     (found, _), (again, replay) = replayed(config, one, other)
     assert_same(found, again)
@@ -743,16 +742,15 @@ def test_replay_finds_what_published_variants_read_past_the_mechanisms(
         assert_same(*(run for run, _ in replayed(config, drawn(0, 40, 2), drawn(1, 400, 2))))
 
 
-# -- privacy: what a record changes ------------------------------------------------------
+# -- privacy: changes by one record ------------------------------------------------------
 
 
 def scales_of(request: Request) -> NDArray[np.float64]:
-    """Noise scales that a request paid for."""
     return np.array([spend.scale for spend in request.spends])
 
 
 def loss_of(one: Request, other: Request) -> float:
-    """Largest log ratio of the answer's densities on two data sets, from the requests alone."""
+    """Largest log ratio of the answer's densities on two data sets, computed from the requests."""
     assert (one.kind, one.step) == (other.kind, other.step)
     np.testing.assert_array_equal(scales_of(one), scales_of(other))
     if one.kind != "choose":
@@ -761,7 +759,7 @@ def loss_of(one: Request, other: Request) -> float:
     possible = np.isfinite(one.values)
     np.testing.assert_array_equal(possible, np.isfinite(other.values))
     logs = []
-    for asked in (one, other):  # the exponential mechanism's law
+    for asked in (one, other):  # the distribution of the exponential mechanism
         weights = asked.values[possible] / scales_of(asked)[0]
         weights = weights - weights.max()
         logs.append(weights - np.log(np.exp(weights).sum()))
@@ -771,13 +769,13 @@ def loss_of(one: Request, other: Request) -> float:
 def requests(
     config: KMeansConfig, points: NDArray[np.float64], more: NDArray[np.float64]
 ) -> list[tuple[Request, Request]]:
-    """What the mechanisms are asked on neighbours, all answers being those of the first."""
+    """Requests to the mechanisms on neighbours, with the answers of the first data set."""
     (_, asked), (_, replay) = replayed(config, points, more)
     return list(zip(asked.requests, replay.requests, strict=True))
 
 
 def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDArray[np.float64]:
-    """Records that join: in corners, or anywhere."""
+    """Additional records: in corners, or anywhere."""
     if kind == "corners":
         return place(rng.integers(0, 2, (number, ndim)).astype(float))
     return place(rng.random((number, ndim)))
@@ -794,8 +792,8 @@ def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDAr
 def test_whoever_joins_is_kept_from_sight_by_the_noise_on_every_request(
     config: KMeansConfig, ndim: int, n: int, seed: int, kind: str
 ) -> None:
-    # Given the answers so far and each record's own draws, a request loses no more than its
-    # share: scales against the true change of what they hide.
+    # Given earlier answers and the random sets, the loss of a request is at most its share of the
+    # budget: compare scales with the true change of the values that they protect.
     rng, unit = np.random.default_rng(seed), config.neighbours
     points = drawn(seed, n, ndim)
     joined = joiners(rng, unit.cap, ndim, kind)
@@ -804,7 +802,7 @@ def test_whoever_joins_is_kept_from_sight_by_the_noise_on_every_request(
         points = np.vstack([points, joiners(rng, unit.cap, ndim, "anywhere")])
     total = 0.0
     for one, other in requests(config, points, more):
-        possible = np.isfinite(one.values)  # a candidate that was chosen before is not
+        possible = np.isfinite(one.values)  # a candidate that was chosen before is impossible
         gaps = np.abs(other.values[possible] - one.values[possible])
         bound = one.spends[0].sensitivity * (1 + 1e-9) + 1e-9
         if one.kind == "choose":
@@ -824,7 +822,7 @@ def test_whoever_joins_is_kept_from_sight_by_the_noise_on_every_request(
 
 
 def test_noise_is_no_larger_than_it_has_to_be() -> None:
-    # A record in the far corner, alone in its cluster: each iteration's share is used up.
+    # A record in the far corner, alone in its cluster, uses the whole share of each iteration.
     points, more = np.array([[0.5, 0.5]]), np.array([[0.5, 0.5], [1.0, 1.0]])
     for geometry in GEOMETRIES:
         config = KMeansConfig(method="dplloyd", clusters=1, iterations=2, geometry=geometry)
@@ -836,7 +834,7 @@ def test_noise_is_no_larger_than_it_has_to_be() -> None:
     ("n", "ndim"), [(31, 2), (31, 16), (7, 17), (31, 17), (47, 17), (127, 20), (3, 33)]
 )
 def test_whoever_joins_moves_nobody_between_centers_in_one_place(n: int, ndim: int) -> None:
-    # Sets without a usable mean all start in the middle, where every record lies equally near
+    # All sets without a usable mean start in the middle, where every record has the same distance
     # to several centres.
     config = KMeansConfig(
         method="dpkmeans_mapreduce", clusters=6, epsilon=0.1, geometry="cube", iterations=1
@@ -892,9 +890,9 @@ def test_one_record_changes_the_centers_of_its_own_block_alone(K: int) -> None:
 
 
 def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
-    # 40 sets of 3 records that alternate between two corners, -1 and 1 when scaled: sums are 1
-    # or -1. One more at the end moves all 39 borders by one, and with them the sign of each
-    # sum: 39 times 2 in both columns, and the noise is for 3.
+    # 40 sets of 3 records that alternate between two corners, -1 and 1 when scaled: sums are 1 or
+    # -1. One more record at the end moves all 39 borders by one and changes the sign of each sum:
+    # 39 times 2 in both columns. The noise is for a change of 3.
     points = np.tile([[0.0, 0.0], [1.0, 1.0]], (60, 1))
     more = np.vstack([points, [[0.5, 0.5]]])
     losses = {}
@@ -907,7 +905,7 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
         losses[variant] = loss_of(*first)
     assert losses["sound"] <= 0.5 * (1 + 1e-9)
     assert losses["published"] > 0.5 * 39 * 4 / 3
-    # Whatever the method, the claim says so.
+    # The claim says so for all methods.
     for method in ("dplloyd", "mcmc", "dpkmeans_mapreduce"):
         for variant in VARIANTS:
             cut = KMeansConfig(method=method, variant=variant, start="partition")
@@ -915,10 +913,10 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
 
 
 def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
-    # 9 blocks of 27; two records lie in the far corner on either side of each second border.
-    # One more at the end moves the borders, and both lie in one block: 4 blocks of 9 lose
-    # their second centre, which falls by 2 in both columns. The noise is for 1 block of 9
-    # whose two centres both do.
+    # 9 blocks of 27; at every second border there is a record in the far corner on both sides.
+    # One more record at the end moves the borders, so both records are in one block: 4 blocks of
+    # 9 lose their second centre, which falls by 2 in both columns. The noise is for 1 block of 9
+    # whose two centres both change.
     points = np.zeros((243, 2))
     for border in (27, 81, 135, 189):
         points[border - 1 : border + 1] = 1
@@ -932,8 +930,8 @@ def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
 
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc"])
 def test_a_corner_record_is_drawn_into_the_ball_that_the_noise_is_for(method: str) -> None:
-    # Lee, Kifer, section 4: normalized, then projected onto the ball. Else it would cost (d + 1)/2
-    # times the budget.
+    # Lee, Kifer, section 4: normalized, then projected onto the ball. Without the projection the
+    # loss would be (d + 1)/2 times the budget.
     points = drawn(0, 30, 3)
     more = np.vstack([points, place(np.ones((1, 3)))])
     for variant in VARIANTS:
@@ -943,7 +941,7 @@ def test_a_corner_record_is_drawn_into_the_ball_that_the_noise_is_for(method: st
 
 
 def test_the_true_number_of_records_sets_the_published_grid() -> None:
-    # Card of EUGkM: one record more can change the grid, which is plain to see.
+    # Card of EUGkM: one more record can change the grid, which everyone sees.
     config = KMeansConfig(method="eugkm", variant="published", clusters=2)
     shapes = []
     for n in range(300, 340):
@@ -954,7 +952,7 @@ def test_the_true_number_of_records_sets_the_published_grid() -> None:
 
 
 def test_published_contour_budgets_tell_about_the_records() -> None:
-    # Same answers, one record more: other scales.
+    # Same answers, one more record: the scales differ.
     config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=5.0)
     points = drawn(0, 12, 2)
     pairs = requests(config, points, np.vstack([points, place(np.ones((1, 2)))]))
@@ -968,8 +966,8 @@ def test_published_contour_budgets_tell_about_the_records() -> None:
 
 
 def test_published_contour_deals_by_averages_of_clusters() -> None:
-    # Sound reads S_k of single distances off a grid; published, each scale follows from the raw
-    # records and the printed averages.
+    # The sound variant computes S_k of single distances from a grid. The scales of the published
+    # variant follow from the raw records and the printed averages.
     records = records_of(drawn(3, 600, 2))
     config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=50.0)
     run = run_kmeans(records, config, SeededNoise(0))
@@ -984,23 +982,23 @@ def test_published_contour_deals_by_averages_of_clusters() -> None:
 
 
 def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
-    """Budgets from centres, as contour deals them."""
+    """Function from centres and epsilon to the budgets of contour."""
     return lambda centers, epsilon: dealt(simplified_silhouettes(points, centers, weights), epsilon)
 
 
 def test_contour_deals_an_iterations_budget_by_hand() -> None:
     # Line 0, 4, 10, 11 with centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2,
-    # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). (1 + S_k - 0) / (1 + 2/3).
+    # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). Shares: (1 + S_k - 0) / (1 + 2/3).
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 10, 11], [0, 10, 12]))
     deal = by_contour(points, None)
     np.testing.assert_allclose(deal(centers, 0.5), [0.5, 0.5 * 1.5 * 3 / 5, 0.5 * 3 / 5])
-    # Without the third centre S of 10 is 1 and of 11 it is 10/11: S_k = 2/3 and 21/22, which is
-    # 19/66 more.
+    # Without the third centre, S of 10 is 1 and of 11 it is 10/11: S_k = 2/3 and 21/22, which is
+    # larger by 19/66.
     np.testing.assert_allclose(deal(centers[:2], 2.0), [2 * 66 / 85, 2])
-    # Weights: 10 counts thrice, so S_2 = 3/4 is the largest; 1 + 3/4 against 1 + 2/3 and 1.
+    # Weights: 10 counts three times, so S_2 = 3/4 is the largest; 1 + 3/4 against 1 + 2/3 and 1.
     heavy = by_contour(points, np.array([1.0, 1.0, 3.0, 1.0]))
     np.testing.assert_allclose(heavy(centers, 1.0), np.array([5 / 3, 7 / 4, 1]) * 4 / 7)
-    # One cluster has no other to be held against, and gets all.
+    # A single cluster gets the whole budget, because there is no other cluster to compare.
     assert deal(centers[:1], 0.5).tolist() == [0.5]
 
 
@@ -1011,7 +1009,7 @@ def test_no_cluster_gets_more_than_its_iteration_has(seed: int, K: int, epsilon:
     points, weights = rng.uniform(-1, 1, (20, 2)), rng.choice([0.0, 1.0, 4.0], 20)
     shares = by_contour(points, weights)(rng.uniform(-1, 1, (K, 2)), epsilon)
     assert shares.max() == pytest.approx(epsilon, rel=1e-12)
-    assert shares.min() >= epsilon / 2 * (1 - 1e-12)  # S lies in [0, 1]
+    assert shares.min() >= epsilon / 2 * (1 - 1e-12)  # S is in [0, 1]
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
@@ -1060,7 +1058,7 @@ def test_a_start_from_cells_is_one_place_in_every_geometry(options: dict[str, An
 
 @pytest.mark.parametrize(
     ("name", "printed"),
-    # Only the second start is the optimum already; the first is two records.
+    # Only the second start is already the optimum; the first start is two records.
     [("dpkmeanspp", [0.5, 0.25]), ("dpkmeansup", [0.5])],
 )
 def test_only_as_printed_the_raw_errors_stop_the_iterations(
@@ -1079,7 +1077,8 @@ def test_only_as_printed_the_raw_errors_stop_the_iterations(
 
 
 def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
-    # Records -1 and 1 on [-1, 1], one centre c: 2 + 2 c^2, so c^2 of it changes from 0 to c.
+    # Records -1 and 1 on [-1, 1], one centre c: the error is 2 + 2 c^2, so from 0 to c it changes
+    # by the share c^2.
     domain = Domain(((-1, 1),))
     records = Records.build(Dataset(name="", points=np.array([[-1.0], [1.0]])), domain)
     config = KMeansConfig(method="dpkmeanspp", variant="published", clusters=1, geometry="box")
@@ -1088,14 +1087,14 @@ def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
     middle = np.zeros((1, 1))
     for c, answer in ((0.0, True), (0.031, True), (0.032, False), (-0.031, True), (-0.5, False)):
         assert settled(middle, middle + c) == answer
-    # The change is relative to the errors before, so it matters less on the way back.
+    # The change is relative to the error before, so on the way back it is smaller.
     assert not settled(middle, middle + 0.03163)
     assert settled(middle + 0.03163, middle)
     assert as_printed(records, KMeansConfig(method="dpkmeanspp", clusters=1)) is None
 
 
 def test_gupt_averages_the_ordered_centers_of_its_blocks() -> None:
-    # 32 records, 4 blocks of 8: four copies each of two points, in any order.
+    # 32 records, 4 blocks of 8 records: four copies of each of two points, in any order.
     rng = np.random.default_rng(0)
     lefts, rights = rng.uniform(-0.9, -0.5, (4, 2)), rng.uniform(0.5, 0.9, (4, 2))
     blocks = [
@@ -1194,7 +1193,7 @@ def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
     np.testing.assert_array_equal(born[:PARENTS], parents)
     pairs, cuts = set(), set()
     for child in born[PARENTS:]:
-        # Each centre is at its place in the parent that it comes from.
+        # Each centre has the same place as in the parent that it is from.
         owners = [np.flatnonzero((parents[:, k] == child[k]).all(axis=1)) for k in range(5)]
         assert sum(len(one) == 0 for one in owners) == 1
         kept = [int(one[0]) for one in owners if len(one)]
@@ -1208,7 +1207,7 @@ def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
 
 @pytest.mark.parametrize("generation", [1, 4, 8])
 def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> None:
-    # 190 children of 2 coordinates from 20 seeds: the standard error of the spread is 0.8%.
+    # 190 children with 2 coordinates, 20 seeds: the standard error of the spread is 0.8%.
     moves, width = [], 0.2 * 0.95 ** (generation - 1)
     for seed in range(20):
         born = _offspring(np.zeros((PARENTS, 3, 2)), generation, np.random.default_rng(seed))
@@ -1220,7 +1219,7 @@ def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> Non
 
 
 def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.float64]:
-    """Candidates that are anything from strangers to nearly the same, some at the border."""
+    """Candidates with any similarity, from independent to almost equal; some at the border."""
     base = rng.uniform(-1, 1, (1, clusters, ndim))
     spread = rng.choice([0.0, 0.01, 0.3, 2.0])
     return np.clip(base + rng.normal(0, spread, (6, clusters, ndim)), -1, 1)
@@ -1231,7 +1230,7 @@ def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.
 def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     seed: int, clusters: int, ndim: int
 ) -> None:
-    """Brute force: records on a lattice of the box with its corners, and beside all centres."""
+    """Brute force: records on a lattice of the box with its corners, and next to all centres."""
     rng = np.random.default_rng(seed)
     candidates = relatives(rng, clusters, ndim)
     axis = np.linspace(-1, 1, 9)
@@ -1242,9 +1241,9 @@ def test_no_record_tells_candidates_apart_by_more_than_the_bound(
     bound = difference(candidates)
     assert worst <= bound + 1e-12
     assert bound <= 4 * ndim + 1e-12
-    if clusters == 1:  # then a corner reaches it, unless the farthest distance is less
+    if clusters == 1:  # then a corner attains the bound, unless the farthest distance is less
         assert bound == pytest.approx(worst)
-    # With noise for that bound, a record that joins lowers scores by no more, on the lattice.
+    # An added record lowers scores on the lattice by at most the bound that the noise is made for.
     most = (math.floor(bound / LATTICE) + 2) * LATTICE
     ones = np.array([excess(one[None], None, candidates, LATTICE) for one in records])
     assert (ones >= 0).all()
@@ -1291,7 +1290,7 @@ def test_excess_of_many_records_adds_up_over_chunks(monkeypatch: pytest.MonkeyPa
 
 
 def test_excess_of_far_points_is_as_exact() -> None:
-    """Beyond 2,047 units of length a square has more multiples of 2^-20 than 32 bits hold."""
+    """At distances above 2,047 a square has more multiples of 2^-20 than fit into 32 bits."""
     rng = np.random.default_rng(0)
     points, candidates = rng.uniform(-1, 1, (200, 2)), rng.uniform(-1, 1, (5, 3, 2))
     for far in (2.0**4, 2.0**12):
@@ -1322,7 +1321,7 @@ def test_published_hybrid_iterates_from_the_printed_budget_on(
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_sound_hybrid_iterates_where_its_noise_is_small_beside_the_cells(geometry: Any) -> None:
-    # One centre in the middle of 100,000 records in two columns; noise by hand.
+    # One centre in the middle of 100,000 records in two columns, with noise computed by hand.
     space, size = box_of(2, geometry), 100_000
     clusters, found = 20, []
     for epsilon in np.geomspace(0.01, 50, 40):
@@ -1358,7 +1357,6 @@ def test_hybrid_without_iteration_is_eugkm_draw_for_draw() -> None:
 
 
 def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
-    """Gaussian clusters on a square."""
     rng = np.random.default_rng(3)
     places = np.stack(np.meshgrid([0.2, 0.5, 0.8], [0.2, 0.5, 0.8]), axis=-1).reshape(-1, 2)
     points = places[rng.integers(clusters, size=n)] + rng.normal(0, 0.05, (n, 2))
@@ -1370,10 +1368,10 @@ def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
 def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
     clusters: int, n: int, epsilon: float
 ) -> None:
-    """Few records: never worse than the grid. Many: better, in all draws but a few.
+    """Few records: never worse than the grid. Many records: better in almost all runs.
 
-    With many, Hybrid was better in 100 of 100 other draws: its chance is over 0.95 with 99%
-    confidence, and fewer than 13 of 20 then have a chance below 1e-6.
+    With many records, Hybrid was better in 100 of 100 other runs, so its probability is above 0.95
+    with 99% confidence. Then the probability of fewer than 13 better runs of 20 is below 1e-6.
     """
     records, truth = blobs(clusters, n)
     ratios: dict[str, NDArray[np.float64]] = {}
@@ -1423,7 +1421,7 @@ def test_true_run_finds_clear_clusters_and_spends_nothing() -> None:
 
 
 def _noise() -> SeededNoise:
-    """Any seed: the true run asks for none."""
+    """Any seed: the true run uses no noise."""
     return SeededNoise(0)
 
 
@@ -1457,7 +1455,7 @@ def test_the_chain_is_told_what_the_iterations_did(
         epsilon=2.0,
     )
     found = run_kmeans(records, config, SeededNoise(0))
-    # The very places that records were assigned to, whether or not the ball holds them.
+    # The same places to which records were assigned, even if they are outside the ball.
     domain = records.domain
     low = 0 if geometry == "cube" else -1
     path = [
@@ -1469,7 +1467,7 @@ def test_the_chain_is_told_what_the_iterations_did(
         np.array([one.counts for one in found.iterations]),
         np.array([one.sums for one in found.iterations]),
     )
-    # As printed, proposals and the first data set come from the consistent statistics.
+    # Published: proposals and the first data set are from the consistent statistics.
     centers = path[1:]
     if variant == "published":
         with np.errstate(divide="ignore"):
@@ -1478,14 +1476,14 @@ def test_the_chain_is_told_what_the_iterations_did(
     np.testing.assert_allclose(told["statistics"].updated, centers, atol=1e-12)
     np.testing.assert_array_equal(told["statistics"].counts, counts)
     np.testing.assert_array_equal(told["statistics"].sums, sums)
-    # As printed all records are simulated; sound, 2,000, and each stands for several.
+    # Published: all records are simulated. Sound: 2,000, and each represents several records.
     size = round(counts[0].sum()) if variant == "published" else 2000
     assert size > 2000 or variant == "sound"
     assert (told["size"], told["delta"]) == (size, 0.001)
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # Each record costs 1 / b, or 1 as printed.
+    # Each record costs 1 / b, or 1 in the printed version.
     worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0
@@ -1542,5 +1540,5 @@ def test_a_printed_number_of_generations_is_nobodys_but_the_implementations() ->
     reason = KMEANS["privgene"].card.variant("published").reason
     assert "Lee, Kifer print no number" in reason
     assert "also a replaced one" in reason
-    # The last number of records with eight generations, whoever joins or leaves below it.
+    # The last number of records with eight generations, also after one record joins or leaves.
     assert printed_generations(71_999, 1.0) == FEWEST < printed_generations(72_000, 1.0)

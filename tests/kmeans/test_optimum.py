@@ -1,4 +1,4 @@
-"""The reference of k-means: its loops equal plain definitions, and nothing better is found."""
+"""The reference of k-means: its loops equal plain definitions, and no better result is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ seeds = st.integers(0, 2**32)
 
 
 def squares(points: NDArray, centers: NDArray) -> NDArray:
-    """Squared distances of all points to all centres."""
     return ((points[:, None, :] - centers[None]) ** 2).sum(axis=2)
 
 
@@ -75,8 +74,8 @@ def test_lloyd_is_that_of_the_definition(seed: int, n: int, K: int, d: int, exac
 
 
 def test_lloyd_looks_far_enough_after_a_long_step() -> None:
-    # The first centre is drawn from 5 to 9.9, beside the second one, so the record at 0 is then
-    # nearer to the third, which lies beyond twice the cluster's old radius.
+    # The first centre moves from 5 to 9.9, next to the second centre. So the record at 0 is now
+    # nearer to the third centre, which is farther away than twice the cluster's old radius.
     points = np.array([[0.0], *[[10.0]] * 99, [10.2], [-5.1]])
     centers, labels = np.array([[5.0], [15.2], [-5.1]]), np.zeros(102, dtype=np.int32)
     kernels.lloyd(points, centers, labels, 0.0, 2, np.inf)
@@ -98,7 +97,7 @@ def test_lloyd_stops_where_it_is_told() -> None:
         assert errors[name] == pytest.approx(wcss(points, found))
     assert max(errors.values()) > errors["coarse"] > errors["whole"] > 100
     assert errors["hopeless"] > errors["whole"]
-    # At rest: every centre is the mean of the records that are nearest to it.
+    # At rest, every centre is the mean of its nearest records.
     whole = optimum.descended(points, points[:9])
     labels = nearest(points, whole)
     for k in range(9):
@@ -139,8 +138,8 @@ def test_prospects_are_those_of_the_definition(seed: int, n: int, K: int, d: int
 # -- the search --------------------------------------------------------------------------
 
 
-#: Like A3, like Birch1, and fifty tight clusters: by what share ten k-means++ starts, which were
-#: the reference once, are above the least error.
+#: Data like A3 and Birch1, and fifty tight clusters; the share by which the error of ten k-means++
+#: starts (an earlier reference) is above the least error.
 MADE = {
     "A3": ((10, 5, 150, 0.22), 0.05),
     "Birch1": ((10, 10, 400, 0.2), 0.01),  # more records than the sample has
@@ -168,7 +167,7 @@ def test_no_private_run_is_better_than_the_search(made: tuple) -> None:
     config = KMeansConfig(method="eugkm", clusters=len(middles), epsilon=5.0)
     for seed in range(3):
         found = run_kmeans(truth.records, config, SeededNoise(seed))
-        assert truth.nicv(found.centers) < 0.96 * ten  # "better than true", once
+        assert truth.nicv(found.centers) < 0.96 * ten  # with ten starts it was "better than true"
         assert truth.beyond(found.centers) is truth
         assert 1 <= truth.scores(found, ("nicv_ratio",))["nicv_ratio"] < 1.01
 

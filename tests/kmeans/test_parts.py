@@ -1,4 +1,4 @@
-"""Shared parts of the k-means family: passes as defined, spaces that bound, starts that fit."""
+"""Shared parts of the k-means family: passes equal definitions, spaces bound, starts are valid."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.noise_source import SeededNoise, Silenced
 
-#: With the seeds fixed here a test passes always or never; a new stream would fail one by
-#: chance with this probability.
+#: The seeds are fixed, so a test passes always or never. With new random streams, a test would
+#: fail by chance with this probability.
 FALSE_ALARM = 1e-4
 
 quick = settings(max_examples=60, deadline=None)
 
-#: Few columns and many: wide data must not come out otherwise.
+#: Few columns and many columns, to test that wide data give the same results.
 DIMS = (1, 2, 3, 16, 17, 50)
 
 seeds = st.integers(0, 2**32)
@@ -73,7 +73,7 @@ seeds = st.integers(0, 2**32)
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep scikit-learn from waiting for other processes' cores."""
+    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
@@ -82,17 +82,14 @@ def one_thread() -> Iterator[None]:
 
 
 def squares(points: NDArray, centers: NDArray) -> NDArray:
-    """Squared distances of all points to all centres."""
     return ((points[:, None, :] - centers[None]) ** 2).sum(axis=2)
 
 
 def plain_labels(points: NDArray, centers: NDArray) -> NDArray:
-    """Nearest centres, the lowest number first."""
     return squares(points, centers).argmin(axis=1)
 
 
 def plain_error(points: NDArray, centers: NDArray, weights: NDArray | None = None) -> float:
-    """Weighted squared distances to the nearest centres, added up."""
     nearest_square = squares(points, centers).min(axis=1, initial=np.inf)
     return float((nearest_square * (1 if weights is None else weights)).sum())
 
@@ -110,7 +107,7 @@ def plain_contours(points: NDArray, centers: NDArray, weights: NDArray) -> NDArr
 
 
 def plain_lloyd(points: NDArray, centers: NDArray, steps: int) -> list[NDArray]:
-    """Centres of Lloyd's iteration from the start on; one without records stays."""
+    """Centres of Lloyd's iteration with the start; a centre without records does not move."""
     path = [centers]
     for _ in range(steps):
         labels = plain_labels(points, path[-1])
@@ -127,30 +124,30 @@ def plain_lloyd(points: NDArray, centers: NDArray, steps: int) -> list[NDArray]:
 
 
 def draw_points(rng: np.random.Generator, n: int, d: int, exact: bool) -> NDArray:
-    """Points of [-1, 1]^d: anywhere, or on a lattice, where sums are exact and ties abound."""
+    """Points of [-1, 1]^d: anywhere, or on a lattice with exact sums and many ties."""
     return rng.integers(-4, 5, (n, d)) / 4 if exact else rng.uniform(-1, 1, (n, d))
 
 
 @st.composite
 def cases(draw: st.DrawFn, least: int = 0) -> tuple[NDArray, NDArray, bool]:
-    """Points, centres, and whether they lie on a lattice."""
+    """Points, centres, and whether they are on a lattice."""
     rng, exact = np.random.default_rng(draw(seeds)), draw(st.booleans())
     d, n = draw(st.sampled_from(DIMS)), draw(st.integers(least, 40))
     points = draw_points(rng, n, d, exact)
     centers = draw_points(rng, draw(st.integers(1, 8)), d, exact)
     if exact and draw(st.booleans()):
-        centers[-1] = centers[0]  # nobody is nearer to the last
+        centers[-1] = centers[0]  # so no point is nearer to the last centre
     return points, centers, exact
 
 
 def records_of(points: NDArray, low: float = -1.0, high: float = 1.0) -> Records:
-    """Records under one declared interval for all columns."""
+    """Records with the same declared interval for all columns."""
     domain = Domain(((low, high),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain)
 
 
 def silent(seed: int = 0, epsilon: float = 1.0) -> Accountant:
-    """Accountant whose mechanisms hand out what they were given."""
+    """Accountant whose mechanisms return their input without noise."""
     return Accountant(Silenced(SeededNoise(seed)), epsilon)
 
 
@@ -172,7 +169,7 @@ def test_passes_are_those_of_the_definitions(
     np.testing.assert_array_equal(found[:, 0], counts)
     assert found[:, 0].sum() == len(points)
     sums = [points[expected == k].sum(axis=0) for k in range(len(centers))]
-    # On the lattice every sum is exact, whatever its order.
+    # On the lattice every sum is exact in any order.
     np.testing.assert_allclose(found[:, 1:], sums, rtol=0, atol=0 if exact else 1e-12)
     assert error == pytest.approx(plain_error(points, centers), rel=0 if exact else 1e-12)
 
@@ -233,27 +230,27 @@ def test_whole_weights_count_as_repeated_points() -> None:
 
 
 def test_contour_coefficients_worked_by_hand() -> None:
-    # Centres 0, 10, 12; records 0, 4, 9, 11, 13 belong to 0, 0, 1, 1 (a tie), 2.
-    # S: 0: (10 - 0) / 10 = 1; 4: (6 - 4) / 6 = 1/3; 9: (3 - 1) / 3 = 2/3; 11: 0;
+    # Centres 0, 10, 12; records 0, 4, 9, 11, 13 are in clusters 0, 0, 1, 1 (a tie), 2.
+    # S of 0: (10 - 0) / 10 = 1; of 4: (6 - 4) / 6 = 1/3; of 9: (3 - 1) / 3 = 2/3; of 11: 0; of
     # 13: (3 - 1) / 3 = 2/3. Means: 2/3, 1/3, 2/3.
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 9, 11, 13], [0, 10, 12]))
     np.testing.assert_allclose(simplified_silhouettes(points, centers), [2 / 3, 1 / 3, 2 / 3])
-    # A fourth centre on top of the first: its twin's records lie as near to it.
+    # A fourth centre equal to the first: both have the same distance to the first one's records.
     twin = np.vstack([centers, [[0.0]]])
     np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
 
 
 def test_printed_contours_by_hand() -> None:
-    # Centres 0, 2, 50, the last one without records. The average of -10 and 0.9 is 5.45, and 0.9
-    # is nearer to centre 2 than that: (12 - 5.45) / 12 and (1.1 - 5.45) / 5.45. The average of
-    # 2, 2, 5 is 1: (2 - 1) / 2 twice and (5 - 1) / 5.
+    # Centres 0, 2, 50; the last one has no records. The average of -10 and 0.9 is 5.45, and 0.9 is
+    # nearer to centre 2 than that: (12 - 5.45) / 12 and (1.1 - 5.45) / 5.45. The average of 2, 2, 5
+    # is 1: (2 - 1) / 2 twice and (5 - 1) / 5.
     points, centers = (np.array([row], dtype=float).T for row in ([-10, 0.9, 2, 2, 5], [0, 2, 50]))
     expected = [(6.55 / 12 - 4.35 / 5.45) / 2, 1.8 / 3, 0]
     assert expected[0] < 0
     np.testing.assert_allclose(printed_contours(points, centers), expected)
     assert printed_contours(points, centers[:1]).tolist() == [0]
-    # All on two centres at one place.
+    # All records are at two equal centres.
     assert printed_contours(np.zeros((3, 1)), np.zeros((2, 1))).tolist() == [0, 0]
 
 
@@ -351,13 +348,13 @@ def test_of_equal_centers_the_lowest_number_wins(d: int) -> None:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_the_cluster_of_a_record_is_a_matter_of_that_record_alone(d: int) -> None:
-    # The sensitivity of counts and sums rests on it: one that joins moves no other, not even
-    # where two centres are equally near.
+    # The sensitivity of counts and sums depends on this: an added record changes the cluster of no
+    # other record, not even at equal distance to two centres.
     for seed in range(60):
         rng = np.random.default_rng(seed)
         points, centers = rng.uniform(-1, 1, (13, d)), rng.uniform(-1, 1, (6, d))
         centers[3:5], centers[5] = centers[:2], centers[2, ::-1]
-        points[::2] = (points[::2] + points[::2, ::-1]) / 2  # as near to 2 as to 5
+        points[::2] = (points[::2] + points[::2, ::-1]) / 2  # equal distance to 2 and 5
         labels = nearest(points, centers)
         alone = [int(nearest(point[None], centers)[0]) for point in points]
         assert labels.tolist() == alone
@@ -368,7 +365,7 @@ def test_the_cluster_of_a_record_is_a_matter_of_that_record_alone(d: int) -> Non
 @pytest.mark.parametrize("d", [2, 16, 17, 50])
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
 def test_errors_far_from_zero_are_those_near_it(d: int, offset: float) -> None:
-    # Columns such as metres or time stamps: large numbers that differ by little.
+    # Columns such as metres or time stamps have large numbers that differ only a little.
     rng = np.random.default_rng(0)
     points, centers = offset + rng.random((400, d)), offset + rng.random((5, d))
     assert wcss(points, centers) == pytest.approx(plain_error(points, centers), rel=1e-6)
@@ -386,7 +383,7 @@ def test_records_outside_the_domain_are_clipped_or_dropped() -> None:
     assert dropped.points.tolist() == [[0, 5], [1, 0]]
     assert (clipped.n, dropped.n) == (4, 2)
     assert clipped.n_outside == dropped.n_outside == 2
-    assert points[1, 0] == 2  # the data set stays as it was
+    assert points[1, 0] == 2  # the data set does not change
 
 
 def test_records_of_a_grid_of_counts_stand_at_cell_centers() -> None:
@@ -427,7 +424,7 @@ def test_records_that_can_not_take_part_are_refused(
 
 @st.composite
 def domains(draw: st.DrawFn, most: int = 4) -> Domain:
-    """Bounds of any size and place, other ones on every axis."""
+    """Bounds of any size and place, different on each axis."""
     low = st.sampled_from([0.0, -1.0, 0.1, -7e5]) | st.floats(-1e6, 1e6)
     width = st.sampled_from([1.0, 1e-2, 3e5]) | st.floats(1e-2, 1e6)
     pairs = draw(st.lists(st.tuples(low, width), min_size=1, max_size=most))
@@ -435,7 +432,7 @@ def domains(draw: st.DrawFn, most: int = 4) -> Domain:
 
 
 def inside(domain: Domain, rng: np.random.Generator, n: int) -> NDArray:
-    """Points of a domain, its corners and border among them."""
+    """Points of a domain, including corners and points on the border."""
     unit = np.clip(rng.uniform(-0.3, 1.3, (n, domain.ndim)), 0, 1)
     points = domain.lows + unit * (domain.highs - domain.lows)
     return np.clip(np.where(unit == 1, domain.highs, points), domain.lows, domain.highs)
@@ -443,7 +440,7 @@ def inside(domain: Domain, rng: np.random.Generator, n: int) -> NDArray:
 
 corners = st.sampled_from(["box", "cube"])
 
-#: Lower bound of the scaled coordinates; the upper one is always 1.
+#: Lower bound of the scaled coordinates; the upper bound is always 1.
 LOW = {"box": -1.0, "cube": 0.0}
 
 
@@ -455,7 +452,7 @@ def test_scaled_points_lie_within_the_bounds_and_come_back(
     points = inside(domain, np.random.default_rng(seed), 50)
     space, low = Space(domain, geometry), LOW[geometry]
     scaled = space.scale(points)
-    assert scaled.min() >= low  # not even rounding carries one out
+    assert scaled.min() >= low  # rounding moves no point outside
     assert scaled.max() <= 1
     assert space.contains(scaled).all()
     np.testing.assert_array_equal(space.scale(domain.lows[None]), np.full((1, domain.ndim), low))
@@ -464,7 +461,7 @@ def test_scaled_points_lie_within_the_bounds_and_come_back(
     np.testing.assert_allclose(middle, (low + 1) / 2, atol=1e-7)
     back = space.restore(scaled)
     assert domain.contains(back).all()
-    # A handful of roundings at the size of the larger bound.
+    # A few rounding errors relative to the larger bound.
     largest = np.maximum(np.abs(domain.lows), np.abs(domain.highs))
     assert (np.abs(back - points) <= 16 * np.finfo(float).eps * largest).all()
 
@@ -540,7 +537,7 @@ joiners = st.sampled_from(["far", "corner", "anywhere", "center"])
 
 
 def joined(rng: np.random.Generator, kind: str, centers: NDArray, ndim: int) -> NDArray:
-    """Place in [0, 1]^d where a record joins."""
+    """Place of an added record in [0, 1]^d."""
     if kind == "far":
         return np.ones(ndim)
     if kind == "corner":
@@ -568,7 +565,7 @@ def test_sensitivity_bounds_what_a_record_that_joins_changes(
     changes = np.abs(other - one).sum(axis=1)
     assert changes.sum() <= space.sensitivity + 1e-12
     assert np.count_nonzero(changes) == 1
-    if kind == "far":  # no smaller bound would do
+    if kind == "far":  # a smaller bound would be wrong
         assert changes.sum() == pytest.approx(space.sensitivity, abs=1e-12)
 
 
@@ -601,9 +598,9 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
     assert shares[0] == epsilon / 2
     for share, following in pairwise(shares[:-1]):
         assert following == share / 2
-    # Nothing is left over, so the last step gets as much as the one before.
+    # Nothing is left, so the last step gets the same budget as the step before.
     assert shares[-1] == pytest.approx(shares[-2])
-    # As printed, the last step gets what its number says.
+    # Published: the last step gets only the budget of its number.
     printed = budgets("halving", epsilon, steps, whole=False)
     assert printed == tuple(epsilon / 2**step for step in range(1, steps + 1))
     assert budgets("uniform", epsilon, steps, whole=False) == budgets("uniform", epsilon, steps)
@@ -622,9 +619,9 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
         (1000, 1.0, 2, 3, 3, (18, 18)),  # 333.3^(1/2) = 18.3
         (1000, 1.0, 3, 3, 10, (6,) * 3),  # 100^(2/5) = 6.3
         (1000, 1.0, 8, 3, 10, (3,) * 8),  # 100^(1/5) = 2.5, rounded
-        (1, 0.01, 2, 1, 10, (2, 2)),  # no fewer than two on an axis
+        (1, 0.01, 2, 1, 10, (2, 2)),  # at least two on an axis
         (1, 0.01, 2, 50, 10, (8, 8)),  # 49 cells would be too few for 50 clusters
-        (1, 0.01, 3, 27, 10, (3,) * 3),  # just as many cells as clusters
+        (1, 0.01, 3, 27, 10, (3,) * 3),  # exactly as many cells as clusters
         (1, 0.01, 5, 243, 10, (3,) * 5),
         (1, 0.01, 1, 1000, 10, (1000,)),
         (1e15, 1.0, 1, 3, 10, (2**20,)),  # 10^14^(2/3) = 2 * 10^9
@@ -674,7 +671,7 @@ vectors = st.lists(
 
 
 def plain_projection(values: NDArray, total: float) -> NDArray:
-    """Values less one amount, none below 0; the amount by bisection."""
+    """Values minus an amount, at least 0; bisection finds the amount."""
     low, high = values.min() - total - 1, values.max()
     for _ in range(200):
         middle = (low + high) / 2
@@ -692,8 +689,8 @@ def test_projection_onto_the_simplex(values: NDArray, total: float) -> None:
     assert found.min() >= 0
     assert found.sum() == pytest.approx(total, abs=1e-9)
     np.testing.assert_allclose(found, plain_projection(values, total), atol=1e-9)
-    # The conditions of the nearest point: all positive entries moved by one amount, and no
-    # entry that ended at 0 lay above it.
+    # Conditions of the nearest point: all positive entries moved by the same amount, and entries
+    # that became 0 were at most this amount.
     amounts = (values - found)[found > 0]
     if len(amounts):
         np.testing.assert_allclose(amounts, amounts[0], atol=1e-9)
@@ -704,9 +701,9 @@ def test_projection_onto_the_simplex(values: NDArray, total: float) -> None:
 
 
 def test_projection_worked_by_hand() -> None:
-    # 5 + 3 - 2 take = 6, so 1 each; -4 and 0.5 would fall below 0.
+    # 5 + 3 minus 2 times the amount is 6, so the amount is 1; -4 and 0.5 become 0.
     assert onto_simplex(np.array([-4.0, 5.0, 0.5, 3.0]), 6.0).tolist() == [0, 4, 0, 2]
-    # Too little: everything rises by 2.
+    # The total is too small, so all entries increase by 2.
     assert onto_simplex(np.array([1.0, 2.0]), 7.0).tolist() == [3, 4]
 
 
@@ -752,12 +749,12 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     assert grid.scale == cells.scale
     noisy = 4000 + float(SeededNoise(3).laplace("cells: records", size.scale, ()))
     assert grid.shape == grid_sides(noisy, 0.49, 2, 3, 3.0)
-    # Two estimates of the total, of which each cell adds its own variance to the second.
+    # Two estimates of the total; the variance of the second one is the sum over all cells.
     in_cells = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),)).sum() + 4000
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
     total = ((noisy, in_cells) / variances).sum() / (1 / variances).sum()
     assert grid.weights.sum() == pytest.approx(total)
-    # As printed: the true number, and all of the budget for the cells.
+    # Published: the true number of records, and the whole budget for the cells.
     accountant = Accountant(SeededNoise(3), 1.0, unit)
     grid = noisy_grid(
         records, accountant, step="cells", epsilon=0.5, clusters=3, variant="published"
@@ -765,7 +762,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     (cells,) = accountant.ledger
     assert (cells.epsilon, cells.scale) == (0.5, pytest.approx(times / 0.5))
     assert grid.shape == grid_sides(4000, 0.5, 2, 3, 10.0)
-    # Negative counts count as nothing, and the total stays as it is.
+    # Negative counts are set to 0, and the total does not change.
     noise = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),))
     counts = cell_counts(records, grid.shape)
     np.testing.assert_allclose(grid.weights, np.maximum(counts + noise, 0))
@@ -794,7 +791,7 @@ def test_totals_that_noise_made_negative_count_as_none() -> None:
 
 
 def plain_packing(clusters: int, ndim: int, seed: int) -> tuple[NDArray, float]:
-    """First candidates that keep away from the border and each other, and the radius."""
+    """First candidates that are far from the border and from each other, and the radius."""
     candidates = np.random.default_rng(seed).uniform(-1, 1, (100 * clusters, ndim))
 
     def place(radius: float) -> list[NDArray]:
@@ -829,7 +826,7 @@ def test_spheres_are_packed_as_wide_as_random_placing_gets(clusters: int, ndim: 
 
 @pytest.mark.parametrize(
     ("clusters", "ndim", "least"),
-    # Half of the best radius there is, but where that is known and found: 1 in the middle.
+    # Half of the largest possible radius; for one centre nearly this radius, which is 1.
     [(1, 2, 0.999), (2, 1, 0.25), (4, 2, 0.25), (9, 2, 1 / 6), (8, 3, 0.25)],
 )
 def test_spheres_are_not_much_smaller_than_the_best(clusters: int, ndim: int, least: float) -> None:
@@ -911,7 +908,7 @@ def test_drawn_points_are_as_many_others(seed: int, n: int, K: int, some: bool) 
 
 
 def test_points_are_drawn_by_their_weights() -> None:
-    # First of 1, 2 and 5: P(i) = w / 8; then the other by what is left. 3,000 draws.
+    # First one of 1, 2 and 5: P(i) = w / 8; then another one by the other weights. 3,000 draws.
     points, weights = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 2.0, 5.0])
     generator, seen = np.random.default_rng(1), np.zeros((3, 3))
     for _ in range(3000):
@@ -946,21 +943,20 @@ def test_plus_plus_draws_by_weight_then_by_squared_distance() -> None:
 
 
 def blobs(seed: int) -> tuple[NDArray, NDArray]:
-    """600 points in 15 clear blobs, and the middles of these."""
+    """600 points in 15 clear blobs, and the means of the blobs."""
     middles = np.array([(x, y) for x in range(4) for y in range(4)][:15]) / 2 - 0.75
     noise = np.random.default_rng(seed).normal(0, 0.03, (600, 2))
     return np.repeat(middles, 40, axis=0) + noise, middles
 
 
 def is_right(centers: NDArray, middles: NDArray) -> bool:
-    """Whether every blob has one centre of its own."""
     found = squares(centers, middles)
     return set(found.argmin(axis=1)) == set(range(15)) and found.min(axis=1).max() < 0.05**2
 
 
 def test_improved_start_puts_clear_blobs_right() -> None:
-    # Plain k-means from the same starts is right 40 times of 60, the improved start always;
-    # were its rate 9 of 10, 20 of 20 had a chance of 12%.
+    # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start
+    # always. With a rate of 9 of 10, 20 of 20 successes would have a probability of 12%.
     points, middles = blobs(0)
     right = {"plain": 0, "improved": 0}
     for seed in range(20):
@@ -1000,8 +996,8 @@ def test_improved_start_is_never_worse_than_k_means_from_the_same_place(
 
 
 def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Line 6 of the algorithm goes on while retry <= retry_max: a first k-means, then one for
-    # retry = 0, 1, ..., retry_max. Two tight pairs, two centres: nothing can be improved.
+    # Line 6 of the algorithm repeats while retry <= retry_max: a first k-means, then one for
+    # retry = 0, 1, ..., retry_max. Two tight pairs with two centres cannot be improved.
     points = np.array([[0.0], [0.01], [1.0], [1.02]])
     calls = []
     plain = start.converged
@@ -1013,8 +1009,8 @@ def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.Monk
 def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # All records are one wide cluster, but for a point far away that stands for many: of the two
-    # clusters the wide one has all of the error, and the other one is of use.
+    # All records are one wide cluster, except a heavy point far away. The wide cluster has the
+    # whole error, and its own centre is the least useful one.
     calls = []
     plain = start.converged
     monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
@@ -1027,7 +1023,7 @@ def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
 
 
 def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two failures, an improvement, then nothing better any more: retry starts at 0 again.
+    # Two failures, an improvement, then no further improvement: retry starts at 0 again.
     errors = [10.0, 11.0, 10.0, 9.0, *[9.0] * 20]
     calls = []
 
@@ -1046,7 +1042,7 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
-    # One blob of two halves with one centre; another blob with two: k-means stays there.
+    # One blob of two halves with one centre, another blob with two centres: k-means cannot leave.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
     np.testing.assert_allclose(start.converged(points, None, stuck), stuck)
@@ -1081,8 +1077,8 @@ def test_centers_repeat_where_there_are_too_few_places(restarts: int) -> None:
 
 
 def test_update_worked_by_hand() -> None:
-    # n', s' -> s'/n': (1, -1) / 2 moves; 0 and -1 records stay; (1.5, 0) / 1 lies outside;
-    # (3, -3) / 3 is the corner, which is inside; -0.5/-1 would be inside, but -1 is no count.
+    # n', s' -> s'/n': (1, -1) / 2 moves; counts 0 and -1 do not move; (1.5, 0) / 1 is outside;
+    # (3, -3) / 3 is the corner, which is inside; -0.5/-1 would be inside, but -1 is not positive.
     before = np.array([[0.5, 0.5], [0.0, 0.1], [-0.5, 0.5], [0.2, 0.2], [0.0, 0.0]])
     counts = np.array([2.0, 0.0, -1.0, 1.0, 3.0])
     sums = np.array([[1.0, -1.0], [0.0, 0.0], [-0.5, -0.5], [1.5, 0.0], [3.0, -3.0]])
@@ -1092,8 +1088,8 @@ def test_update_worked_by_hand() -> None:
 
 
 def test_printed_update_worked_by_hand() -> None:
-    # s'/n': (1, -1)/2; 0/0 stays, and so does the coordinate 0/0 alone; (-0.5, 0.25)/-1, whatever
-    # the sign; (1.5, 0.5)/1 is clipped in one coordinate; (3, -2)/0 lies on the border.
+    # s'/n': (1, -1)/2; 0/0 does not move, also in a single coordinate; (-0.5, 0.25)/-1 moves as
+    # well; (1.5, 0.5)/1 is clipped in one coordinate; (3, -2)/0 is moved to the border.
     before = np.array([[0.5, 0.5], [0.0, 0.1], [0.3, 0.4], [0.0, 0.0], [0.2, 0.2], [0.1, 0.1]])
     counts = np.array([2.0, 0.0, 0.0, -1.0, 1.0, 0.0])
     sums = np.array([[1, -1], [0, 0], [0, 5], [-0.5, 0.25], [1.5, 0.5], [3, -2]], dtype=float)
@@ -1105,7 +1101,7 @@ def test_printed_update_worked_by_hand() -> None:
 
 
 def test_all_clusters_are_formed_before_any_center_moves() -> None:
-    # Record 0.3 is nearer to centre 0.5 than to 0. Were the first centre moved to 0.22 before the
+    # Record 0.3 is nearer to centre 0.5 than to 0. If the first centre moved to 0.22 before the
     # second cluster is formed, as Hu et al., Algorithm 1, lists it, 0.3 would be in no sum.
     points = np.array([[0.2], [0.24], [0.3], [0.6], [1.0]])
     records = Records.build(Dataset(name="", points=points), Domain(((0, 1),)))
@@ -1120,7 +1116,7 @@ def test_all_clusters_are_formed_before_any_center_moves() -> None:
 
 
 class _Given(SeededNoise):
-    """Noise that was written down beforehand, by step."""
+    """Noise with given values, by step."""
 
     def __init__(self, noise: dict[str, list[list[float]]]) -> None:
         super().__init__(0)
@@ -1133,7 +1129,7 @@ class _Given(SeededNoise):
 @pytest.mark.parametrize(
     ("variant", "low", "high"),
     # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and
-    # (-1, 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Ours keeps the first.
+    # (-1, 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Sound: the first does not move.
     [("published", [-0.5, -1], [-0.5, 0.5]), ("sound", [-0.5, 0], [-0.5, 0.5])],
 )
 def test_two_records_under_given_noise(variant: Any, low: list[float], high: list[float]) -> None:
@@ -1150,7 +1146,7 @@ def test_two_records_under_given_noise(variant: Any, low: list[float], high: lis
 
 def test_one_iteration_without_noise_worked_by_hand() -> None:
     # Domain [0, 8] x [0, 4], starts at scaled (-0.5, 0) and (0.5, 0), which are (2, 2) and
-    # (6, 2): the first takes (0, 0), (2, 1), (1, 2), mean (1, 1); the other (8, 4), (6, 4).
+    # (6, 2). Cluster 1: (0, 0), (2, 1), (1, 2), mean (1, 1). Cluster 2: (8, 4), (6, 4).
     points = np.array([[0, 0], [2, 1], [8, 4], [1, 2], [6, 4]], dtype=float)
     records = Records.build(Dataset(name="", points=points), Domain(((0, 8), (0, 4))))
     config = KMeansConfig(method="dplloyd", clusters=2, iterations=1, epsilon=2.0)
@@ -1160,7 +1156,7 @@ def test_one_iteration_without_noise_worked_by_hand() -> None:
     np.testing.assert_allclose(run.start, [[2, 2], [6, 2]], rtol=1e-12)
     (one,) = run.iterations
     assert one.counts.tolist() == [3, 2]
-    # Scaled sums: x/4 - 1 and y/2 - 1 added up: (3/4 - 3, 3/2 - 3) and (14/4 - 2, 8/2 - 2).
+    # Scaled sums of x/4 - 1 and y/2 - 1: (3/4 - 3, 3/2 - 3) and (14/4 - 2, 8/2 - 2).
     np.testing.assert_allclose(one.sums, [[-2.25, -1.5], [1.5, 2.0]], rtol=1e-12)
     assert one.scales.tolist() == [1.5, 1.5]  # (d + 1) / epsilon
     assert one.span == 2
@@ -1191,7 +1187,7 @@ def test_iterations_without_noise_are_those_of_lloyd(
     )
     run = lloyd(records_of(points), config, silent(seed))
     assert run.start is not None
-    # The domain is [-1, 1]^d: only the ball takes other points than the data's own.
+    # The domain is [-1, 1]^d, so only the ball changes the points.
     expected = plain_lloyd(into_ball(points) if geometry == "l1" else points, run.start, steps)
     assert len(run.path) == steps + 1
     for found, centers in zip(run.path, expected, strict=True):
@@ -1205,7 +1201,7 @@ def test_start_by_partition_is_the_means_of_the_sets() -> None:
             method="dplloyd", clusters=3, start="partition", variant="published", geometry=geometry
         )
         run = lloyd(records_of(points), config, silent())
-        # Eleven records in three sets of a list: 4, 4, 3.
+        # Eleven records of a list in three sets: 4, 4, 3.
         taken = into_ball(points) if geometry == "l1" else points
         means = np.array([taken[:4].mean(0), taken[4:8].mean(0), taken[8:].mean(0)])
         assert run.start is not None
@@ -1222,7 +1218,6 @@ def test_start_by_partition_is_the_means_of_the_sets() -> None:
 
 
 def epsilons_of(run: Any) -> list[float]:
-    """Budgets of the iterations of a run."""
     return [one.epsilon for one in run.iterations]
 
 
@@ -1234,7 +1229,7 @@ def test_a_run_that_settles_gives_the_rest_to_one_final_iteration() -> None:
         left = list(answers)
         run = lloyd(records, config, silent(), settled=lambda *_: left.pop(0))
         assert run.ledger.epsilon == pytest.approx(1, abs=1e-12)
-        assert not left  # the last two iterations ask nobody
+        assert not left  # the last two iterations do not call the rule
         return epsilons_of(run)
 
     assert run_until(True) == [0.25, 0.75]
@@ -1270,8 +1265,8 @@ def test_settling_compares_the_centers_before_and_after_each_iteration() -> None
 
 @pytest.mark.parametrize(
     ("moves", "rests"),
-    [  # in the box, which spans 2
-        ([[2.0, 0.0], [0.0, 0.0]], False),  # 1 in the unit cube is not below 1
+    [  # in the box, whose width is 2
+        ([[2.0, 0.0], [0.0, 0.0]], False),  # 1 in the unit cube, which is not below 1
         ([[1.998, 0.0], [0.0, 0.0]], True),
         ([[0.6, 0.8], [-0.6, 0.8]], False),  # two moves of 1/2
         ([[0.6, 0.8], [0.0, -0.98]], True),
@@ -1281,7 +1276,7 @@ def test_settling_compares_the_centers_before_and_after_each_iteration() -> None
 def test_centers_rest_where_they_moved_by_less_than_one_in_all(moves: list, rests: bool) -> None:
     before = np.array([[-1.0, -0.5], [0.5, 0.0]])
     assert resting(before, before + moves, span=2.0) is rests
-    # The same places and moves in the cube.
+    # The same places and moves, scaled to the cube.
     assert resting((before + 1) / 2, (before + 1 + moves) / 2, span=1.0) is rests
 
 
@@ -1289,12 +1284,12 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     from dpviz.kmeans.methods.dpkmeans_mapreduce import run
 
     config = KMeansConfig(method="dpkmeans_mapreduce", clusters=2, iterations=5, epsilon=1.0)
-    # All records in one place: the means of the sets lie there, and no centre moves.
+    # All records are in one place, so the means of the sets are there, and no centre moves.
     still = run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert epsilons_of(still) == [0.25, 0.25]
     assert still.ledger.spends[0].epsilon == 0.5
-    # Two opposite corners: both means move from near the middle to a corner, by about 0.7 of
-    # the unit square each; only the next iteration moves nothing.
+    # Two opposite corners: both means move from near the middle to a corner, each by about 0.7 of
+    # the unit square. Only in the next iteration no centre moves.
     corners = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 200, axis=0)
     moving = run(records_of(corners), config, silent())
     assert moving.start is not None
@@ -1309,7 +1304,7 @@ def test_published_ends_where_released_centers_rest_or_after_ten_iterations(meth
     assert (config.iterations, config.geometry) == (10, "cube")
     still = METHODS[method].run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert (epsilons_of(still), still.ledger.unspent(1.0)) == ([0.25], 0.25)
-    # With noise far beyond the records the centres go on from corner to corner.
+    # With noise much larger than the records, the centres jump from corner to corner.
     for seed in range(20):
         noisy = Accountant(SeededNoise(seed), 1.0)
         moving = METHODS[method].run(records_of(np.full((3, 2), 0.5)), config, noisy)

@@ -1,4 +1,4 @@
-"""Scores of k-means runs: worked by hand, equal to plain definitions, and the papers' numbers."""
+"""Scores of k-means runs: examples by hand, plain definitions, and the numbers of the papers."""
 
 from __future__ import annotations
 
@@ -40,43 +40,40 @@ quick = settings(max_examples=60, deadline=None)
 
 seeds = st.integers(0, 2**32)
 
-#: Another interval on every axis.
+#: A different interval on each axis.
 OBLONG = Domain(((-3, 7), (0, 200), (5, 5.5)))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep scikit-learn from waiting for other processes' cores."""
+    """Prevent scikit-learn from waiting for processors that other processes use."""
     with threadpool_limits(1):
         yield
 
 
 def column(*values: float) -> NDArray[np.float64]:
-    """Points on a line."""
     return np.array([values], dtype=float).T
 
 
 def records_of(points: NDArray[np.float64], domain: Domain | None = None) -> Records:
-    """Records under a domain; under [0, 1]^d where none is given."""
+    """Records in a domain; default: [0, 1]^d."""
     unit = Domain(((0, 1),) * points.shape[1])
     return Records.build(Dataset(name="", points=points), domain or unit)
 
 
 def blobs(seed: int, n: int = 90, domain: Domain = OBLONG) -> NDArray[np.float64]:
-    """Points in three blobs of a domain."""
     rng = np.random.default_rng(seed)
     unit = rng.choice(rng.random((3, domain.ndim)), n) + rng.normal(0, 0.05, (n, domain.ndim))
     return domain.lows + np.clip(unit, 0, 1) * (domain.highs - domain.lows)
 
 
 def run_with(centers: NDArray[np.float64], **options: Any) -> KMeansRun:
-    """A run that ended with given centres."""
+    """A run with given final centres."""
     config = KMeansConfig(method="dplloyd", clusters=len(centers), **options)
     return KMeansRun(config=config, centers=centers, ledger=Ledger())
 
 
 def squares(points: NDArray, centers: NDArray) -> NDArray:
-    """Squared distances of all points to all centres."""
     return ((points[:, None, :] - centers[None]) ** 2).sum(axis=2)
 
 
@@ -84,12 +81,12 @@ def squares(points: NDArray, centers: NDArray) -> NDArray:
 
 
 def test_centers_are_matched_as_a_whole() -> None:
-    # Squares: 0 to 1 and 3 to -9: 1 + 144; the other way round: 81 + 4 is less.
+    # Squares: 0 to 1 and 3 to -9 give 1 + 144; the other matching gives 81 + 4, which is less.
     rows, order = match(column(0, 3), column(1, -9))
     assert (rows.tolist(), order.tolist()) == ([0, 1], [1, 0])
     # Distances 9 and 2.
     assert displacement(column(0, 3), column(1, -9)) == pytest.approx(5.5)
-    # In the plane: (0, 0) to (3, 4), (9, 9) to (9, 8), (-5, 0) to itself: (5 + 1 + 0) / 3.
+    # In the plane: (0, 0) to (3, 4), (9, 9) to (9, 8), (-5, 0) to (-5, 0): (5 + 1 + 0) / 3.
     true = np.array([[0, 0], [9, 9], [-5, 0]], dtype=float)
     private = np.array([[-5, 0], [3, 4], [9, 8]], dtype=float)
     assert match(true, private)[1].tolist() == [1, 2, 0]
@@ -116,18 +113,18 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
 @pytest.mark.parametrize(
     ("table", "score"),
     [
-        # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both weigh 5.
+        # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both have weight 5.
         ([[4, 1], [0, 5]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
-        # Numbered the other way round.
+        # The same with the two numbers exchanged.
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
-        # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster is nobody's.
+        # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster for two: it goes to the larger, P = 6/8, R = 1, F = 6/7; the other has 0.
+        # One cluster for two: it matches the larger one, P = 6/8, R = 1, F = 6/7; the other has 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
         # An empty cluster on either side.
         ([[0, 0], [0, 5]], 1),
         ([[2, 0, 0], [0, 0, 0], [0, 0, 3]], 1),
-        # Two of one and two of another in one cluster: P = 2/4, R = 1, F = 2/3 for one of them.
+        # Two records of each of two clusters in one: P = 2/4, R = 1, F = 2/3 for one of the two.
         ([[2, 0], [2, 0]], 2 * 2 / 3 / 4),
         ([[0]], 0),
     ],
@@ -142,7 +139,7 @@ def test_matched_f_measure_cares_for_no_numbering_and_is_1_where_all_agree(
     seed: int, rows: int, columns: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    # No two sums of different powers of two are equal: only one matching is the best.
+    # Sums of different powers of two are never equal, so only one matching is best.
     table = 2 ** rng.permutation(rows * columns).reshape(rows, columns)
     score = matched_f_measure(table)
     assert 0 < score <= 1
@@ -163,7 +160,7 @@ def test_errors_of_the_truth_are_those_of_scikit_learn() -> None:
     model = KMeans(4, n_init=10, random_state=0).fit(points)
     assert truth.wcss(truth.centers) == pytest.approx(model.inertia_, rel=1e-9)
     assert truth.wcss(model.cluster_centers_) == pytest.approx(model.inertia_, rel=1e-9)
-    # On [0, 1]^2 every square is a quarter of that.
+    # On [0, 1]^2 every square is a quarter of the one on the scaled box.
     assert truth.nicv(truth.centers) == pytest.approx(model.inertia_ / 4 / 300, rel=1e-9)
     assert truth.errors == (truth.wcss(truth.centers), truth.nicv(truth.centers))
 
@@ -186,7 +183,7 @@ def test_records_are_assigned_on_the_scaled_domain() -> None:
     domain = Domain(((0, 10), (0, 100)))
     truth = KMeansTruth(records_of(np.array([[6.0, 50.0], [0.0, 0.0]]), domain), 2)
     centers = np.array([[6.0, 95.0], [0.0, 52.0]])
-    # Units of the data: 45 against 6.3; scaled: 0.45 against 0.6.
+    # In the units of the data 45 is compared with 6.3; scaled, 0.45 with 0.6.
     assert truth.assign(centers).tolist() == [0, 1]
     assert squares(truth.records.points, centers).argmin(axis=1).tolist() == [1, 1]
 
@@ -216,12 +213,12 @@ def test_the_truth_scores_itself_perfect() -> None:
 
 
 def test_scores_worked_by_hand() -> None:
-    # Domain [0, 10]; records 1, 2, 3 and 7, 9: true centres 2 and 8.
+    # Domain [0, 10]; records 1, 2, 3 and 7, 9, so the true centres are 2 and 8.
     truth = KMeansTruth(records_of(column(1, 2, 3, 7, 9), Domain(((0, 10),))), 2)
     np.testing.assert_allclose(truth.centers, column(2, 8))
     # True errors: 1 + 0 + 1 + 1 + 1 = 4; as NICV 4 / 100 / 5 = 0.008.
     assert truth.errors == (pytest.approx(4), pytest.approx(0.008))
-    # Centres 9 and 2.5 (numbered as they come): 2.25 + 0.25 + 0.25 + 4 + 0 = 6.75.
+    # Centres 9 and 2.5 in this order: 2.25 + 0.25 + 0.25 + 4 + 0 = 6.75.
     private = run_with(column(9, 2.5))
     scores = truth.scores(private)
     assert scores["wcss"] == pytest.approx(6.75)
@@ -230,27 +227,27 @@ def test_scores_worked_by_hand() -> None:
         assert scores[name] == pytest.approx(6.75 / 4)
     for name in ("f_measure", "ari", "ami"):
         assert scores[name] == pytest.approx(1)
-    # Moves of 0.5 and 1 in 10: 0.05 and 0.1.
+    # The centres move by 0.5 and 1 in a domain of width 10: 0.05 and 0.1.
     assert scores["displacement"] == pytest.approx(0.075)
-    # S: 1: 1 - 1.5/8; 2: 1 - 0.5/7; 3: 1 - 0.5/6, mean of three; 7: 1 - 2/4.5; 9: 1.
+    # S: 1 - 1.5/8 for record 1, 1 - 0.5/7 for 2, 1 - 0.5/6 for 3; 1 - 2/4.5 for 7, 1 for 9.
     first = (3 - 1.5 / 8 - 0.5 / 7 - 0.5 / 6) / 3
     assert scores["contour"] == pytest.approx((first + (2 - 2 / 4.5) / 2) / 2)
     # Centres 1 and 3: records 1, 2 (a tie) and 3, 7, 9.
-    # F: true cluster {1, 2, 3} takes {1, 2}: 2 * 2 / 5; {7, 9} takes {3, 7, 9}: 2 * 2 / 5.
+    # F: true cluster {1, 2, 3} matches {1, 2}: 2 * 2 / 5; {7, 9} matches {3, 7, 9}: 2 * 2 / 5.
     assert truth.scores(run_with(column(1, 3)))["f_measure"] == pytest.approx(0.8)
-    # Pairs joined in both: {1, 2}, {7, 9}; by the truth alone {1, 3}, {2, 3}: 3 + 1 pairs; by
+    # Pairs joined in both: {1, 2}, {7, 9}; only in the truth {1, 3}, {2, 3}: 3 + 1 pairs; only in
     # the other {3, 7}, {3, 9}: 1 + 3. (2 - 4 * 4 / 10) / (4 - 4 * 4 / 10) = 1/6.
     assert truth.scores(run_with(column(1, 3)))["ari"] == pytest.approx(1 / 6)
 
 
 def test_wcss_is_held_against_the_least_in_the_units_of_the_data() -> None:
-    # Two pairs of clumps: 6 apart along x, of 10; 8 apart along y, of 100. Scaled, x tells two
-    # clusters apart; in the units of the data y does.
+    # Two pairs of groups, at a distance of 6 of 10 along x and of 8 of 100 along y. Scaled, x
+    # separates two clusters; in the units of the data, y separates them.
     points = np.array([(x, y) for x in (2.0, 8.0) for y in (46.0, 54.0)] * 5)
     truth = KMeansTruth(records_of(points, Domain(((0, 10), (0, 100)))), 2)
     np.testing.assert_allclose(truth.centers, [[2, 50], [8, 50]])
     across = run_with(np.array([[5.0, 46.0], [5.0, 54.0]]))
-    # 20 records 4 from their centres, or 3: 320 and 180; scaled 0.04^2 and 0.3^2 each.
+    # 20 records at a distance of 4 or 3 from their centres: 320 and 180; scaled 0.04^2 and 0.3^2.
     assert truth.wcss(truth.centers) == pytest.approx(320)
     own, other = truth.scores(truth.run), truth.scores(across)
     assert (other["wcss"], other["wcss_ratio"]) == (pytest.approx(180), pytest.approx(1))
@@ -259,22 +256,22 @@ def test_wcss_is_held_against_the_least_in_the_units_of_the_data() -> None:
 
 
 def test_wcss_in_the_ball_is_that_of_records_drawn_into_it() -> None:
-    # Domain [-1, 1]^2: the corner (1, 1) is drawn to (1/2, 1/2), where the other record stands;
-    # (-1, 0) stays. True centres of two clusters then have no error, those of one (0, 1/3):
+    # Domain [-1, 1]^2: the corner (1, 1) is projected to (1/2, 1/2), the place of another record;
+    # (-1, 0) does not move. Two true centres have no error; one true centre is (0, 1/3):
     points = np.array([[1.0, 1.0], [0.5, 0.5], [-1.0, 0.0]])
     square = Domain(((-1, 1), (-1, 1)))
     ball = run_with(np.array([[0.0, 0.0]]), geometry="l1")
     one = KMeansTruth(records_of(points, square), 1)
-    # Around the origin 1/2 + 1/2 + 1 = 2; around the mean that less 3 * 1/9.
+    # Error around the origin 1/2 + 1/2 + 1 = 2; around the mean it is less by 3 * 1/9.
     assert one.scores(ball)["space_ratio"] == pytest.approx(2 / (2 - 1 / 3))
-    # A centre outside the ball is not drawn into it: (1, 1) lies 1/2 from (1/2, 1/2) squared.
+    # A centre outside the ball is not projected: (1, 1) has the squared distance 1/2 to (1/2, 1/2).
     two = KMeansTruth(records_of(points, square), 2)
     far = run_with(np.array([[1.0, 1.0], [-1.0, 0.0]]), geometry="l1")
     assert two.in_ball.wcss(far.centers) == pytest.approx(1)
     assert two.in_ball is two.in_ball
     for geometry in ("box", "cube"):
         scores = one.scores(run_with(np.array([[0.0, 0.0]]), geometry=geometry))
-        # 2 + 1/2 + 1 around the origin, less 3 * (1/36 + 1/4) around the mean.
+        # Error around the origin 2 + 1/2 + 1; around the mean it is less by 3 * (1/36 + 1/4).
         assert scores["space_ratio"] == scores["nicv_ratio"] == pytest.approx(3.5 / (3.5 - 5 / 6))
 
 
@@ -301,7 +298,7 @@ def test_no_run_is_better_in_its_space_than_the_truth_there(
 
 @pytest.fixture
 def bad_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that ends at two neighbours."""
+    """A search that returns two neighbouring points."""
     monkeypatch.setattr(
         "dpviz.kmeans.records.optimum",
         lambda points, clusters: np.sort(points, axis=0)[:clusters],
@@ -315,18 +312,18 @@ def test_no_run_is_better_than_what_it_is_held_against(domain: Domain) -> None:
     points[:, 0] = [1, 2, 3, 7, 9]
     truth = KMeansTruth(records_of(points, domain), 2)
     good = run_with(points[[1, 3]])
-    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49; of the run, 2 and 7: 1 + 1 + 4;
-    # k-means from there has 2 and 8: 4.
+    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49. Centres 2 and 7 of the run:
+    # 1 + 1 + 4. k-means from there finds 2 and 8: 4.
     assert truth.errors[0] == pytest.approx(75)
     scores = truth.scores(good)
     assert scores["nicv_ratio"] == scores["wcss_ratio"] == pytest.approx(6 / 4)
-    # All scores of the draw are against the better one.
+    # All scores of the run are relative to the better reference.
     assert scores["f_measure"] == scores["ari"] == 1
     assert scores["displacement"] == pytest.approx((0 + 1) / 2 / 10)
     better = truth.beyond(good.centers)
     assert better.centers[:, 0].tolist() == [2, 8]
     assert better.beyond(better.centers) is better.beyond(good.centers) is better
-    # Draws don't know of each other: what they are held against does not depend on their order.
+    # Runs are independent: the reference of a run does not depend on the order of the runs.
     assert truth.errors[0] == pytest.approx(75)
     assert truth.beyond(truth.centers) is truth
 
@@ -390,7 +387,7 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
     assert sorted(matched.centers.tolist()) == found.centers.tolist()
     again = truth.matched(matched)
     np.testing.assert_array_equal(again.centers, matched.centers)
-    if method == "dplloyd":  # the whole path goes along
+    if method == "dplloyd":  # the whole path is reordered as well
         np.testing.assert_array_equal(matched.path[-1], matched.centers)
         back = [matched.centers.tolist().index(row) for row in found.centers.tolist()]
         for one, other in zip(found.path, matched.path, strict=True):
@@ -411,11 +408,11 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
         # Clusters: {0.1, 0.2, 0.3, 0.4, 0.45} and {0.6, 0.7, 0.8}.
         ([0, 0, 0, 0, 0, 1, 1, 1], 1),
         ([1, 1, 1, 1, 1, 0, 0, 0], 1),
-        ([5, 5, 5, 5, 5, 2, 2, 2], 1),  # gaps in the numbering
+        ([5, 5, 5, 5, 5, 2, 2, 2], 1),  # gaps in the numbers
         # Class 0 of 4: 2 * 3/(4 + 5) = 2/3 or 2 * 1/(4 + 3); class 1 of 4: 2 * 2/(4 + 5) or
         # 2 * 2/(4 + 3) = 4/7. (4 * 2/3 + 4 * 4/7) / 8 = 13/21.
         ([0, 0, 0, 1, 1, 0, 1, 1], 13 / 21),
-        # Class 0 of 2: 4/7; class 1 of 3: 6/8; both take the first cluster; class 2: 1.
+        # Class 0 of 2: 4/7; class 1 of 3: 6/8; both match the first cluster; class 2: 1.
         ([0, 0, 1, 1, 1, 2, 2, 2], (2 * 4 / 7 + 3 * 3 / 4 + 3) / 8),
         # One class of 8: 2 * 5 / 13.
         ([0] * 8, 10 / 13),
@@ -426,7 +423,7 @@ def test_f_measure_against_classes_by_hand(classes: list[int], score: float) -> 
     found = run_with(column(0.3, 0.7))
     truth = KMeansTruth(replace(records, classes=np.array(classes)), 2)
     assert truth.scores(found, ("class_f",))["class_f"] == pytest.approx(score)
-    # The classes are the reference, so their numbers don't matter, nor do the clusters'.
+    # The classes are the reference, so their numbers and the clusters' numbers don't matter.
     other = found.reordered(np.array([1, 0]))
     assert truth.scores(other, ("class_f",))["class_f"] == pytest.approx(score)
 
@@ -434,15 +431,15 @@ def test_f_measure_against_classes_by_hand(classes: list[int], score: float) -> 
 def test_against_the_same_method_without_noise() -> None:
     truth = KMeansTruth(records_of(blobs(1), OBLONG), 3)
     for method in KMEANS:
-        if method == "mcmc":  # long; its iterations are those of dplloyd
+        if method == "mcmc":  # slow; its iterations are those of dplloyd
             continue
         config = KMeansConfig(method=method, clusters=3, epsilon=1.0)
         silent = KMEANS[method].run(
             truth.records, config, Accountant(Silenced(SeededNoise(4)), 1.0)
         )
         assert truth.against_silenced(silent, SeededNoise(4)) == 1
-    # By hand: without noise {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}: F is
-    # 2 * 2 / 5 for both, P = 1, R = 2/3 and P = 2/3, R = 1.
+    # By hand: without noise {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2 * 2 / 5
+    # for both: P = 1, R = 2/3 and P = 2/3, R = 1.
     line = KMeansTruth(records_of(column(1, 2, 3, 7, 9), Domain(((0, 10),))), 2)
     found = run_with(column(1, 3))
     assert line.against_silenced(found, SeededNoise(0)) == pytest.approx(0.8)
@@ -454,7 +451,7 @@ def test_the_truth_needs_as_many_records_as_clusters() -> None:
         _ = truth.centers
 
 
-# -- reference: the papers' numbers ------------------------------------------------------
+# -- the papers' numbers -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -464,8 +461,8 @@ def s1() -> KMeansTruth:
     return KMeansTruth(Records.build(table.select(["x", "y"])), 15)
 
 
-#: Mean WCSS over noise-free of DPLloyd and MCMC as printed, in the L1 ball, by budget (Lee, Kifer
-#: 2016, figure 1, which prints curves without a table).
+#: Mean WCSS of DPLloyd and MCMC as printed, divided by the noise-free WCSS, in the L1 ball, by
+#: budget (Lee, Kifer 2016, figure 1, which has curves but no table).
 FIGURE_1 = {
     0.05: (17.8, 9.5), 0.1: (12.8, 6.8), 0.25: (7.1, 4.1), 0.5: (3.9, 2.7), 1.0: (2.3, 2.1),
 }  # fmt: skip
@@ -481,7 +478,7 @@ def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: floa
         assert found.before is not None
         assert found.chain is not None
         assert found.chain.points.shape[1] == 2
-        # As printed: as many as were counted.
+        # Published: as many points as the noisy count.
         counted = np.array([one.counts for one in found.iterations]).clip(0).sum(axis=1)
         assert len(found.chain.points) == round(float(np.median(counted)))
         assert found.chain.best >= found.chain.log_likelihood[0]
@@ -539,7 +536,7 @@ def test_reference_better_starts_are_better_on_unbalance_if_iterations_are_few(
                 float(np.mean([truth.scores(run, ("class_f",))["class_f"] for run in runs]))
             )
     assert means[2] == pytest.approx(REFERENCE_F[epsilon], abs=0.03)
-    # The printed rule goes on until the errors settle, and ends in noise.
+    # The printed rule continues until the errors settle, and ends in noise.
     assert max(means[10]) < 0.7
 
 

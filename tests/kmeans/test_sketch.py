@@ -1,4 +1,4 @@
-"""A sketch of very many records: runs on it have the law of runs on all, or are coarser."""
+"""A sketch of many records: runs on it have the distribution of runs on all, or are coarser."""
 
 import math
 from dataclasses import replace
@@ -48,14 +48,14 @@ def many() -> Records:
 def test_a_sketch_stands_for_all_records(many: Records) -> None:
     sketch = Sketch.of(many)
     assert SKETCHED <= len(sketch.points) < 2 * SKETCHED
-    # Less than one record of the sample is missing.
+    # The sketch represents all records except fewer than ``each``.
     assert many.n - sketch.each < sketch.n <= many.n
     assert (sketch.n_outside, sketch.domain) == (9, DOMAIN)
     held = {tuple(point) for point in many.points}
     assert all(tuple(point) in held for point in sketch.points)
     assert len(np.unique(sketch.points, axis=0)) == len(sketch.points)
     assert sketch.classes is not None
-    # The same sample each time: a picture of the same settings stays the same.
+    # The sample is the same each time, so that a picture of the same settings does not change.
     np.testing.assert_array_equal(Sketch.of(many).points, sketch.points)
 
 
@@ -64,7 +64,7 @@ def test_counts_sums_and_errors_have_the_size_of_all_records(many: Records) -> N
     truth = KMeansTruth(many, 4)
     scaled = space.scale(truth.centers)
     whole, rough = many.sums(space, scaled), sketch.sums(space, scaled)
-    # Sampling moves a share of .1 by about 1% of it.
+    # Sampling changes a share of 0.1 by about 1% of it.
     np.testing.assert_allclose(rough[:, 0], whole[:, 0], rtol=0.05)
     np.testing.assert_allclose(rough[:, 1:], whole[:, 1:], rtol=0.05, atol=0.02 * many.n)
     assert rough[:, 0].sum() == sketch.n
@@ -83,7 +83,7 @@ def test_counts_sums_and_errors_have_the_size_of_all_records(many: Records) -> N
 @pytest.mark.daily("dplloyd", "dpkmeanspp")
 @pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine", "dpkmeanspp", "gupt"])
 def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str) -> None:
-    """Errors of 40 draws on each side: a false alarm in about 1 of 1,000 runs of this test."""
+    """Errors of 40 runs on each side: this test fails by chance in about 1 of 1,000 cases."""
     config = KMeansConfig(method=method, clusters=4, epsilon=0.003)
     sketch, errors = Sketch.of(many), []
     truth = KMeansTruth(many, 4)
@@ -91,7 +91,7 @@ def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str
         found = [run_kmeans(side, config, SeededNoise(seed)).centers for seed in range(40)]
         errors.append([truth.nicv(centers) / truth.errors[1] for centers in found])
     assert stats.ks_2samp(*errors).pvalue > 0.001
-    # Noise that is not there would show: with a hundredth of it the errors differ.
+    # The test would notice wrong noise: with a hundredth of the noise the errors differ.
     quiet = KMeansConfig(method=method, clusters=4, epsilon=0.3)
     exact = [truth.nicv(run_kmeans(sketch, quiet, SeededNoise(seed)).centers) for seed in range(40)]
     assert stats.ks_2samp(errors[0], np.array(exact) / truth.errors[1]).pvalue < 0.001
@@ -110,7 +110,7 @@ def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Record
 @pytest.mark.parametrize("ndim", [2, 4, 5, 8])
 @pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid", "gupt"])
 def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
-    """In all numbers of columns: what is seen while a slider moves is what comes after it."""
+    """A moving slider shows a sketch; after it stops, the page shows results with all records."""
     rng, box = np.random.default_rng(ndim), Domain(((0.0, 1.0),) * ndim)
     middles = rng.uniform(0.2, 0.8, (4, ndim))
     points = middles[rng.integers(4, size=MANY)]
@@ -140,7 +140,7 @@ def test_blocks_of_cells_keep_counts_and_centres_of_mass(
     points = grid.points
     np.testing.assert_array_equal(points.places, places)
     np.testing.assert_array_equal(points.weights, totals)
-    # A count, and its noise, is of as many cells as are in the block.
+    # A count and its noise are sums over the cells of a block.
     np.testing.assert_array_equal(points.variances / 18, totals - points.counts)
     assert points.variances.sum() == pytest.approx(18 * len(weights))
     if len(weights) <= most:
@@ -148,7 +148,7 @@ def test_blocks_of_cells_keep_counts_and_centres_of_mass(
         np.testing.assert_array_equal(totals, weights)
         return
     assert len(places) == len(totals) <= most
-    # The same by plain means: every cell goes to the block with its numbers divided by the widths.
+    # Check with plain means: the block's number is the cell's number divided by the width.
     widths = block_widths(shape, most)
     blocks = tuple(-(-side // width) for side, width in zip(shape, widths, strict=True))
     places_of = np.array(np.unravel_index(np.arange(len(weights)), shape))
@@ -158,14 +158,14 @@ def test_blocks_of_cells_keep_counts_and_centres_of_mass(
     for axis, column in enumerate(cells.centers.T):
         moments = np.bincount(owner, weights * column, len(totals))
         np.testing.assert_allclose(places[:, axis] * totals, moments, atol=1e-12)
-    # The last step, which halves the blocks at most, was needed.
+    # The last step was necessary; it at most halves the number of blocks.
     assert 2 * len(places) > most
 
 
 def test_only_cells_beyond_the_limit_are_put_together(many: Records) -> None:
     config, sketch = KMeansConfig(method="eugkm", clusters=4, epsilon=1), Sketch.of(many)
     whole, rough = (run_kmeans(one, config, SeededNoise(1)) for one in (many, sketch))
-    # The released grid is as fine as with all records; its clusters are searched with less.
+    # The released grid is as fine as with all records; only the search uses fewer places.
     assert rough.grid.shape == whole.grid.shape
     assert len(rough.grid.places()[1]) <= sketch.most_places < len(rough.grid.weights)
     assert len(whole.grid.places()[1]) == len(whole.grid.weights)
@@ -180,12 +180,12 @@ def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
     config, sketch = KMeansConfig(method="gupt", clusters=4, epsilon=1), Sketch.of(many)
     run = run_kmeans(sketch, config, SeededNoise(1))
     assert (len(blocks), sum(blocks)) == (SKETCHED_BLOCKS, len(sketch.points))
-    # The noise is that of all blocks, of which there are more: centres of a sum over them.
+    # The noise is that of the sum over all blocks, of which there are more than in the sketch.
     assert round(sketch.n**0.4) > SKETCHED_BLOCKS
     assert run.ledger.spends[-1].scale == pytest.approx(2 * 4 * 2 / 0.98)
     whole = run_kmeans(many, config, SeededNoise(1))
     np.testing.assert_allclose(run.centers, whole.centers, atol=0.3)
-    # Another epsilon deals the same blocks and needs no k-means.
+    # Another epsilon uses the same blocks and needs no k-means.
     blocks.clear()
     run_kmeans(sketch, KMeansConfig(method="gupt", clusters=4, epsilon=1.0001), SeededNoise(1))
     assert not blocks

@@ -1,4 +1,4 @@
-"""k-means on stored records: the numbers of the same records in memory, from any engine."""
+"""k-means on stored records equals k-means on the same records in memory, with any engine."""
 
 import itertools
 from collections.abc import Sequence
@@ -26,12 +26,11 @@ from dpviz.kmeans.truth import run_kmeans
 from dpviz.privacy.noise_source import SeededNoise
 from tests.support.parts import Numbers, killing, stored_parts
 
-#: Sizes of the files: several chunks, none, one record, less than a chunk.
+#: Numbers of records in the files: several chunks, no record, one record, less than a chunk.
 SIZES = (1000, 0, 1, 250)
 
 
 def tables(ndim: int) -> list[np.ndarray]:
-    """Four clusters, and some records outside the domain."""
     rng = np.random.default_rng(ndim)
     middles = rng.uniform(-0.7, 0.7, (4, ndim))
     return [
@@ -52,7 +51,6 @@ def both(
     engine: Engine | None = None,
     parts: Sequence[Numbers] | None = None,
 ) -> tuple[Records, StoredRecords]:
-    """The same records in memory and stored."""
     some = tables(ndim)
     held = Records.build(
         Dataset(name="points", points=np.concatenate(some)), domain(ndim), outside, cut=cut
@@ -70,7 +68,7 @@ def drawn(records: Records, config: KMeansConfig) -> KMeansRun:
 
 
 def in_passes() -> list[KMeansConfig]:
-    """All methods and variants that need no more than passes."""
+    """All methods and variants that need only passes."""
     found = []
     for name, method in METHODS.items():
         for variant in method.card.variants if method.card.spends else ():
@@ -95,7 +93,7 @@ def test_on_the_lattice_a_run_is_the_same_to_the_bit(tmp_path, config, ndim):
         pytest.skip("a grid over nine columns says little and takes long")
     held, stored = both(tmp_path, ndim, cut=True)
     if config.start == "partition":
-        # Sets are drawn by each part on its own; all else is the same.
+        # Each part makes its own random sets; everything else is the same.
         object.__setattr__(held, "dealt", stored.dealt)
     expected, found = drawn(held, config), drawn(stored, config)
     assert (found.centers == expected.centers).all()
@@ -135,7 +133,7 @@ def test_methods_that_need_all_records_say_so_before_anything_is_read(tmp_path):
         config = KMeansConfig(method=name, clusters=4, epsilon=1.0, variant=variant)
         with pytest.raises(InputError, match=r"big\.csv stays on disk: load it into memory, or"):
             check_passes(config, "big.csv")
-        # What would happen without that check: not another answer, but a sentence as well.
+        # Without this check there would be an error message, and not a wrong result.
         with pytest.raises(InputError, match="stays on disk"):
             drawn(stored, config)
 
@@ -148,7 +146,7 @@ def test_each_record_joins_a_set_by_a_draw_of_its_own(tmp_path):
     found = np.array([stored.dealt(space, 5, rng) for _ in range(200)])
     assert (found[:, :, 0].sum(axis=1) == whole[0, 0]).all()
     assert (found[:, :, 1:].sum(axis=1) == whole[0, 1:]).all()
-    # Counts are multinomial: their squared distances from n / 5 have the law of chi squared.
+    # Counts are multinomial: their squared distances from n / 5 have a chi-squared distribution.
     squares = ((found[:, :, 0] - held.n / 5) ** 2).sum(axis=1) / (held.n / 5)
     # False alarms: 1 in 1,000.
     assert stats.kstest(squares, stats.chi2(4).cdf).pvalue > 1e-3
@@ -192,10 +190,10 @@ def test_true_run_and_scores_are_those_in_memory(tmp_path, monkeypatch, outside,
     held, stored = (one.scores(one.draw(5), 5, names) for one in trials)
     assert stored.keys() == held.keys()
     for name in names:
-        # Both end at a local optimum, stored records after fewer rounds.
+        # Both end near a local optimum, stored records after fewer rounds.
         assert stored[name] == pytest.approx(held[name], rel=2e-5), name
     assert (trials[1].true()["wcss"]) == pytest.approx(trials[0].true()["wcss"], rel=1e-5)
-    # On a sample alone, the search leads to nearly the same, and never below a ratio of 1.
+    # With a small sample the search finds nearly the same, and no ratio is below 1.
     monkeypatch.setattr("dpviz.kmeans.stored.SAMPLE", 400)
     sampled = KMeansTrial.of(both(tmp_path, 2, cut=False, outside=outside)[1], config)
     assert sampled.true()["wcss"] == pytest.approx(trials[0].true()["wcss"], rel=0.02)

@@ -309,7 +309,7 @@ def test_fewer_records_than_blocks_are_no_cluster_either() -> None:
 
 def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
     table, limits = json.loads(TABLE.read_text()), []
-    assert set(table) == set(METHODS)
+    assert set(table) == set(METHODS), "python -m tests.benchmarks.nulls NAME"
     for method, row in table.items():
         assert list(row) == list(kinds_of(method))
         for kind, cell in row.items():
@@ -322,7 +322,7 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
                 limits.append(limit(most["passed"], most["releases"]))
     assert max(limits) <= LEVEL
     page = (ROOT / "dpviz/docs/pages/measured.md").read_text(encoding="utf-8")
-    assert f"In each of {len(limits)} pairs" in page
+    assert f"In each of {len(limits)} pairs" in page, "measured.md has the old number"
     worst = max(
         (one["again"] for row in table.values() for one in row.values() if "again" in one),
         key=lambda one: one["limit"],

@@ -228,7 +228,8 @@ def fault(test: AppTest, name: str, value: Any, here: str) -> str:
     excused = excused or (here == "compare" and name in OF_OWN_DATA)
     if excused and words in not_used(test):
         return ""
-    return f"{here} shows {shown} and says {not_used(test)!r}"
+    way_out = "" if has or here in OF_THEIR_OWN else "; give it a sentence in OF_THEIR_OWN"
+    return f"{here} shows {shown} and says {not_used(test)!r}{way_out}"
 
 
 def not_used(test: AppTest) -> str:
@@ -283,7 +284,7 @@ def test_every_control_follows_to_every_page_or_the_page_says_that_it_does_not(
 def test_the_table_forgets_no_control() -> None:
     for page, controls in table().items():
         for name, one in controls.items():
-            assert name in VALUES or name in NAMELESS
+            assert name in VALUES or name in NAMELESS, f"give {name} of {page} a value in VALUES"
             if name in VALUES:
                 assert value_of(page, name) != one.default
     # What two pages of runs have in common is one control, unless it means different things.

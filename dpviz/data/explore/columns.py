@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from dpviz.data.explore.places import may_be_places, with_places
 from dpviz.data.explore.rows import Options, Rows
 from dpviz.data.explore.tables import table_of
 from dpviz.data.parquet import ParquetCells
-from dpviz.data.reading.arrays import read_array, read_npy
+from dpviz.data.reading.arrays import arrow_cells, check_real, read_array, read_npy
 from dpviz.data.reading.cells import text_cells
 from dpviz.data.reading.files import File, refusing
 from dpviz.data.reading.kinds import holds_text, readable
@@ -123,14 +122,17 @@ def read_npz(file: File, options: Options) -> Table:
     arrays = {one: _array(file, one) for one in names if options.part in (None, one)}
     tables = [one for one, array in arrays.items() if array.ndim == 2]
     columns = {one: array for one, array in arrays.items() if array.ndim == 1}
-    if len(tables) == 1:
-        table = read_array(arrays[tables[0]], file.name, file.memory)
+    if len(tables) == 1 or len(arrays) == 1 != len(columns):
+        table = read_array(arrays[(*tables, *arrays)[0]], file.name, file.memory)
         said = (f'The array "{shown(tables[0])}" is read.',) if len(names) > 1 else ()
         return replace(table, notes=(*table.notes, *said))
     if not tables and columns and len({*map(len, columns.values())}) == 1:
-        if any(array.dtype.kind in "OV" for array in columns.values()):
-            return read_array(next(iter(columns.values())), file.name, file.memory)
-        made = [pa.chunked_array([pa.array(np.asarray(one))]) for one in columns.values()]
+        for one, array in columns.items():
+            if array.dtype.names or array.dtype.kind == "O":
+                return read_array(array, file.name, file.memory)
+            if array.dtype.kind == "c" or array.dtype in ("M8", "m8"):  # times without a unit
+                check_real(array, f"{file.name}, {one}")
+        made = [pa.chunked_array([arrow_cells(one)]) for one in columns.values()]
         return of_columns(made, list(columns), file, options)
     raise InputError(
         f"{shown(file.name)} has several arrays, {listed(names)}: choose one (--array on the "

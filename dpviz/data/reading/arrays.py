@@ -131,12 +131,12 @@ class _ColumnCells(Cells):
 
     def batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns, floats in their own type."""
-        return ([*map(_cells, parts)] for parts in self._parts(axes))
+        return ([*map(arrow_cells, parts)] for parts in self._parts(axes))
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """The same as numbers of the usual types, or text."""
         for parts in self._parts(axes):
-            yield [plain(_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
+            yield [plain(arrow_cells(native(one) if _is_real(one.dtype) else one)) for one in parts]
 
 
 def _is_column(values: NDArray[Any]) -> bool:
@@ -148,7 +148,7 @@ def _is_column(values: NDArray[Any]) -> bool:
     return kind in "iufbSUMmO"
 
 
-def _cells(values: Any) -> pa.Array:
+def arrow_cells(values: Any) -> pa.Array:
     """Cells (m,) of an array, numbers in their own type: rounded ones would become equal."""
     kind = values.dtype.kind
     if kind == "O" or not isinstance(values, np.ndarray):
@@ -186,7 +186,7 @@ def _of_pandas(column: pd.Series) -> pa.Array:
     own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
     own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
     if isinstance(own, np.dtype) and own.kind == "f":
-        return _cells(column.to_numpy(dtype=own, na_value=np.nan))
+        return arrow_cells(column.to_numpy(dtype=own, na_value=np.nan))
     if kind in "OU":
         own = getattr(column.dtype, "pyarrow_dtype", None)
         kept = own if own is not None and pa.types.is_decimal(own) else pa.large_string()

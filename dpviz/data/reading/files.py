@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpviz.base.errors import InputError, reason, shown
-from dpviz.base.formats import FORMATS, Format
+from dpviz.base.formats import FORMATS, RELEASED, Format
 
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30
@@ -28,11 +28,12 @@ _TIMES, _MORE, _WORKING = 4, 2**30, 2**27
 
 #: First bytes of the formats, and the mark that programs write in front of UTF-8.
 NPY, PARQUET, ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 BOM = b"\xef\xbb\xbf"
 _STARTS: tuple[tuple[bytes, Format], ...] = (
     (NPY, "npy"), (PARQUET, "parquet"), (ZIP, "zip"), (b"ARROW1\0\0", "feather"),
     (b"FEA1", "feather"), (b"SQLite format 3\0", "layer"), (b"fgb\x03fgb", "layer"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "sheet"),
+    (_OLE, "sheet"),
 )  # fmt: skip
 
 #: First bytes of packed files, with their endings and names, and what unpacks them.
@@ -114,7 +115,7 @@ def load(
     memory -= len(data) + _WORKING
     form = FORMATS.get(ending, "text")
     if released:
-        starts = (kind for start, kind in _STARTS[:2] if data.startswith(start))
+        starts = (kind for start, kind in _STARTS if kind in RELEASED and data.startswith(start))
         form = form if headerless or ending in FORMATS else next(starts, form)
     else:
         form = _format(data, form, ending in FORMATS, name)
@@ -131,13 +132,14 @@ def _format(data: bytes, form: Format, is_named: bool, name: str) -> Format:
     for start, kind in _STARTS:
         if data.startswith(start) and form not in (kind, "layer", "sheet", "npz"):
             return kind
-    if form == "sheet" and not head.startswith((ZIP, _STARTS[-1][0])):
+    if form == "sheet" and not head.startswith((ZIP, _OLE)):
         form = "text"  # of programs that call CSV so
-    if form != "text":
-        return form
-    for pattern, what, way_out in _OTHERS:
+    is_marked = head.startswith(tuple(start for start, kind in _STARTS))
+    for pattern, what, way_out in () if is_marked else _OTHERS:
         if re.match(pattern, head, re.IGNORECASE | re.DOTALL):
             raise InputError(f"{shown(name)} is {what}, and no table: {way_out}.")
+    if form != "text":
+        return form
     if _XML.match(head):
         if not _PLACES.search(data, 0, 4096):
             raise InputError(

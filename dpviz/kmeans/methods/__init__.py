@@ -1,4 +1,4 @@
-"""The k-means methods: one file each, and the registry that finds them by name."""
+"""The k-means methods, one file each, and the registry that finds a method by its name."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ METHODS = registry(
 #: Default method.
 FIRST = "dprefine"
 
-#: Methods that a comparison begins with: their draws are quick.
+#: Methods in a new comparison: they are fast.
 COMPARED = ("dplloyd", "eugkm", "hybrid", "dprefine")
 
-#: The method without noise.
 NOISE_FREE = next(name for name, method in METHODS.items() if not method.card.spends)

@@ -23,8 +23,9 @@ CARD = Card(
     title="Contour DPK-means",
     estimator="ContourDPKMeans",
     summary=(
-        "As DP-Kmeans, but cluster k gets a budget by its contour coefficient S_k (how much nearer "
-        "its records are to their own centre than to the next one): the higher, the less noise."
+        "As DP-Kmeans, but the budget of cluster k depends on its contour coefficient S_k (how "
+        "much nearer its records are to their own centre than to the next one): a higher S_k gets "
+        "less noise."
     ),
     paper="Zhang, Liu, Wang 2018",
     algorithm="section DPK-means algorithm based on contour coefficients, steps 1 to 8",
@@ -34,9 +35,10 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                f"S_k is read off a noisy grid of counts (share {START_SHARE:g} of epsilon); each "
-                "record goes to a starting set by its own draw. Clusters are disjoint, so an "
-                "iteration costs its largest cluster budget, which is the iteration's own."
+                f"S_k is computed from a noisy grid of counts (share {START_SHARE:g} of epsilon). "
+                "Each record joins a random starting set, independently of other records. Clusters "
+                "are disjoint, so an iteration costs its largest cluster budget, which is the "
+                "iteration's budget."
             ),
         ),
         Variant(
@@ -44,7 +46,8 @@ CARD = Card(
             private=False,
             reason=(
                 "The budgets are computed from contour coefficients of the raw records, so the "
-                "size of the noise tells about them; and the starting sets are cut by order."
+                "size of the noise reveals something about them. And the starting sets are cut "
+                "from the list in order."
             ),
         ),
     ),
@@ -53,30 +56,31 @@ CARD = Card(
         KEEPING,
         STOPPING,
         START_BUDGET,
-        "Contour coefficients: published, a_i is the average distance of the cluster's records to "
-        "their centre, as the section on the calculation says twice; sound, it is the record's own "
-        "distance (simplified silhouette), as the section on complexity may be read. b_i is the "
-        "distance to the nearest other centre in both. The formulas are images that our copy lost.",
-        "The budget formula is an image that our copy of the paper lost. Reconstructed from what "
-        "its text fixes: budget of cluster k = budget of the iteration * (1 + S_k - min S) / (1 + "
-        "max S - min S), never more than the iteration's. The text names min S alone; max S is "
-        "ours.",
-        "No gain over DP-Kmeans, since a cluster's budget can only be less than the iteration's. "
-        "F-measure against the method without noise, K 2, range of the data, 30 draws, DP-Kmeans / "
-        "contour at epsilon 0.1, 0.5, 1: blood published .59/.59, .71/.69, .83/.83, sound .65/.61, "
-        ".85/.77, .95/.92; gamma published .88/.87, .99/.99, .99/.99, sound .80/.78, .87/.85, "
-        ".90/.89. The published rule stops after one iteration, except on blood at 0.1 (7 of 10, "
-        "mean) and 0.5 (2 or 3).",
-        "The published start cuts the list in the order of the file, and gamma lists class after "
-        "class. Shuffled, published gets .75/.74, .83/.83, .84/.84 on gamma and .64/.64, .75/.73, "
-        ".86/.85 on blood. Clusters are paired by the records that they share; the paper pairs "
-        "those of the same number.",
+        "Contour coefficients. Published: a_i is the average distance of the cluster's records to "
+        "their centre, as the section on the calculation says twice. Sound: a_i is the record's "
+        "own distance (simplified silhouette), as the section on complexity may be read. In both, "
+        "b_i is the distance to the nearest other centre. The formulas are images that are "
+        "missing in our copy.",
+        "The budget formula is an image that is missing in our copy of the paper. We "
+        "reconstructed it from the text: budget of cluster k = budget of the iteration * (1 + S_k "
+        "- min S) / (1 + max S - min S), never more than the iteration's. The text names only min "
+        "S; max S is ours.",
+        "No gain over DP-Kmeans, since a cluster's budget is at most that of the iteration. "
+        "F-measure compared with the method without noise, K 2, range of the data, 30 draws, "
+        "DP-Kmeans / contour at epsilon 0.1, 0.5, 1: blood published .59/.59, .71/.69, .83/.83, "
+        "sound .65/.61, .85/.77, .95/.92; gamma published .88/.87, .99/.99, .99/.99, sound "
+        ".80/.78, .87/.85, .90/.89. The published rule stops after one iteration, except on blood "
+        "at 0.1 (7 of 10, mean) and 0.5 (2 or 3).",
+        "The published start cuts the list in the order of the file, and in gamma the records are "
+        "sorted by class. With shuffled records, published gets .75/.74, .83/.83, .84/.84 on gamma "
+        "and .64/.64, .75/.73, .86/.85 on blood. Clusters are paired by the records that they "
+        "share; the paper pairs clusters of the same number.",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Noisy iterations with cluster budgets by contour coefficient."""
+    """Run noisy iterations with cluster budgets by contour coefficient."""
     space, share, grid = space_of(records, config), 0.0, None
     if config.variant == "published":
         contours = partial(printed_contours, records.scaled(space))
@@ -104,9 +108,9 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def dealt(contours: Floats, epsilon: float) -> Floats:
-    """Budgets (K,) of clusters with contour coefficients S_k, at most the iteration's epsilon.
+    """Return budgets (K,) for contour coefficients S_k, at most the iteration's epsilon.
 
-    eps_tk = eps_t (1 + S_k - min S) / (1 + max S - min S): a reconstruction, see the card.
+    eps_tk = eps_t (1 + S_k - min S) / (1 + max S - min S), a reconstruction: see the card.
     """
     gain = 1 + contours - contours.min()
     budgets: Floats = epsilon * gain / gain.max()

@@ -15,28 +15,29 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
 
-#: The paper stops when all centres together move by less than this, on data scaled to [0, 1]^d.
+#: The paper stops when the moves of all centres sum to less than this, on data in [0, 1]^d.
 THRESHOLD = 1.0
 
 SOUND_SETS = (
-    f"{SOUND} Each record goes to its starting set by its own draw, and the iterations stop early "
-    "only on the movement of released centres."
+    f"{SOUND} Each record joins a random starting set, independently of other records, and only "
+    "the movement of released centres stops the iterations early."
 )
 
 STOPPING = (
-    "Stops when released centres, all together, moved by less than 1 (scaled to the unit cube), or "
+    "Stops when the moves of all released centres sum to less than 1 (scaled to the unit cube), or "
     'after T iterations. The paper says "the distance between the centers" of two iterations, '
-    "which may be that of each centre, too. Published: T is 10, and what is left of the budget "
-    "stays unspent. With many clusters the sum never falls below 1, and halving ends in noise: S1 "
-    "(K 15), epsilon 0.5, median NICV 44 times the true one, 20 draws; by each centre it stops "
-    "after one iteration, at 12 times. Sound: T is 3, and what is left goes to one final iteration."
+    "which may also mean the distance of each centre. Published: T is 10, and the rest of the "
+    "budget is not spent. With many clusters the sum never falls below 1, and halving ends in "
+    "noise: S1 (K 15), epsilon 0.5, median NICV 44 times the true one, 20 draws. If the distance "
+    "of each centre counts, it stops after one iteration, at 12 times. Sound: T is 3, and one "
+    "final iteration uses the rest."
 )
 
 START_BUDGET = (
-    "Zhang, Liu, Wang add noise to the start, too, but name no budget for it, and their t-th "
-    "iteration takes epsilon / 2^t: together that may be more than epsilon. Here the start takes "
-    "epsilon / 2 and iteration t epsilon / 2^(t + 1). For the start of DP-Kmeans they name no "
-    "noise at all; it gets the same."
+    "Zhang, Liu, Wang add noise to the start, too, but name no budget for it, and their iteration "
+    "t uses epsilon / 2^t: the sum may be more than epsilon. Here the start uses epsilon / 2 and "
+    "iteration t epsilon / 2^(t + 1). For the start of DP-Kmeans they mention no noise; here it "
+    "gets the same noise."
 )
 
 CARD = Card(
@@ -61,11 +62,11 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Partition start, then noisy iterations until the released centres converge."""
+    """Run a partition start, then noisy iterations until the released centres rest."""
     span = space_of(records, config).span
     return lloyd(records, config, accountant, settled=partial(resting, span=span))
 
 
 def resting(before: Floats, after: Floats, *, span: float) -> bool:
-    """Whether the scaled centres (K, d) together moved by less than the published threshold."""
+    """Return whether the moves of all scaled centres (K, d) sum to less than ``THRESHOLD``."""
     return float(np.linalg.norm(after - before, axis=1).sum()) / span < THRESHOLD

@@ -1,4 +1,4 @@
-"""DP-Refine: seeds from a noisy grid, or in many columns from a tree, and residual steps; ours."""
+"""DP-Refine (ours): seeds from a noisy grid, or with many columns a tree, then residual steps."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 
-#: Up to as many columns a nested grid and at most one residual step.
+#: Largest number of columns with a nested grid and at most one residual step ("few columns").
 GRID_COLUMNS = 4
 
-#: Share of the budget for the number of records: in few columns, and at least in many, where it
-#: is PER_EPSILON / epsilon, up to MOST_SIZE: a small epsilon would hide which of the ways to take.
+#: Budget share of the number of records. Few columns: GRID_SIZE. Many columns: PER_EPSILON /
+#: epsilon, from TREE_SIZE to MOST_SIZE: with a small epsilon, noise would hide the right branch.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: With fewer records per cluster, over the noise of a count, they are few: in up to FLAT columns,
-#: and from more than GRID_COLUMNS to as many as a grid has room for. Between, splits pay.
+#: Limits of the records per cluster, divided by the noise of a count, below which records are few:
+#: in up to FLAT columns, and with more than GRID_COLUMNS columns. Between, splits are worth it.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
-#: In few columns: share of the budget for a residual step, and records per cluster, times epsilon,
-#: from which on there is one.
+#: Few columns: budget share of a residual step; records per cluster, times epsilon, above which
+#: there is a residual step.
 LAST, ENOUGH = 0.2, 300.0
 
-#: In many columns: records per cluster, over the noise of a mean, from which on a tree is as good
-#: as a grid, and quicker.
+#: Many columns: records per cluster, divided by the noise of a mean, from which a tree is as good
+#: as a grid, and faster.
 TREE_FROM = 40.0
 
-#: In many columns: share of the budget for last steps, and records per cluster, over the noise of
-#: a mean with that share, from which on one and two of them pay.
+#: Many columns: budget share of the last steps; records per cluster, divided by the noise of a mean
+#: with this share, from which one step and two steps are worth it.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: With fewer records per cluster, over the noise of a mean, a plain grid tells more than all else,
-#: in more than FLAT columns and as many as a grid has room for; with far fewer all is noise.
+#: Records per cluster, divided by the noise of a mean, in more than FLAT columns: below VERY_FEW a
+#: plain grid is best (if it is possible), below BLIND everything is noise.
 VERY_FEW, BLIND = 3.0, 0.2
 
-#: Most columns of such a grid; in more columns, a number of records below which all is noise.
+#: Largest number of columns of a plain grid; the limit BLIND with more columns.
 PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
-#: In many columns, where records are few: mean square of the moves that are no noise, at least,
-#: of the mean square of the distances.
+#: Many columns, few records: assumed mean square of the moves that are not noise, as a share of the
+#: mean square of the distances.
 LEAST_MOVE = 0.25
 
 _DECISIONS = (
@@ -62,10 +62,10 @@ _DECISIONS = (
     "Two residual steps: at this ε and number of records they improve the start.",
 )
 _BLIND = (
-    "Centres that look at no data, and one residual step: at this ε and number of records all "
+    "Centres that use no data, and one residual step: at this ε and number of records everything "
     "else is noise."
 )
-_PLAIN = "A plain grid as in EUGkM: at this ε and number of records it tells more than all else."
+_PLAIN = "A plain grid as in EUGkM: at this ε and number of records it is better than all else."
 
 CARD = Card(
     name="dprefine",
@@ -73,17 +73,17 @@ CARD = Card(
     title="DP-Refine",
     estimator="DPRefine",
     summary=(
-        f"Up to {GRID_COLUMNS} columns: noisy counts of a grid, whose full cells are split once "
-        "more; k-means on the counts after noise is taken off, then one noisy iteration where "
-        f"records are many. Up to {WHOLE_BOX} columns: a grid without split cells. More columns: a "
-        f"grid in a random projection to {DIMENSIONS} dimensions, which divides the records into "
-        "groups, whose noisy means go into k-means. With very many records, prototypes that split "
-        "and move to the noisy means of their records, level by level. Up to two noisy iterations "
-        f"follow. With few records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} "
-        f"columns), a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
-        "follows, which moves centres by what can be told from noise. With very few, in "
-        f"{FLAT + 1} to {PLAIN_BOX} columns, a plain grid as in EUGkM is all; with next to none, "
-        "centres that look at no data, and one such iteration."
+        f"Up to {GRID_COLUMNS} columns: noisy counts of a grid, whose full cells are split; "
+        "k-means on the denoised counts, then one noisy iteration if there are many records. Up to "
+        f"{WHOLE_BOX} columns: a grid without split cells. More columns: a grid in a random "
+        f"projection to {DIMENSIONS} dimensions divides the records into groups, and k-means runs "
+        "on the groups' noisy means. With very many records: prototypes that split and move to the "
+        "noisy means of their records, level by level. Up to two noisy iterations follow. With few "
+        f"records no cell is split (except in {FLAT + 1} and {GRID_COLUMNS} columns), a grid "
+        f"covers up to {SPARSE_BOX} columns, and at most one noisy iteration follows, whose moves "
+        f"are shortened by their share of noise. With very few, in {FLAT + 1} to {PLAIN_BOX} "
+        "columns: only a plain grid as in EUGkM. With almost no records: centres that use no data, "
+        "and one such iteration."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -95,20 +95,20 @@ CARD = Card(
             reason=(
                 "Sequential composition. The number of records and the numbers of records by "
                 "distance: Laplace mechanisms of sensitivity 1. Root and residuals: K-norm "
-                "mechanisms. A record changes one cluster, by a count of 1, a square of at most 1 "
-                "and a residual of length at most 1 (of the root: no entry by more than 1), which "
-                "is 1 in the norm of the noise. Centres and clip radius were computed from outputs "
-                "before, and a record's cluster from these and from the record alone. Grid: which "
-                "cells are split is computed from rough counts. A cell that is not split gets a "
-                "count with the noise of both budgets; its rough count is drawn from that one, so "
-                "both together cost both budgets. A cell that is split costs the budget of its "
-                "rough count and that of its subcells. So a record costs the same in either, and "
-                "each of m records in different cells an m-th of it. Plain grid: one Laplace "
-                "mechanism on its counts, whose number follows from the noisy number of records. "
-                "Projection: its directions "
-                "are random numbers that look at no data and may be known; its middle and width "
-                "come from the root. So a record's projection, clipped to the box of the grid, "
-                "depends on the record and on outputs alone, and lies in one cell and one group."
+                "mechanisms. A record changes one cluster: its count by 1, its square by at most 1 "
+                "and its residual by a length of at most 1 (at the root: each entry by at most 1), "
+                "which is 1 in the norm of the noise. Centres and clip radius are computed from "
+                "earlier outputs, and a record's cluster from these outputs and the record alone. "
+                "Grid: rough counts determine which cells are split. A cell that is not split gets "
+                "a count with the noise of both budgets. Its rough count is sampled from this "
+                "count, so both counts together cost both budgets. A split cell costs the budget "
+                "of its rough count and that of its subcells. So a record costs the same in both "
+                "cases, and each of m records in different cells costs an m-th of it. Plain grid: "
+                "one Laplace mechanism on its counts, whose number depends on the noisy number of "
+                "records. Projection: its directions are random numbers that use no data and may "
+                "be known; its middle and width are from the root. So a record's projection, "
+                "clipped to the box of the grid, depends only on the record and on outputs, and is "
+                "in one cell and one group."
             ),
         ),
     ),
@@ -119,31 +119,31 @@ CARD = Card(
         "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
         "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
         "K-norm noise after Hardt, Talwar 2010, a grid of two levels as in Qardaji, Yang, Li 2013.",
-        "A release has the same noise as the explorer: whole numbers on rough and fine counts, all "
-        "else rounded to multiples of 2^-20. OpenDP has no K-norm noise: it is drawn as real "
-        "numbers to as many digits as decide the rounding.",
-        "All constants were chosen on sets of 2 to 32 columns that we looked at. They follow from "
-        "the noisy number of records, epsilon, K and the number of columns, and from nothing else.",
+        "A release has the same noise as the explorer: whole numbers on rough and fine counts, "
+        "everything else rounded to multiples of 2^-20. OpenDP has no K-norm noise: it is sampled "
+        "as real numbers, with as many digits as the rounding needs.",
+        "All constants were chosen on sets of 2 to 32 columns that we looked at. Choices depend "
+        "only on the noisy number of records, epsilon, K and the number of columns.",
         "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "
-        "prototypes, each of which stands for random points around it. It costs no further "
-        "epsilon. On 12 sets of 2 to 16 columns it reaches more than 0.99 of the best silhouette "
-        "in hindsight at epsilon 0.5, 1 and 2.",
-        "k-means on the cells moves its least useful centre (as in Hu et al., Algorithm 3) besides "
-        "starting again.",
+        "prototypes, each represented by random points around it. This costs no further epsilon. "
+        "On 12 sets of 2 to 16 columns it reaches more than 0.99 of the best silhouette in "
+        "hindsight at epsilon 0.5, 1 and 2.",
+        "k-means on the cells uses restarts, and also moves its least useful centre (as in Hu et "
+        "al., Algorithm 3).",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Nested grid, or residual tree, and residual steps (ours)."""
+    """Run a nested grid or a residual tree, then residual steps (ours)."""
     space, d = Space(records.domain), records.domain.ndim
     clusters = None if config.choose == PRIVATE else config.clusters
     share = size_share(d, config.epsilon)
     size = Estimate.release(records, accountant, config.epsilon, share)
-    # Rounded down: what is left may not sum to more than the budget.
+    # Rounded down, so that the sum of the parts does not exceed the budget.
     left = math.nextafter(config.epsilon - share * config.epsilon, 0)
     times, K = accountant.neighbours.multiplier, clusters or USUAL
-    # Records per cluster, over the scale of the noise of a count.
+    # Records per cluster, divided by the scale of the noise of a count.
     many = size.value * left / (times * K)
     seeded, sparse, least, noise = grid_seeds, few(d, many), None, mean_noise(d, 1)
     if d > FLAT and many < (BLIND if d <= PLAIN_BOX else BLIND_BEYOND) * noise:
@@ -179,16 +179,16 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def size_share(ndim: int, epsilon: float) -> float:
-    """Share of the budget for the number of records."""
+    """Return the budget share of the number of records."""
     if ndim <= GRID_COLUMNS:
         return GRID_SIZE
     return min(max(PER_EPSILON / epsilon, TREE_SIZE), MOST_SIZE)
 
 
 def few(ndim: int, records: float) -> bool:
-    """Whether records are few: a grid keeps its cells whole, and one residual step is enough.
+    """Return whether records are few: no cell is split, and one residual step is enough.
 
-    ``records`` are those per cluster, over the noise of a count.
+    ``records`` is the number per cluster, divided by the noise of a count.
     """
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE
@@ -198,7 +198,7 @@ def few(ndim: int, records: float) -> bool:
 def _plain(
     records: Records, accountant: Accountant, config: KMeansConfig, epsilon: float, size: Estimate
 ) -> KMeansRun:
-    """Centres from a grid whose cells are neither split nor smoothed, as in EUGkM."""
+    """Centres from a grid as in EUGkM, whose cells are neither split nor smoothed."""
     grid = noisy_grid(
         records,
         accountant,
@@ -219,7 +219,7 @@ def _blind(
     epsilon: float,
     size: Estimate,
 ) -> KMeansRun:
-    """Centres that look at no data, moved by as much as can be told from noise."""
+    """Centres that use no data, then moved by a residual step as far as noise allows."""
     choice = NOTHING if config.choose == PRIVATE else None
     K = choice.clusters if choice else config.clusters
     start = packed(K, records.domain.ndim, accountant.noise.generator("places"))

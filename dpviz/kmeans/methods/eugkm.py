@@ -15,21 +15,21 @@ from dpviz.kmeans.start import utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
 TRUE_SIZE = (
-    "The number of cells is computed from the true number of records: one that comes or goes (also "
-    "a replaced one that leaves the domain or lacks a value) can change the grid, which is plain "
-    "to see."
+    "The number of cells is computed from the true number of records. One record more or less "
+    "(also a replaced one that leaves the domain or lacks a value) can change the grid, which "
+    "everyone sees."
 )
 
 CELLS = (
-    "Cells hold 3 records per unit of 1/epsilon when sound, 10 as published: on S1 (K 15, epsilon "
-    "0.1) NICV is 1.1 times the true one with 3, and 2.2 with 10. All axes have equally many "
-    "cells, at least 2, and there are at least K cells."
+    "Cells have 3 records per unit of 1/epsilon in the sound variant, 10 in the published one: on "
+    "S1 (K 15, epsilon 0.1) NICV is 1.1 times the true one with 3, and 2.2 with 10. All axes have "
+    "the same number of cells, at least 2, and there are at least K cells."
 )
 
 REFINED = (
-    "The refined rule for the cells (arXiv 2603.26963) is a choice: the number m of cells per "
-    "axis that makes N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / (epsilon "
-    "K^(2/d)) least. On 34 sets of two and three columns the geometric mean of NICV over true "
+    "The refined rule for the cells (arXiv 2603.26963) is an option. It chooses the number m of "
+    "cells per axis that minimizes N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / "
+    "(epsilon K^(2/d)). On 34 sets of two and three columns the geometric mean of NICV / true "
     "is 1.41, 1.29, 1.15, 1.08, 1.04, 1.02 with it and 1.44, 1.26, 1.17, 1.09, 1.06, 1.05 "
     "without, at epsilon 0.05, 0.1, 0.25, 0.5, 1, 2 (medians of 10 draws, of 5 on Birch3). It "
     "is not better everywhere: at 0.1 it is worse by more than 1% on 13 of these sets, and on "
@@ -37,19 +37,19 @@ REFINED = (
 )
 
 CHOICE = (
-    "Ours: K can be chosen privately, from the noisy counts. Nothing but these is read, so it "
-    "costs no further epsilon. K has the largest sum of two silhouettes, the mean of all "
-    "records and that of the worst cluster, among the K from 2 to 40 at which the noisy count "
-    "around each centre exceeds 0 by 3 standard deviations of its noise. On 46 sets of 2 to 10 "
-    "columns it reaches 0.98, 0.99, 0.99 of the best silhouette in hindsight at epsilon 0.5, 1, "
+    "Ours: K can be chosen privately. Only the noisy counts are read, so it costs no further "
+    "epsilon. The chosen K has the largest sum of two silhouettes, the mean over all "
+    "records and that of the worst cluster. Candidates are the K from 2 to 40 at which the noisy "
+    "count around each centre exceeds 0 by 3 standard deviations of its noise. On 46 sets of 2 to "
+    "10 columns it reaches 0.98, 0.99, 0.99 of the best silhouette in hindsight at epsilon 0.5, 1, "
     "2 (at the number of classes: 0.93, 0.94, 0.94), and 0.77, 0.80, 0.80 of the best ARI with "
-    "classes. It is the number of classes in a third of the draws, and off by 1 in the median. "
-    "It never says that there are no clusters: of uniform noise it makes 4."
+    "classes. K is the number of classes in a third of the draws; the median difference is 1. "
+    "It never reports that there are no clusters: in uniform noise it finds 4."
 )
 
 RESTARTS = (
-    "k-means on the cells moves its least useful centre (Hu et al., Algorithm 3) instead of only "
-    "starting again: simple restarts often end with two clusters joined."
+    "k-means on the cells moves its least useful centre (Hu et al., Algorithm 3) and does not only "
+    "restart: simple restarts often end with two clusters joined."
 )
 
 CARD = Card(
@@ -58,8 +58,8 @@ CARD = Card(
     title="EUGkM",
     estimator="EUGkM",
     summary=(
-        "Counts of a uniform grid with noise, once; then k-means on the cell centres, weighted by "
-        "the noisy counts. The grid has (N epsilon / c)^(2d / (2 + d)) cells, c = 3 (printed: 10)."
+        "Noisy counts of a uniform grid, once; then k-means on the cell centres, weighted by the "
+        "noisy counts. The grid has (N epsilon / c)^(2d / (2 + d)) cells, c = 3 (printed: 10)."
     ),
     paper="Su, Cao, Li, Bertino, Jin 2016; as in Lee, Kifer 2016",
     algorithm="EUGkM",
@@ -70,8 +70,8 @@ CARD = Card(
             private=True,
             reason=(
                 "Two Laplace mechanisms of sensitivity 1: the number of records (2% of epsilon), "
-                "which sets the grid, and the counts of its cells (98%); all else is computed from "
-                "their outputs."
+                "which determines the grid, and the counts of its cells (98%). Everything else is "
+                "computed from their outputs."
             ),
         ),
         Variant(name="published", private=False, reason=TRUE_SIZE),
@@ -79,9 +79,10 @@ CARD = Card(
     parameters=takes("eugkm"),
     deviations=(
         CELLS,
-        "When sound, noisy counts are taken to the nearest non-negative ones with the noisy total; "
-        "without it positive noise in empty cells weighs as much as the data. As published, they "
-        "are used as they are; negative ones count as 0, since k-means takes no negative weights.",
+        "Sound: noisy counts are moved to the nearest non-negative ones with the noisy total, "
+        "because otherwise the positive noise in empty cells would weigh as much as the data. "
+        "Published: they are used as they are; negative counts are set to 0, since k-means accepts "
+        "no negative weights.",
         RESTARTS,
         REFINED,
         CHOICE,
@@ -90,7 +91,7 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """k-means on a noisy grid (Su et al., EUGkM); K from the grid where the method chooses it."""
+    """Run k-means on a noisy grid (Su et al., EUGkM); choose K from the grid if the method does."""
     clusters = USUAL if config.choose == PRIVATE else config.clusters
     grid = noisy_grid(
         records,
@@ -107,7 +108,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 def from_grid(
     grid: NoisyGrid, records: Records, config: KMeansConfig, accountant: Accountant
 ) -> KMeansRun:
-    """Run of centres from a noisy grid; K from the grid where the configuration asks for it."""
+    """Return a run of k-means on a noisy grid; choose K from the grid if configured."""
     choice, K = None, config.clusters
     if config.choose == PRIVATE:
         seed = int(accountant.noise.generator("choice").integers(2**31))

@@ -19,10 +19,10 @@ from dpviz.kmeans.start import best_of, enough
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import on_lattice
 
-#: Number of blocks: the number of records to this power, and a maximum.
+#: The number of blocks is the number of records to this power, up to a maximum.
 POWER, MOST_BLOCKS = 0.4, 2048
 
-#: Rough time of a draw on 30,000 records.
+#: Approximate time of a run on 30,000 records.
 SECONDS = 0.1
 
 CARD = Card(
@@ -31,8 +31,8 @@ CARD = Card(
     title="GUPT",
     estimator="GUPT",
     summary=(
-        "Sample and aggregate: plain k-means on each of N^0.4 disjoint blocks; the centres, put in "
-        "order, are averaged over the blocks, and the average gets noise."
+        "Sample and aggregate: plain k-means on each of N^0.4 disjoint blocks. The sorted centres "
+        "are averaged over the blocks, and the average gets noise."
     ),
     paper="Mohan, Thakurta, Shi, Song, Culler 2012; as in Lee, Kifer 2016",
     algorithm="GUPT",
@@ -42,18 +42,19 @@ CARD = Card(
             name="sound",
             private=True,
             reason=(
-                "Each record goes to a block by its own draw, so one record changes one block's K "
-                "centres, each coordinate by at most the range 2: their sum over the blocks has "
-                "sensitivity 2 K d, and is divided by the number of blocks after noise. That "
-                "number comes from a noisy number of records (2% of epsilon)."
+                "Each record joins a random block, independently of other records. So one record "
+                "changes one block's K centres, each coordinate by at most 2, the width of the "
+                "box. The sum over the blocks has sensitivity 2 K d, and is divided by the number "
+                "of blocks after noise. This number is computed from a noisy number of records (2% "
+                "of epsilon)."
             ),
         ),
         Variant(
             name="published",
             private=False,
             reason=(
-                "Blocks are cut from the list in order and their number is computed from the true "
-                "number of records: one record more moves all records behind it into other blocks."
+                "Blocks are cut from the list in order, and their number is computed from the true "
+                "number of records: one more record moves all records after it into other blocks."
             ),
         ),
     ),
@@ -62,15 +63,15 @@ CARD = Card(
     coarser="in few blocks",
     deviations=(
         "Centres of a block are ordered by their first coordinate, then the second.",
-        "Lee, Kifer do not say how the records are cut into blocks: published, in the order of the "
-        "list and N^0.4 of them, as the authors of GUPT do in their own program.",
-        f"There are {MOST_BLOCKS:,} blocks at most.",
+        "Lee, Kifer do not say how the records are cut into blocks. Published: N^0.4 blocks in the "
+        "order of the list, as in the program of GUPT's authors.",
+        f"The largest number of blocks is {MOST_BLOCKS:,}.",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Average of the blocks' centres with noise (Mohan et al. 2012)."""
+    """Average the blocks' centres with noise (Mohan et al. 2012)."""
     space, K, d = Space(records.domain), config.clusters, records.domain.ndim
     size, epsilon = float(records.n), config.epsilon
     if config.variant == "sound":
@@ -78,12 +79,12 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         size = float(accountant.laplace("records", size, sensitivity=1, epsilon=share))
         epsilon -= share
     blocks = min(max(round(max(size, 1.0) ** POWER), 1), MOST_BLOCKS)
-    # Few blocks of a sketch stand for all.
+    # A few blocks of a sketch represent all blocks.
     dealt = min(blocks, records.most_blocks)
     found = _found(records, space, config, dealt, accountant.noise.generator("blocks"))
     total = found.sum(axis=0) * (blocks / dealt)
-    # As published, the average gets the noise. Noise on the sum is equivalent, and the sum lies on
-    # the lattice that a release needs.
+    # Published: noise on the average. Noise on the sum is equivalent, and the sum is on the lattice
+    # that a release needs.
     share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
         "centers", total / share, sensitivity=2 * K * d / share, epsilon=epsilon
@@ -100,14 +101,13 @@ def _found(
     blocks: int,
     generator: np.random.Generator,
 ) -> Floats:
-    """Centres (blocks, K, d) of all blocks, as :func:`_centers`."""
     points, K = records.scaled(space), config.clusters
     if records.weights is not None and not records.one_weight:
         shares = records.shares(blocks, generator)
         parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
         return _centers(parts, (blocks, K, records.domain.ndim))
     published = config.variant == "published"
-    # A drag of epsilon deals with the same generator again and again.
+    # Kept, because a moving epsilon slider uses the same generator many times.
     key = ("blocks", K, blocks, published or str(generator.bit_generator.state))
 
     def build() -> Floats:
@@ -120,11 +120,11 @@ def _found(
 def _block_centers(
     points: Floats, order: NDArray[np.int64] | None, blocks: int, clusters: int
 ) -> Floats:
-    """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
+    """Centres (blocks, K, d) of blocks of the points: by ``order``, or slices of the list."""
     if order is None:
         parts = np.array_split(points, blocks)
     else:
-        # Records of a block keep their order; small numbers are sorted in one pass.
+        # Records of a block keep their order. Small integer types are sorted in one pass.
         small = order.astype(np.min_scalar_type(blocks))
         sizes = np.bincount(small, minlength=blocks)
         parts = np.split(points[np.argsort(small, kind="stable")], np.cumsum(sizes)[:-1])

@@ -17,7 +17,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 
-#: Scaled centres that are closer may be equal.
+#: Scaled centres that are nearer to each other than this may be equal.
 _EQUAL = 1e-12
 
 CARD = Card(
@@ -27,8 +27,8 @@ CARD = Card(
     estimator="TrueKMeans",
     summary=(
         "On the domain scaled to a cube, the K centres with the smallest sum of squared distances "
-        "that a search finds: Lloyd's algorithm from k-means++ starts, again and again from the "
-        "best result with a centre moved elsewhere."
+        "that a search finds: Lloyd's algorithm from k-means++ starts, then repeatedly from the "
+        "best result with a centre moved to another place."
     ),
     paper="Lloyd 1982; Arthur, Vassilvitskii 2007; Fränti 2018",
     algorithm="k-means++, random swap",
@@ -40,19 +40,20 @@ CARD = Card(
     # Without noise there is no budget.
     parameters=takes("kmeans")[1:],
     deviations=(
-        "The search draws its chances from a fixed seed: the same records have the same centres.",
-        f"Above {SAMPLE:,} records the search sees random samples, and the best of its results "
-        "goes on with all records.",
-        "Where there are fewer distinct records than K, there are as many centres as those, and no "
-        "two are equal.",
-        "No search proves that nothing is better. Where a private run is, k-means goes on from "
-        "its centres, and the run is held against what that finds: no ratio is below 1.",
+        "The search uses a fixed random seed: the same records give the same centres.",
+        f"With more than {SAMPLE:,} records the search uses random samples, and then continues "
+        "from its best result with all records.",
+        "If there are fewer distinct records than K, there are only as many centres as distinct "
+        "records, and no two centres are equal.",
+        "The search does not prove that its result is best. If a private run is better, k-means "
+        "continues from its centres, and the run is compared with that result: no ratio is below "
+        "1.",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Cluster the true records; spends nothing and promises nothing."""
+    """Cluster the true records; spends no budget and is not private."""
     space = Space(records.domain)
     if config.clusters > records.n:
         only = "is only 1 record" if records.n == 1 else f"are only {records.n:,} records"
@@ -69,10 +70,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
-    """Scaled centres (K, d) without repeated ones: of few distinct records there are some."""
+    """Remove repeated centres (K, d), which occur if there are few distinct records."""
     apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers
-    # Of centres in one place, all records take one.
+    # If centres are equal, all records are assigned to one of them; keep this centre.
     kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers)[:, 0] > 0)]
     return kept

@@ -1,4 +1,4 @@
-"""MCMC post-processing: the data set under which all noisy iterations are most likely."""
+"""MCMC post-processing: finds the data set that makes all noisy iterations most likely."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dpviz.privacy.mechanisms import Accountant
 #: Length of the chain, from the paper.
 STEPS = 30_000
 
-#: Maximum number of simulated records, beyond which statistics are scaled down to it. As printed
-#: all are simulated; Gowalla, the paper's largest set, has 107,021.
+#: Maximum number of simulated records; statistics of more records are scaled down. The published
+#: variant simulates all records: the largest set of the paper, Gowalla, has 107,021.
 SIZE = {"sound": 2000, "published": 200_000}
 
-#: Runs of k-means on the simulated records.
+#: Number of k-means runs on the simulated records.
 RESTARTS = 10
 
-#: Rough time of a draw on 30,000 records.
+#: Approximate time of a run on 30,000 records.
 SECONDS = 0.04
 
 CARD = Card(
@@ -43,9 +43,9 @@ CARD = Card(
     title="MCMC post-processing",
     estimator="MCMCKMeans",
     summary=(
-        "Runs DPLloyd and keeps the noisy counts and sums of all its iterations; a Markov chain "
-        "of 30,000 steps looks for the data set under which they are most likely, and k-means on "
-        "it gives the centres. Costs no further budget."
+        "Runs DPLloyd and keeps the noisy counts and sums of all its iterations. A Markov chain "
+        "of 30,000 steps searches for the data set that makes them most likely, and k-means on "
+        "this data set gives the centres. Costs no further budget."
     ),
     paper="Lee, Kifer 2016",
     algorithm="section 3",
@@ -54,12 +54,12 @@ CARD = Card(
         Variant(
             name="sound",
             private=True,
-            reason=f"{SOUND} What follows reads those numbers alone: post-processing is free.",
+            reason=f"{SOUND} All later steps read only these numbers: post-processing is free.",
         ),
         Variant(
             name="published",
             private=True,
-            reason=f"{PRINTED} What follows reads those numbers alone: post-processing is free.",
+            reason=f"{PRINTED} All later steps read only these numbers: post-processing is free.",
             fails=FAILS,
         ),
     ),
@@ -70,29 +70,31 @@ CARD = Card(
         UNSPENT,
         START,
         BALL,
-        "Section 3.2 names the constraints and takes the rest from Lee, Wang, Kifer 2015: the "
-        "likeliest values, under Laplace noise those of the least L1 change. They are not unique; "
-        "ours spread the change equally over the clusters. The published chain starts and draws "
-        "from the centres of these statistics, the sound one from those of the iterations. Both "
-        "assign records to the centres that the iterations used (section 3.1); after section 3.2 "
-        "the same sign stands for the consistent ones, which are worse (on S1 10.0, 7.3, 4.2, 2.7, "
+        "Section 3.2 names the constraints; the rest is from Lee, Wang, Kifer 2015: the likeliest "
+        "values, which under Laplace noise have the least L1 change. They are not unique; ours "
+        "spread the change equally over the clusters. The published chain starts and samples from "
+        "the centres of these statistics, the sound chain from those of the iterations. Both "
+        "assign records to the centres that the iterations used (section 3.1). After section 3.2 "
+        "the same symbol means the consistent centres, which are worse (on S1 10.0, 7.3, 4.2, 2.7, "
         "2.1).",
-        f"Sound, at most {SIZE['sound']:,} records are simulated, statistics scaled down to as "
-        "many, and a deviation counts once. Published, all are simulated, up to "
-        f"{SIZE['published']:,}; beyond, a deviation counts once for every record that a "
-        "simulated one stands for. S1 as in figure 1 (epsilon 0.05, 0.1, 0.25, 0.5, 1, mean of 20 "
-        "draws): published 9.5, 6.8, 4.1, 2.7, 2.1; with at most 2,000 simulated "
+        f"Sound: at most {SIZE['sound']:,} records are simulated, statistics are scaled down to "
+        "this number, and a deviation counts once. Published: all records are simulated, up to "
+        f"{SIZE['published']:,}; with more records, a deviation counts once for every record that "
+        "a simulated record represents. S1 as in figure 1 (epsilon 0.05, 0.1, 0.25, 0.5, 1, mean "
+        "of 20 draws): published 9.5, 6.8, 4.1, 2.7, 2.1; with at most 2,000 simulated "
         "8.6, 6.1, 3.7, 2.6, 2.0. Sound, in the box: 5.8, 4.7, 3.7, 2.6, 2.1.",
-        "It gains where DPLloyd is poor, and can lose where it is good. Median WCSS over that of "
+        "It is better where DPLloyd is poor, and can be worse where DPLloyd is good. Median WCSS "
+        "divided by that of "
         "DPLloyd, in the method's space, T 5, 20 draws, domain from the data, same epsilons: "
         "published on S1 (K 15) .53 .53 .55 .62 .89, unbalance (8) .59 .68 .76 .75 .67, blood (2) "
         ".61 .49 .84 .95 .98, DS1 (15) .73 .77 .96 1.01 1.02, DS3 (5) 1.00 1.05 1.06 1.07 1.09; "
         "sound on S1 .53 .52 .55 .52 .72.",
-        "temperature printed: the log ratio of section 3.3 has no epsilon in it. Its target "
-        "distribution has (posterior); S1 published: 11.2, 8.7, 4.9, 3.0, 2.2.",
-        "Section 3.3 writes the log ratio with one cluster i and one j for all iterations; ours "
-        "are those of each iteration, and where both are one cluster its change counts once, as "
-        "the target distribution has it. The correction takes the component that a point was drawn "
+        "temperature printed: the log ratio of section 3.3 does not contain epsilon. The target "
+        "distribution of the paper contains it (posterior); S1 published: 11.2, 8.7, 4.9, 3.0, "
+        "2.2.",
+        "Section 3.3 writes the log ratio with one cluster i and one j for all iterations; here "
+        "each iteration has its own. If i and j are the same cluster, its change counts once, as "
+        "in the target distribution. The correction uses the component that a point was sampled "
         "from.",
         f"The paper says that k-means may be restarted, not how often: {RESTARTS} runs.",
     ),
@@ -104,12 +106,12 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """DPLloyd, then the Markov chain over data sets (Lee, Kifer, section 3)."""
-    # Compiled code, only needed by this method.
+    """Run DPLloyd, then the Markov chain over data sets (Lee, Kifer, section 3)."""
+    # Import here: only this method needs the compiled code.
     from dpviz.kmeans.chain import Statistics, consistent, draws, run_chain
 
     before, space = lloyd(records, config, accountant), space_of(records, config)
-    # Centres may lie in the domain's corners, outside the L1 ball; they are not drawn into it.
+    # Centres may be in the domain's corners, outside the L1 ball; they are not projected into it.
     path = np.array([space.stretch(centers) for centers in before.path])
     iterations = before.iterations
     counts, sums = consistent(
@@ -137,7 +139,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | None]:
-    """Points and weights for k-means: published, equal points (there are many) are one of more."""
+    """Points and weights for k-means; published: equal points become one weighted point."""
     if config.variant == "sound":
         return points, None
     distinct, numbers = np.unique(points, axis=0, return_counts=True)
@@ -145,7 +147,7 @@ def _distinct(points: Floats, config: KMeansConfig) -> tuple[Floats, Floats | No
 
 
 def _rates(run: KMeansRun, config: KMeansConfig, worth: float) -> Floats:
-    """Log likelihood lost per unit of deviation: with noise of scale b, 1/b per record."""
+    """Log likelihood lost per unit of deviation: 1/b per record for noise of scale b."""
     if config.temperature == "printed":
         return np.full(len(run.iterations), worth if config.variant == "published" else 1.0)
     return np.array([worth / one.scales[0] for one in run.iterations])

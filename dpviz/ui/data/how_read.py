@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.formats import RELEASED, format_of
+from dpviz.base.formats import RELEASED, TYPED, format_of
 from dpviz.base.replace import replacing
 from dpviz.commands.reproduce import columns_of
 from dpviz.data.conversion import as_csv, free_name
@@ -114,7 +114,7 @@ def how_panel(
     kind = format_of(name)
     notes = data.notes if data else table.notes if table else ()
     more = table is not None and len(notes) > len(table.notes)
-    fields = kind not in ("parquet", "feather", "npy", "npz")
+    fields = kind not in TYPED
     said = any(state.get(one) != value for one, value in READING.items())
     if not fields and not notes:
         return

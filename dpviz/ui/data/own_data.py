@@ -232,7 +232,8 @@ def _use(state: DataState, memory: Memory, uploaded: Any, many: bool, named: boo
         columns = columns_of(state.get("columns"))
         if memory.error:
             raise NothingLoadedError(
-                "The file can't be read here: the left side says why, and the way out."
+                "The file can't be read here, and the left side says why. Choose another file "
+                "there, or choose a sample set."
             )
         raise NothingLoadedError(
             "Choose the file of your data again on the left: a reload forgets it, but keeps its "

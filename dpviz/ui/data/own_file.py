@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.base.errors import InputError, shown
-from dpviz.base.formats import ACCEPTED, format_of
+from dpviz.base.formats import ACCEPTED, PARTS, format_of
 from dpviz.base.lru import LRUCache
 from dpviz.base.work import IsCancelled, Progress
 from dpviz.data.dataset import Dataset
@@ -35,9 +35,6 @@ _LARGE, _PATIENCE = 2**23, 0.3
 
 #: Session entries: the last upload and what reads it; a file and the names of its tables.
 _READER, _KNOWN_PARTS = "own:reader", "own:parts"
-
-#: What the tables of a file with several are called, by its format.
-_PARTS = {"sheet": "Sheet", "layer": "Layer", "npz": "Array", "zip": "File"}
 
 
 def file_boxes() -> Any:
@@ -141,7 +138,7 @@ def is_large(file: Any) -> bool:
 def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
     """Let a person choose the table of a file with several; return its name, or an error."""
     kind = format_of(file.name)
-    if is_large(file) and kind not in _PARTS:
+    if is_large(file) and kind not in PARTS:
         return None, ""
     known = st.session_state.get(_KNOWN_PARTS)
     if known is None or known[0] != file.file_id:
@@ -157,7 +154,7 @@ def choose_part(state: DataState, file: Any) -> tuple[str | None, str]:
         return None, failed
     current = state.get("sheet")
     part = st.selectbox(
-        plain_text(_PARTS.get(kind or "", "Table")),
+        plain_text(PARTS.get(kind or "text", "Table")),
         **following(
             f"{_KNOWN_PARTS}:{file.file_id}",
             current if current in names else names[0],

@@ -6,6 +6,7 @@ import html
 
 import streamlit as st
 
+from dpviz.families import FAMILIES
 from dpviz.ui.messages import show_caption
 from dpviz.ui.session.address import base_address, full_link, is_local
 from dpviz.ui.session.state import UrlState
@@ -43,7 +44,7 @@ def _draw(state: UrlState, frame: bool) -> None:
     if is_local(base_address()):
         show_caption("This address works on this computer alone.")
     if frame:
-        what = "picture, readouts and ε alone" if "epsilon" in state else "the page alone"
+        what = "picture, readouts and ε alone" if state.page in FAMILIES else "the page alone"
         show_caption(f"For a slide or a course page: {what}.")
         st.code(frame_of(full_link(state.link(), embed="true")), language=None, wrap_lines=True)
         show_caption("Add &embed_options=dark_theme or light_theme for one of the two themes.")

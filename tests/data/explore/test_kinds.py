@@ -19,8 +19,8 @@ TEXT = b"lon,lat\n13.5,52.5\n13.25,52.25\n"
 
 
 def test_the_kinds_of_files_are_listed_once() -> None:
-    assert sorted(FORMATS) == sorted(one for _, _, endings in KINDS for one in endings)
-    assert all(title in ACCEPTED for title, _, _ in KINDS)
+    assert sorted(FORMATS) == sorted(ending for one in KINDS for ending in one.endings)
+    assert all(one.title in ACCEPTED for one in KINDS)
     assert {*FORMATS.values()} >= RELEASED
 
 

@@ -810,7 +810,7 @@ def test_pickles_are_never_loaded(tmp_path):
     refused(data, "never loaded", name="a.npy")
     refused(data, "never loaded")
     sentence(lambda: read_counts(data), "never loaded")
-    refused(pickle.dumps(Unpickled()), "no .npy file", name="a.npy")
+    refused(pickle.dumps(Unpickled()), "a pickle of Python, which is never loaded", name="a.npy")
     assert not Unpickled.trace.exists()
 
 
