@@ -264,15 +264,16 @@ def shifted_blocks(claim: float) -> RecordPair:
 
 
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
-    """Most records with 10 x 10 cells in EUGkM's grid; one more record gives 11 x 11 cells.
+    """Number of records for which EUGkM's grid has 10 x 10 cells, and one record more.
 
-    The sound grid would have these sizes if it knew the true number of records. All records are at
-    one position, so only the number of cells can leak. The method spends ``share`` of the claim on
-    its grid.
+    With one record more, the grid has 11 x 10 (published) or 11 x 11 cells (sound). The sound grid
+    would have these sizes if it knew the true number of records. All records are at one position,
+    so only the number of cells can leak. The method spends ``share`` of the claim on its grid.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
-    # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.
-    n = int(PER_CELL[variant] * 10.5**2 / epsilon + 1e-9)
+    # sqrt(N epsilon / per_cell) cells per axis are rounded up (published) or to the nearest number.
+    most = 10.5 if variant == "sound" else 10.0
+    n = int(PER_CELL[variant] * most**2 / epsilon + 1e-9)
     return _record_at([0.25, 0.25], np.full((n, 2), 0.25))
 
 

@@ -24,10 +24,10 @@ CELLS: tuple[Cells, ...] = get_args(Cells)
 
 #: Records per cell and per unit of 1/epsilon: the value of the paper (Su et al. 2016), and our
 #: value. With few records, 10 makes a grid that is too coarse to separate clusters: on S1, with K
-#: 15 and epsilon 0.1, NICV is 2.2 times the true NICV (1.1 times with 3). With many records the two
-#: values differ little. If some clusters are much smaller than others, 3 is worse than 10: on
-#: Unbalance, in the range of its data, with epsilon 1, NICV is 1.7 times the true NICV (1.1 times
-#: with 10).
+#: 15 and epsilon 0.1, with the same search, NICV is 2.2 times the true NICV (1.1 times with 3). With
+#: many records the two values differ little. If some clusters are much smaller than others, 3 is
+#: worse than 10: on Unbalance, in the range of its data, with epsilon 1, NICV is 1.7 times the true
+#: NICV (1.1 times with 10).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
 #: Share of a grid's budget for the noisy number of records, which determines the grid's size.
@@ -50,8 +50,9 @@ class NoisyGrid:
     shape, scale
         Cells per axis; scale of the Laplace noise on each count.
     weights
-        Estimated records per cell in row-major order, at least 0, shape (m,). The sound variant
-        projects the noisy counts; the published variant replaces negative counts by 0.
+        Estimated records per cell in row-major order, at least 0, shape (m,). Sound: the
+        projection of the noisy counts; published: the noisy counts, negative ones set to 0, as the
+        view draws them.
     counts
         The noisy counts as released, shape (m,); empty if the grid is from several releases.
     most_places
@@ -157,17 +158,17 @@ def noisy_grid(
     size: Size | None = None,
     cells: Cells = "su",
 ) -> NoisyGrid:
-    """Release a uniform grid of counts, with at least K cells, for ``epsilon``.
+    """Release a uniform grid of counts for ``epsilon``; sound: with at least K cells.
 
     ``size`` is the number of records that determines the grid. If it is None, the number is
     released here, see :func:`noisy_size`. The rule for the number of cells is ``"su"``, see
-    :func:`grid_sides`, or ``"refined"``, see :func:`refined_sides`. Raises InputError if there are
-    too many columns for a grid.
+    :func:`grid_sides` and :func:`printed_sides`, or ``"refined"``, see :func:`refined_sides`.
+    Raises InputError if there are too many columns for a grid.
 
     Notes
     -----
     Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
-    simplex with their total. The published variant drops negative counts, which inflates the total.
+    simplex with their total. The published variant keeps them as they are.
     """
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
@@ -175,6 +176,8 @@ def noisy_grid(
     ndim = records.domain.ndim
     if cells == "refined":
         shape = refined_sides(size.value, epsilon, ndim, clusters)
+    elif variant == "published":
+        shape = printed_sides(size.value, epsilon, ndim)
     else:
         shape = grid_sides(size.value, epsilon, ndim, clusters, PER_CELL[variant])
     counts = cell_counts(records, shape)
@@ -212,6 +215,25 @@ def grid_sides(
     least, most = _ends(ndim, clusters)
     side = round((size * epsilon / per_cell) ** (2 / (2 + ndim)))
     return (min(max(side, least), most),) * ndim
+
+
+def printed_sides(size: float, epsilon: float, ndim: int) -> tuple[int, ...]:
+    """Cells per axis in the program of Su et al.: in total the first number above the printed M.
+
+    M = (N epsilon / 10)^(2d / (2 + d)). Each axis has M^(1/d) cells, rounded up on the first axes
+    until there are more than M cells, and rounded down on the others. Here an axis has at least 2.
+    """
+    most = _ends(ndim, 1)[1]
+    cells = (size * epsilon / PER_CELL["published"]) ** (2 * ndim / (2 + ndim))
+    width = cells ** (1 / ndim)
+    if width > most:
+        return (most,) * ndim
+    sides = [math.floor(width)] * ndim
+    for axis in range(ndim):
+        sides[axis] = math.ceil(width)
+        if math.prod(sides) > cells:
+            break
+    return tuple(max(side, 2) for side in sides)
 
 
 def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tuple[int, ...]:

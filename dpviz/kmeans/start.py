@@ -23,6 +23,10 @@ MANY = 200_000
 _TRIES = 100
 _BISECTIONS = 12
 
+#: In the program of Su et al.: tries of an attempt to place a centre; failed attempts after which
+#: it gives up, and below or above which the length is too small or too large.
+_TRIES_OF_ATTEMPT, _MOST_FAILED, _TOO_EASY, _TOO_HARD = 10, 20, 3, 16
+
 #: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as in the paper;
 #: number of retries, which is not in the paper.
 OFFSET = 0.01
@@ -78,6 +82,48 @@ def _packed(candidates: Floats, clusters: int, radius: float) -> Floats:
         apart[0] = False
         left = left[apart]
     return np.array(placed)
+
+
+def spread(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:
+    """Random centres (K, d) in [-1, 1]^d at least 2a from each other and a from each corner.
+
+    The length a is one with which some attempts of ten tries to place a centre fail, but fewer
+    than 17 of them: it is smaller than that of :func:`sphere_packing`. Uses no data.
+
+    Notes
+    -----
+    The program of Su, Cao, Li, Bertino, Jin 2016 (github.com/DongSuIBM/PrivKmeans).
+    """
+    low, high = 0.0, float(np.sqrt(ndim))
+    found = uniform(clusters, ndim, generator)
+    while low < (middle := (low + high) / 2) < high:
+        placed, failed = _attempts(clusters, ndim, middle, generator)
+        if len(placed) == clusters:
+            found = placed
+        if failed < _TOO_EASY:
+            low = middle
+        elif failed > _TOO_HARD:
+            high = middle
+        else:
+            break
+    return found
+
+
+def _attempts(
+    clusters: int, ndim: int, radius: float, generator: np.random.Generator
+) -> tuple[Floats, int]:
+    """Centres that could be placed, and how many attempts failed."""
+    placed, failed = np.empty((0, ndim)), 0
+    while len(placed) < clusters and failed < _MOST_FAILED:
+        tries = generator.uniform(-1, 1, (_TRIES_OF_ATTEMPT, ndim))
+        free = ((1 - np.abs(tries)) ** 2).sum(axis=1) >= radius**2
+        gaps = ((tries[:, None] - placed) ** 2).sum(axis=2)
+        free &= (gaps >= (2 * radius) ** 2).all(axis=1)
+        if free.any():
+            placed = np.vstack([placed, tries[free][:1]])
+        else:
+            failed += 1
+    return placed, failed
 
 
 def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> Floats:

@@ -29,6 +29,7 @@ from dpviz.kmeans.grid import (
     grid_sides,
     noisy_grid,
     onto_simplex,
+    printed_sides,
     refined_sides,
 )
 from dpviz.kmeans.lloyd import lloyd, printed_centers, updated_centers
@@ -54,6 +55,7 @@ from dpviz.kmeans.start import (
     enough,
     plus_plus,
     sphere_packing,
+    spread,
     uniform,
     utility_plus,
 )
@@ -637,6 +639,35 @@ def test_sides_of_the_grid_by_hand(
     assert grid_sides(size, epsilon, ndim, clusters, per_cell) == sides
 
 
+@pytest.mark.parametrize(
+    ("size", "epsilon", "ndim", "sides"),
+    [
+        (5000, 1.0, 2, (23, 22)),  # 500 cells, as in the results of the authors of EUGkM
+        (1000, 1.0, 2, (10, 10)),  # 100 cells
+        (1001, 1.0, 2, (11, 10)),
+        (900, 1.0, 2, (10, 10)),  # 90 cells, and 10 * 9 are not more
+        (748, 1.0, 4, (5, 4, 4, 4)),  # 74.8^(8/6) = 315 cells
+        (1000, 1.0, 1, (22,)),  # 100^(2/3) = 21.5
+        (1, 0.01, 3, (2, 2, 2)),  # at least two on an axis
+        (1e15, 1.0, 3, (101,) * 3),  # at most 2^20 cells
+    ],
+)
+def test_printed_sides_of_the_grid_by_hand(
+    size: float, epsilon: float, ndim: int, sides: tuple[int, ...]
+) -> None:
+    assert printed_sides(size, epsilon, ndim) == sides
+
+
+@quick
+@given(size=st.floats(1, 1e12), epsilon=st.floats(1e-6, 1e6), ndim=st.integers(1, 20))
+def test_the_printed_grid_fits_into_an_answer(size: float, epsilon: float, ndim: int) -> None:
+    sides = printed_sides(size, epsilon, ndim)
+    assert len(sides) == ndim
+    assert min(sides) >= 2
+    assert max(sides) - min(sides) <= 1
+    assert math.prod(sides) <= MAX_CELLS
+
+
 @quick
 @given(
     size=st.floats(1, 1e12),
@@ -660,7 +691,7 @@ def test_grid_holds_the_clusters_and_fits_into_an_answer(
 @pytest.mark.parametrize("ndim", [21, 50])
 def test_too_many_columns_for_a_grid_are_refused_in_one_sentence(ndim: int) -> None:
     with pytest.raises(InputError, match=rf"the data has {ndim} columns.*2\^{ndim} cells") as one:
-        grid_sides(1000, 1.0, ndim, 3, 10.0)
+        printed_sides(1000, 1.0, ndim)
     sentence = str(one.value)
     assert sentence.endswith("dplloyd.")
     assert sentence.count(".") == 1
@@ -762,7 +793,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     )
     (cells,) = accountant.ledger
     assert (cells.epsilon, cells.scale) == (0.5, pytest.approx(times / 0.5))
-    assert grid.shape == grid_sides(4000, 0.5, 2, 3, 10.0)
+    assert grid.shape == printed_sides(4000, 0.5, 2)
     # Negative counts are set to 0, and the total does not change.
     noise = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),))
     counts = cell_counts(records, grid.shape)
@@ -809,6 +840,27 @@ def plain_packing(clusters: int, ndim: int, seed: int) -> tuple[NDArray, float]:
         middle = (low + high) / 2
         low, high = (middle, high) if len(place(middle)) == clusters else (low, middle)
     return np.array(place(low)), low
+
+
+def closest(centers: NDArray) -> float:
+    """Smallest distance of two centres."""
+    return float(pairwise_distances(centers)[np.triu_indices(len(centers), 1)].min())
+
+
+@pytest.mark.parametrize(("clusters", "ndim"), [(2, 1), (7, 1), (5, 2), (15, 2), (6, 3), (40, 2)])
+def test_spread_centers_are_farther_apart_than_others(clusters: int, ndim: int) -> None:
+    others, found = (
+        [closest(place(clusters, ndim, np.random.default_rng(seed))) for seed in range(40)]
+        for place in (uniform, spread)
+    )
+    assert np.mean(found) > 1.2 * np.mean(others)
+
+
+@pytest.mark.parametrize(("clusters", "ndim"), [(1, 1), (1, 20), (300, 1), (2, 20)])
+def test_spread_centers_are_found_for_any_number_and_columns(clusters: int, ndim: int) -> None:
+    found = spread(clusters, ndim, np.random.default_rng(0))
+    assert found.shape == (clusters, ndim)
+    assert np.abs(found).max() <= 1
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,9 @@ def test_a_number_is_computed_again_from_the_stored_draws(row: Row, labs: dict[s
 def test_seeds_give_the_stored_draws_again(labs: dict[str, Lab]) -> None:
     for row in of_the_day(QUICK):
         few = Lab(share=1e-9)  # two draws of each list
-        with suppress(ValueError, ZeroDivisionError, RuntimeWarning):
-            measure(row, few)  # two draws may be too few for a number
+        # Two draws may be too few for a number, and a set of a checkout may not be here.
+        with suppress(ValueError, ZeroDivisionError, RuntimeWarning, pytest.skip.Exception):
+            measure(row, few)
         for name, values in few.lists.items():
             before = labs[row.paper].lists[name][: values.size]
             np.testing.assert_allclose(values, before, rtol=1e-6, err_msg=f"{row.name}: {name}")

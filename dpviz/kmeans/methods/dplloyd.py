@@ -52,7 +52,9 @@ UNSPENT = (
 START = (
     "In Lee and Kifer, starting centres have a constant least distance, which the paper does not "
     "give. Sphere packing finds the largest distance that random placing reaches in the box, even "
-    "if records are in the L1 ball."
+    "if records are in the L1 ball. With the shorter distances of the program of Su et al., which "
+    "Lee and Kifer follow, S1 as in figure 1 gives DPLloyd 18.5, 13.7, 7.7, 4.2, 2.7 and MCMC 9.1, "
+    "6.9, 4.3, 3.0, 2.5, published (mean of 100 draws)."
 )
 
 BALL = (

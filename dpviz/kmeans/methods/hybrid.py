@@ -10,12 +10,11 @@ from dpviz.family.card import Card, Variant, VariantName
 from dpviz.kmeans.grid import PER_CELL, grid_sides, noisy_grid, noisy_size
 from dpviz.kmeans.lloyd import lloyd, restored, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING
-from dpviz.kmeans.methods.eugkm import CELLS, RESTARTS, TRUE_SIZE
+from dpviz.kmeans.methods.eugkm import CELLS, PLACED, RESTARTS, TRUE_SIZE, grid_centers
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
 #: Root mean square distance of a centre's coordinate from the middle of the domain, as a share of
@@ -63,7 +62,9 @@ CARD = Card(
         "epsilon if this half is at least sqrt(500 K^3 (d + (4 d r^2)^(1/3))^3) / N, r = 0.225. "
         "Then the error of the iteration, summed over the centres, is at most 0.004. IBM's "
         "diffprivlib has this formula from their paper. That it decides here, and the two halves, "
-        "are our reading.",
+        "are our reading. Mean NICV / true at epsilon 0.1 and 1 on S1 (K 15): 3.7 and 1.8, if it "
+        "always iterated 8.4 and 2.0; on Blood (K 2): 3.0 and 1.5, if it always iterated 2.7 and "
+        "1.3 (60 draws each).",
         "Sound: one iteration with half of the budget left after the number of records, if its "
         "error 2 (K s / N)^2 (d + q) at a centre is at most 3/8 of d h^2 / 12. s is the scale of "
         "its noise, q the mean squared norm of a centre (r = 0.225), h the width of EUGkM's cells "
@@ -74,6 +75,7 @@ CARD = Card(
         "them. With two columns the two errors differ by less than 6%.",
         CELLS,
         RESTARTS,
+        PLACED,
         KEEPING,
     ),
 )
@@ -94,7 +96,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         variant=variant,
         size=size,
     )
-    centers = utility_plus(*grid.places(), K, accountant.noise.generator("restarts"))
+    centers = grid_centers(grid, K, config, accountant.noise.generator("restarts"))
     if rest:
         run = lloyd(records, config, accountant, epsilon=rest, start=space.placed(centers))
         decision = (

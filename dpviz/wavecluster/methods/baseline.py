@@ -67,8 +67,8 @@ CARD = Card(
         "points are. Here c = 10, alpha = 0.5 and c2 = 5, as in the paper on adaptive grids, and "
         "points are uniform. With these choices, Baseline has about 9 clusters on DS1 at epsilon "
         "0.1 (the paper has more than 30 in section 7.3), and k' = 309 on DS2 at epsilon 1 (the "
-        "paper has 284). With half of epsilon, k' is 283 there, and its error is 36.6% or more from "
-        "epsilon 0.5 on (the paper has 32.2%).",
+        "paper has 284). With half of epsilon, k' is 283 there, and its error is 36.6% or more "
+        "from epsilon 0.5 on (the paper has 32.2%).",
         "Noisy numbers of records are rounded to whole numbers of synthetic points. The points are "
         "counted on the grid of the data, not on a grid over their own range.",
         *READINGS,

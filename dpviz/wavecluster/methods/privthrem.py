@@ -71,9 +71,9 @@ CARD = Card(
     errata=(
         "Section 4.4 prints the parts of (0, Max] as (x_{i-1}, x_i]. These are empty, because the "
         "values decrease with i. The example (x_2, x_1] shows that (x_{i+1}, x_i] is meant.",
-        "Section 7.2 says that k' on DS2 is more sensitive to epsilon than k' of PrivTHR, and refers "
-        "to section 5.2.3. That section says so if ln(W_k / (W_max - W_k)) is positive. On DS2 it is "
-        "-2.8.",
+        "Section 7.2 says that k' on DS2 is more sensitive to epsilon than k' of PrivTHR, and "
+        "refers to section 5.2.3. That section says so if ln(W_k / (W_max - W_k)) is positive. On "
+        "DS2 it is -2.8.",
         "By theorem 6, k' is between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
         "omega, for a chosen omega. Often this excludes nothing, because the lower end is below 1 "
         "or the upper end above |L|: eta1 contains |L| - k, and eta2 contains k. The proof has a "

@@ -3,7 +3,8 @@
     python -m tests.benchmarks.papers [NAME ...]
 
 Without a name all rows are measured; with names, or beginnings of names, only these, and the other
-numbers stay. What is measured: see :mod:`dpviz.papers`.
+numbers stay. What is measured: see :mod:`dpviz.papers`. Sets of public repositories are read from
+the folder of checkouts that ``DPVIZ_CHECKOUTS`` names, where their draws are not stored.
 """
 
 from __future__ import annotations

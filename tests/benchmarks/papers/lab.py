@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, t
 
@@ -22,6 +23,7 @@ from dpviz.experiments.paper_sets import PAPER_SETS
 from dpviz.families import CARDS, family_of
 from dpviz.metrics.matching import f_measure
 from dpviz.papers.row import CONFIDENCE, Measured
+from tests.benchmarks.sets import VARIABLE, MissingError, OfRepository, folder
 from tests.conftest import reference_file
 
 T = TypeVar("T")
@@ -30,7 +32,18 @@ Floats = NDArray[np.float64]
 #: Parameters that suit each reference set.
 SETS: dict[str, dict[str, Any]] = {
     name: dict(PAPER_SETS[name].settings)
-    for name in ("ds1", "ds2", "ds3", "s1", "unbalance", "birch3", "blood", "gamma")
+    for name in (
+        "ds1",
+        "ds2",
+        "ds3",
+        "s1",
+        "unbalance",
+        "birch3",
+        "blood",
+        "gamma",
+        "adult",
+        "lifesci",
+    )
 } | {"abalone": {"clusters": 3}}
 
 #: File of each reference set, and its column of classes.
@@ -44,6 +57,17 @@ FILES = {
     "blood": ("blood.csv.gz", "donated"),
     "gamma": ("gamma.csv.gz", "class"),
     "abalone": ("abalone.csv.gz", "sex"),
+}
+
+#: Sets that are read from checkouts of public repositories (:mod:`tests.benchmarks.sets`): the
+#: repository, the files that make up the set, and the columns.
+CHECKED_OUT: dict[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = {
+    "adult": (
+        "jbrownlee/Datasets",
+        ("adult-train.csv", "adult-test.csv"),
+        (0, 2, 4, 10, 11, 12),
+    ),
+    "lifesci": ("prashmohan/GUPT", ("samples/komarix/ds1.10.csv",), tuple(range(10))),
 }
 
 #: Scores that are computed together, since one draw serves all of them.
@@ -67,8 +91,11 @@ def load(name: str) -> Reference:
     """Reference set of a name, with its classes.
 
     Sets with classes are shuffled: some files list class by class, and a method that cuts the list
-    in pieces would get the answer from the order.
+    in pieces would get the answer from the order. A set of a checkout that is not here skips the
+    test.
     """
+    if name in CHECKED_OUT:
+        return Reference(Dataset(name=name, points=_checked_out(*CHECKED_OUT[name])))
     file, column = FILES[name]
     table = pd.read_csv(reference_file(file), header=0 if file.endswith(".gz") else None)
     if column is None:
@@ -77,6 +104,15 @@ def load(name: str) -> Reference:
     points = table.drop(columns=column).to_numpy(dtype=float)
     classes = pd.factorize(table[column], sort=True)[0].astype(np.intp)
     return Reference(Dataset(name=name, points=points), classes)
+
+
+def _checked_out(repository: str, files: Sequence[str], columns: tuple[int, ...]) -> Floats:
+    """Records of some files of a repository, or skip."""
+    try:
+        parts = [OfRepository(repository, file, columns).read(folder(None)) for file in files]
+    except MissingError as missing:
+        pytest.skip(f"{VARIABLE} names no folder with it: {missing}")
+    return np.concatenate([one.points for one in parts])
 
 
 def store_of(paper: str) -> Path:
