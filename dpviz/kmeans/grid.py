@@ -24,7 +24,7 @@ CELLS: tuple[Cells, ...] = get_args(Cells)
 
 #: Records per cell and per unit of 1/epsilon: the value of the paper (Su et al. 2016), and our
 #: value. With few records, 10 makes a grid that is too coarse to separate clusters: on S1, with K
-#: 15 and epsilon 0.1, with the same search, NICV is 2.2 times the true NICV (1.1 times with 3). With
+#: 15, epsilon 0.1 and the same search, NICV is 2.2 times the true NICV (1.1 times with 3). With
 #: many records the two values differ little. If some clusters are much smaller than others, 3 is
 #: worse than 10: on Unbalance, in the range of its data, with epsilon 1, NICV is 1.7 times the true
 #: NICV (1.1 times with 10).
