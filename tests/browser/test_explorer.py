@@ -270,7 +270,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
         " window.before.focus(); }"
     )
     tip.wait_for(state="visible")
-    assert "Cells by which" in tip.text_content()
+    assert "Number of cells in which" in tip.text_content()
     expect_title(watched, "ε 1.05")
     watched.wait_idle()
     watched.page.wait_for_function("() => !window.before.isConnected")

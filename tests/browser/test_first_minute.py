@@ -186,7 +186,7 @@ def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
 
 def test_a_surprise_is_explained_where_it_is(first):
     watched = drawn(first("?method=privqt&epsilon=1"))
-    assert watched.page.get_by_text("True k is 212, yet 220 cells are significant").count() == 1
+    assert watched.page.get_by_text("True k is 212, but 220 cells are significant").count() == 1
     assert watched.page.get_by_text("Why PrivQT keeps too many cells").count() == 1
     watched.choose("Method", "PrivTHR", exact=True)
     watched.page.get_by_text("Why PrivQT keeps too many cells").wait_for(state="detached")

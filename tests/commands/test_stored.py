@@ -93,7 +93,7 @@ def test_sweeps_count_a_folder_once(cli, places, tmp_path):
         "sweep", places[1], "--methods", "dplloyd", "--epsilons", 1, "--out", tmp_path / "no.csv"
     )
     assert status == 2
-    assert "draw it with run" in err
+    assert "use the command run" in err
 
 
 @pytest.mark.parametrize("method", ["privthr", "dplloyd"])
@@ -140,7 +140,7 @@ def test_a_folder_is_released(cli, places, tmp_path):
     (("--method", "privthr", "--engine", "dask"), "needs the address of a scheduler"),
     (("--method", "privthr", "--scheduler", "tcp://h:1"), "leave it out, or choose dask"),
     (("--method", "privthr", "--engine", "dask", "--scheduler", "tcp://h:1", "--unit", "x",
-      "--cap", 1), "other machines don't see"),
+      "--cap", 1), "other machines can't read"),
 ], ids=lambda value: value[1] if isinstance(value, tuple) else "")  # fmt: skip
 def test_what_does_not_go_with_a_folder_is_said_in_one_sentence(cli, places, options, said):
     status, out, err = cli("run", places[1], *BOX, *options)

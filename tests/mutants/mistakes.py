@@ -438,8 +438,8 @@ MISTAKES: dict[str, Mistake] = {
             "left = epsilon",
         ),
         records_are_cut_from_the_list=(
-            '    if config.variant == "published":\n        points = records.scaled(space)',
-            "    if True:\n        points = records.scaled(space)",
+            '    if config.variant == "published":\n        values = records.slices(space, K)',
+            "    if True:\n        values = records.slices(space, K)",
         ),
     ),
     **_of(

@@ -617,7 +617,7 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
     # The sound variant is equal on the first row, better on the second (late iterations of the
     # published variant are only noise), and worse on the third.
     for method, data, mark in (("dplloyd", "s1", ""), ("dpkmeanspp", "s1", " ▼"),
-                               ("eugkm", "unbalance", " ▲")):  # fmt: skip
+                               ("gupt", "unbalance", " ▲")):  # fmt: skip
         row = next(
             one
             for one in costs(method)
