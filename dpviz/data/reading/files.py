@@ -53,7 +53,7 @@ _PLACES = re.compile(rb"<(gpx|kml|(\w+:)?FeatureCollection)[\s>]")
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", "a web page (HTML)",
      "download the file behind the link, or save its table as CSV"),
-    (rb"version https://git-lfs", "a pointer of Git LFS, not the file itself",
+    (rb"version https://git-lfs", "a pointer of Git LFS instead of the file itself",
      'fetch it with "git lfs pull"'),
     (rb"%PDF", "a PDF document", "copy its table to a spreadsheet and save it as CSV"),
     (rb"\x80[\x02-\x05].{0,2}[\x28-\x95c}\]]", "a pickle of Python, which is never loaded",
