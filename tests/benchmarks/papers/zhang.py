@@ -740,25 +740,21 @@ def times_as_long(
 
 def slower_in_memory(lab: Lab) -> Measured:
     """Largest ratio of the times of contour and DP-Kmeans, in memory."""
-    return largest(
-        times_as_long(
-            lab,
-            f"in memory {data}",
-            *(Timed(lab, data, method, 0.5) for method in (CONTOUR, BASE)),
-            f"{titled(data)}, ε 0.5",
-        )
-        for data in SETS
-    )
+    return _slower(lab, "in memory", "")
 
 
 def slower(lab: Lab) -> Measured:
     """Largest ratio of the times of contour and DP-Kmeans on five nodes."""
+    return _slower(lab, "on nodes", f", {NODES} pieces", NODES)
+
+
+def _slower(lab: Lab, where: str, said: str, *nodes: int) -> Measured:
     return largest(
         times_as_long(
             lab,
-            f"on nodes {data}",
-            *(Timed(lab, data, method, 0.5, NODES) for method in (CONTOUR, BASE)),
-            f"{titled(data)}, ε 0.5, {NODES} pieces",
+            f"{where} {data}",
+            *(Timed(lab, data, method, 0.5, *nodes) for method in (CONTOUR, BASE)),
+            f"{titled(data)}, ε 0.5{said}",
         )
         for data in SETS
     )
