@@ -17,7 +17,10 @@ def zipped(parts: Mapping[str, str | bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
-            archive.writestr(name, content)
+            # Without a date of its own, an entry takes the current time, and no two archives agree.
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
     return packed.getvalue()
 
 

@@ -88,9 +88,11 @@ def read_layer(file: File, options: Options) -> Rows:
     if not len(points):
         raise _unread(name, f"holds no points: {ONLY_POINTS}")
     table = pa.Table.from_batches(batches)
-    if b"<" in whole[:64]:  # XML always has the columns of its format
-        used = [one for one in table.column_names if table[one].null_count < len(table)]
-        table = table.select([one for one in used if one not in _STYLE])
+    if whole[:64].decode("utf-8-sig", "ignore").lstrip().startswith("<"):
+        # XML always has the columns of its format.
+        named = enumerate(table.column_names)
+        used = [at for at, one in named if one not in _STYLE and table[at].null_count < len(table)]
+        table = table.select(used)
     crs = json.loads(told or "{}").get("crs") or {}
     crs = crs.get("source_crs", crs)
     crs = (crs.get("components") or [crs])[0]  # the second component is the height

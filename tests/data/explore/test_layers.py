@@ -21,6 +21,7 @@ from dpviz.data.explore.layers import layer_names, read_layer
 from dpviz.data.explore.rows import Options
 from dpviz.data.reading.files import File
 from tests.data.explore.test_objects import damaged
+from tests.support.files import dbf, shp
 from tests.support.tiers import daily
 
 POINTS = [(1.0, 2.0), (3.0, 4.0), (-73.5, 40.25)]
@@ -174,6 +175,15 @@ def test_a_shapefile_whose_parts_do_not_fit(tmp_path):
     elsewhere = bytearray(files["places/c.shx"])
     elsewhere[100:104] = b"\x7f\xff\xff\xff"
     assert places(read(zipped(files | {"places/c.shx": bytes(elsewhere)}))) == POINTS
+
+
+def test_columns_of_a_shapefile_stay_whatever_its_names_and_bytes():
+    # 26 points are 828 bytes, and 828 has the byte of "<", as if the archive were XML.
+    fields = [("", "C", 1), ("", "C", 1), ("icon", "C", 1)]
+    table = dbf(fields, [[b"a", b"", b"c"]] * 26)
+    rows = read(zipped({"p.shp": shp([[(1.0, 2.0)]] * 26), "p.dbf": table}))
+    assert rows.names[2:] == ["", "", "icon"]
+    assert [one[0].as_py() for one in rows.columns[2:]] == ["a", None, "c"]
 
 
 def test_archives_made_to_fill_the_memory():
