@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,9 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels, add_chart_axes, add_heading, on, place
 from dpviz.figures.theme import INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
+
+#: Number of each point on the solid lines; "both" adds thin lines for the means.
+Line = Literal["median", "mean", "both"]
 
 #: Maximum number of panels in a row, and approximate number of names in a row of the legend.
 MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
@@ -69,8 +72,9 @@ def curves(
     shared: bool,
     mode: Mode,
     axis: Parameter = EPSILON,
+    line: Line = "median",
 ) -> Panels:
-    """Plot medians over epsilon, or over another parameter, with their bands.
+    """Plot medians or means over epsilon, or over another parameter, with bands of the draws.
 
     The legend shows and hides a method in all panels.
 
@@ -86,14 +90,14 @@ def curves(
         Common title of all panels, one line.
     shared
         Whether all panels show the same score and so have a common vertical axis.
-    axis
-        Parameter on the horizontal axis.
+    axis, line
+        Parameter on the horizontal axis; number on the lines.
     """
     # Four panels look better in two rows of two than in rows of three and one.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(values, axis)
-    further = sum(
+    further = (line == "both") + sum(
         any(getattr(chart, name) is not None for chart in charts) for name in ("true", "bounds")
     )
     legend_rows = -(-(len(methods) + further) // _LEGEND_COLUMNS)
@@ -119,7 +123,7 @@ def curves(
         panel = number + 1
         row, column = divmod(number, columns)
         lowest, leftmost = number + columns >= len(charts), column == 0
-        score, reach = score_of(chart.score), _reach(charts if shared else [chart])
+        score, reach = score_of(chart.score), _reach(charts if shared else [chart], line)
         across = _scale(axis.log, ends, 11, shown=lowest) | ({"matches": "x"} if number else {})
         up = _scale(score.log, reach, 7, shown=leftmost or not shared)
         if lowest:
@@ -134,7 +138,7 @@ def curves(
         if not len(chart.table):
             anchors: dict[str, Any] = {"xanchor": "auto", "yanchor": "auto"}
             add_heading(layout, panel, "no runs yet", (0.5, 0.5), size=13, **anchors)
-        for trace in _traces(chart, methods, axis, ends, mode):
+        for trace in _traces(chart, methods, axis, ends, mode, line):
             group = trace["legendgroup"]
             if "name" in trace and not all(failing) and all(group in one.failing for one in charts):
                 trace = {**trace, "name": f"{trace['name']}, not private"}
@@ -145,7 +149,7 @@ def curves(
     return Panels(
         data=data,
         layout=layout,
-        alt=_alt(charts, methods, axis),
+        alt=_alt(charts, methods, axis, line),
         height=height,
         share=0.57 if rows == 1 else 0.0,
     )
@@ -160,14 +164,15 @@ def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
     return low / room, high * room
 
 
-def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
+def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
     """Ends of the vertical axis, which shows all bands and, without a log scale, starts at zero.
 
     Plotly does not choose the range, because a first plot without rows would fix an empty range.
     """
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
-        values += chart.table[["median", "low", "high"]].to_numpy(dtype=float).ravel().tolist()
+        plotted = ["low", "high", *_columns(line)]
+        values += chart.table[plotted].to_numpy(dtype=float).ravel().tolist()
         if chart.bounds is not None:
             values += chart.bounds[["theorem low", "theorem high"]].to_numpy().ravel().tolist()
     log = score_of(charts[0].score).log
@@ -221,16 +226,22 @@ def _traces(
     axis: Parameter,
     ends: tuple[float, float],
     mode: Mode,
+    line: Line,
 ) -> list[Trace]:
     bands, lines = _theorems(chart, axis, ends, mode), []
+    main, *thin = _columns(line)
     paleness = 0.2 if len(methods) <= 4 else 0.11
     for method in methods:
-        values = _values(chart, method, axis)
+        values = _values(chart, method, axis, main)
         if len(values.places) > 1:
             band, colour = (values.low, values.high), look_of(method, mode).colour
             shown = {"legendgroup": method, "showlegend": False}
             bands.append(area(values.places, *band, colour, paleness, **shown))
-        lines.append(_line(method, values, chart, axis, mode))
+        lines.append(_line(method, values, chart, axis, mode, main))
+        lines += [
+            _thin_line(_values(chart, method, axis, name), look_of(method, mode).colour)
+            for name in thin
+        ]
     if chart.true is not None:
         true = scatter(
             "lines",
@@ -251,14 +262,19 @@ class _Values(NamedTuple):
     """Numbers of one method on one data set, along the axis; only numbers that can be plotted."""
 
     places: Floats
-    median: Floats
+    middle: Floats
     low: Floats
     high: Floats
     draws: Floats
 
 
-def _values(chart: Chart, method: str, axis: Parameter) -> _Values:
-    names = [axis.column, "median", "low", "high", "draws"]
+def _columns(line: Line) -> tuple[str, ...]:
+    """Columns of the table on the lines with marks and, if there are any, on the thin lines."""
+    return ("median", "mean") if line == "both" else (line,)
+
+
+def _values(chart: Chart, method: str, axis: Parameter, middle: str) -> _Values:
+    names = [axis.column, middle, "low", "high", "draws"]
     # A table without rows may lack its columns.
     table = chart.table.reindex(columns=["method", *names])
     part = table[table["method"] == method]
@@ -295,22 +311,38 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
     return found
 
 
-def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode) -> Trace:
+def _thin_line(values: _Values, colour: str) -> Trace:
+    return scatter(
+        "lines",
+        values.places,
+        values.middle,
+        "mean: %{y:,.4~r}",
+        name="thin lines: means",
+        line={"color": colour, "width": 1},
+        legendgroup="means",
+        legendrank=1500,
+        showlegend=True,
+    )
+
+
+def _line(
+    method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mode, middle: str
+) -> Trace:
     title, score = CARDS[method].title, score_of(chart.score)
     full = f"{title}, not private" if method in chart.failing else title
     # A single value can't form an area, so its band becomes an error bar.
-    ends = (values.low, values.median, values.high)
+    ends = (values.low, values.middle, values.high)
     whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
     return scatter(
         "lines+markers",
         values.places,
-        values.median,
+        values.middle,
         f"<b>{full}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
         name=title,
         text=[
-            f"median {readable(median, 4)}<br>{band_words(int(draws))}: {readable(low, 4)} to "
+            f"{middle} {readable(value, 4)}<br>{band_words(int(draws))}: {readable(low, 4)} to "
             f"{readable(high, 4)}<br>{draws:,.0f} draws"
-            for low, median, high, draws in zip(*ends, values.draws, strict=True)
+            for low, value, high, draws in zip(*ends, values.draws, strict=True)
         ],
         meta=[chart.data, method, chart.score, chart.epsilon],
         **look_of(method, mode).trace_look(),
@@ -320,12 +352,13 @@ def _line(method: str, values: _Values, chart: Chart, axis: Parameter, mode: Mod
     )
 
 
-def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> str:
+def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter, line: Line) -> str:
+    main = _columns(line)[0]
     described = []
     for chart in charts:
-        numbers = {CARDS[method].title: _values(chart, method, axis) for method in methods}
+        numbers = {CARDS[method].title: _values(chart, method, axis, main) for method in methods}
         ends = [
-            line_in_words(title, values.places, values.median, axis.sign)
+            line_in_words(title, values.places, values.middle, axis.sign)
             for title, values in numbers.items()
             if len(values.places)
         ]
@@ -334,8 +367,8 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
     over = lower_first(axis.label).removesuffix(axis.sign).strip()
     return (
-        f"Median of {', '.join(names)} over the {over}, with a band of {_held(charts)}. "
-        f"{' '.join(described)}"
+        f"{main.capitalize()} of {', '.join(names)} over the {over}, with a band of "
+        f"{_held(charts)}. {' '.join(described)}"
     )
 
 

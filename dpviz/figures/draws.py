@@ -160,16 +160,17 @@ def strips(
     title: str,
     *,
     bounds: Mapping[str, KBounds] | None = None,
+    means: bool = False,
 ) -> Panels:
     """Each score as a strip of dots, with its median, its band, and a mark for one draw.
 
     ``current`` is the position of the marked draw. ``true`` has the values of the true run for the
     scores that have such a value. ``bounds`` are a theorem's bounds for a score, shown as a
-    coloured band behind the dots.
+    coloured band behind the dots. ``means`` adds a dotted line for the mean of each score.
     """
     bounds = bounds or {}
     data: list[Trace] = []
-    layout = base_layout(title, (8, 8, 64, 12), shapes=[], uirevision="strips")
+    layout = base_layout(title, (8, 8, 64 + 14 * means, 12), shapes=[], uirevision="strips")
     gap = 0.075
     wide = (1 - gap * len(draws.scores)) / len(draws.scores)
     described = []
@@ -194,7 +195,12 @@ def strips(
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
         layout["shapes"] += _band_shapes(band, panel, true.get(name), mode)
-        add_heading(layout, panel, f"<b>{score.short}</b><br>median {readable(band.median, 4)}")
+        heading = f"<b>{score.short}</b><br>median {readable(band.median, 4)}"
+        if means:
+            heading += f"<br>mean {readable(band.mean, 4)}"
+            described[-1] += f", mean {readable(band.mean, 4)}"
+            layout["shapes"].append(_line_shape(band.mean, panel, mode, "dot"))
+        add_heading(layout, panel, heading)
     return Panels(
         data=data,
         layout=layout,
@@ -303,12 +309,17 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
     edge = {"width": 1, "color": ink}
     shapes = [
         shape("rect", wide, (band.low, band.high), *axes, line=edge, **look),
-        shape("line", wide, (band.median,) * 2, *axes, line={"width": 2.5, "color": ink}),
+        _line_shape(band.median, panel, mode),
     ]
     if true is not None:
         dashes = {"width": 1.5, "dash": "dash", "color": BOTH[mode]}
         shapes.append(shape("line", (-0.5, 0.5), (true, true), *axes, line=dashes))
     return shapes
+
+
+def _line_shape(value: float, panel: int, mode: Mode, dash: str = "solid") -> dict[str, Any]:
+    look = {"width": 2.5, "color": INK[mode], "dash": dash}
+    return shape("line", (-0.36, 0.36), (value, value), *on(panel).values(), line=look)
 
 
 def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:

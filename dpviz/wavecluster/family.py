@@ -25,7 +25,7 @@ from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import COMPARED, FIRST, METHODS
 from dpviz.wavecluster.parameters import CHOSEN, PARAMETERS, Config
 from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.scores import QUICK, RANK, SCORES, TELLING
+from dpviz.wavecluster.scores import QUICK, RANK, RANK_ERROR, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import true_config
 
@@ -41,7 +41,7 @@ class WaveClusterFamily(AbstractFamily[Config, Source, Run]):
     scores = SCORES
     first = FIRST
     compared = COMPARED
-    quick = (*QUICK, RANK, "class_f")
+    quick = (*QUICK, RANK, RANK_ERROR, "class_f")
     leading = TELLING
     swept = (*QUICK, "class_f")
     # OCM and 2CE need a new draw for each of ten parts.

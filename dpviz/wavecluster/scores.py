@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dpviz.family.score import (
     CLASS_SCORES,
     INFORMATION,
@@ -15,6 +17,14 @@ from dpviz.family.score import (
 from dpviz.metrics import matching
 
 _PAPER = "Chen, Yu, Chirkova 2015"
+
+
+def relative_error(found: int, true: int) -> float:
+    """Return the difference of a rank from the true rank, divided by the true rank."""
+    if not true:
+        return math.inf if found else 0.0
+    return abs(found - true) / true
+
 
 _ALL = (
     Score(
@@ -92,11 +102,20 @@ _ALL = (
         "this many cells are significant, and more if coefficients are equal.",
         source=f"{_PAPER}, section 4",
     ),
+    lower_is_better(
+        "k_error",
+        "k′ error",
+        lambda one: relative_error(one.drawn.k, one.truth.stages.threshold.k or 0),
+        target=0.1,
+        plain="Rank wrong by",
+        help="Difference between k′ and the true k, divided by the true k.",
+        source=f"|k′ − k| / k, {_PAPER}, section 7.2",
+    ),
     *CLASS_SCORES,
 )
 
-#: Name of the score k', the rank of the threshold.
-RANK = "k"
+#: Names of the score k', the rank of the threshold, and of its relative error.
+RANK, RANK_ERROR = "k", "k_error"
 
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
@@ -106,7 +125,8 @@ QUICK = ("clusters", "significant", "dsg_c", "f_measure", "f_cells", "noise_poin
 
 #: Scores in the order of the menus, most informative first.
 TELLING = (
-    "dsg_c", "f_measure", "class_f", "clusters", "significant", RANK, "noise_points", "f_cells",
+    "dsg_c", "f_measure", "class_f", "clusters", "significant", RANK, RANK_ERROR, "noise_points",
+    "f_cells",
 )  # fmt: skip
 
 #: Scores that need only the two label grids.

@@ -15,7 +15,7 @@ from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.privacy.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages
-from dpviz.wavecluster.scores import QUICK, RANK, SCORES
+from dpviz.wavecluster.scores import QUICK, RANK, RANK_ERROR, SCORES
 from dpviz.wavecluster.truth import Evaluation, Truth, run, true_config
 
 
@@ -39,7 +39,8 @@ class WaveClusterTrial:
     @property
     def score_names(self) -> tuple[str, ...]:
         """Scores that are possible: a single record, or stored records, can't be held out."""
-        names = tuple(SCORES) if self.truth.source.holds_out else (*QUICK, RANK, *OF_CLASSES)
+        quick = (*QUICK, RANK, RANK_ERROR, *OF_CLASSES)
+        names = tuple(SCORES) if self.truth.source.holds_out else quick
         return scores_for(names, SCORES, classed=self.truth.source.classes is not None)
 
     def at(self, **changes: Any) -> WaveClusterTrial:

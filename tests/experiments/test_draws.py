@@ -63,7 +63,8 @@ def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
             expected["clusters"] = one.n_clusters
             expected["significant"] = one.significant.sum()
             expected["noise_points"] = truth.noise_points(one)
-            expected["k"] = found.k
+            expected["k"], true = found.k, truth.stages.threshold.k
+            expected["k_error"] = abs(found.k - true) / true
         else:
             truth = trial.truth
             found = run_kmeans(truth.records, config, SeededNoise(seed))

@@ -28,7 +28,7 @@ def table(methods=TWO, epsilons=EPSILONS, data="blobs", scale=1.0) -> pd.DataFra
             "variant": "sound",
             "epsilon": epsilon,
             "draws": 10,
-            "mean": scale * (number + 1) * epsilon,
+            "mean": scale * (number + 1) * epsilon * 1.5,
             "median": scale * (number + 1) * epsilon,
             "low": scale * (number + 1) * epsilon * 0.8,
             "high": scale * (number + 1) * epsilon * 1.3,
@@ -44,9 +44,15 @@ def chart(score="dsg_c", heading="Blobs", true=None, **more) -> Chart:
     return Chart(heading=heading, score=score, table=table(**more), true=true)
 
 
-def draw(*charts, methods=TWO, epsilons=EPSILONS, shared=True, mode="light"):
+def draw(*charts, methods=TWO, epsilons=EPSILONS, shared=True, mode="light", line="median"):
     return curves(
-        charts, methods=methods, values=epsilons, title="a title", shared=shared, mode=mode
+        charts,
+        methods=methods,
+        values=epsilons,
+        title="a title",
+        shared=shared,
+        mode=mode,
+        line=line,
     )
 
 
@@ -68,6 +74,23 @@ def test_medians_and_bands_are_those_of_the_table():
         assert line["text"][0].startswith(f"median {readable(median[0])}<br>all 10 draws: ")
         assert band["x"] == pytest.approx([*EPSILONS, *reversed(EPSILONS)])
         assert band["y"] == pytest.approx([*(1.3 * median), *(0.8 * median[::-1])])
+
+
+def test_means_replace_the_medians_or_stand_beside_them():
+    panels = draw(chart(), line="mean")
+    for number, line in enumerate(lines(panels)):
+        mean = 1.5 * (number + 1) * np.array(EPSILONS)
+        assert line["y"] == pytest.approx(mean)
+        assert line["text"][0].startswith(f"mean {readable(mean[0])}<br>")
+    assert panels.alt.startswith("Mean of DSG_C")
+    panels = draw(chart(), line="both")
+    thin = [one for one in panels.data if one.get("legendgroup") == "means"]
+    assert [one["showlegend"] for one in thin] == [True, False]
+    for number, (line, means) in enumerate(zip(lines(panels), thin, strict=True)):
+        assert line["y"] == pytest.approx((number + 1) * np.array(EPSILONS))
+        assert means["y"] == pytest.approx(1.5 * line["y"])
+    # A few bad draws put a mean above the band; the axis shows it all the same.
+    assert panels.layout["yaxis"]["range"][1] > 1.5 * 2 * max(EPSILONS)
 
 
 def test_bands_of_few_draws_are_called_what_they_are():

@@ -15,6 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.base.errors import InputError
+from dpviz.base.numbers import readable
 from dpviz.commands.command_line import main
 from dpviz.commands.reproduce import columns_of, columns_option
 from dpviz.data.reading.read import read_counts, read_table
@@ -35,6 +36,7 @@ from dpviz.experiments.sweep import (
 from dpviz.families import CARDS, FAMILIES, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.grid.domain import Domain
+from dpviz.papers import ROWS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.compare import runs as compare_runs
 from dpviz.ui.compare import view
@@ -544,7 +546,7 @@ LINK = {
     "preset": "none", "data": "spirals,shapes", "methods": "privthr,dplloyd",
     "variant": "published", "neighbours": "replace_one", "draws": "3", "low": "0.5", "high": "4",
     "points": "2",
-    "epsilons": "0.5, 3", "score": "f_measure", "view": "scores", "of": "shapes",
+    "epsilons": "0.5, 3", "score": "f_measure", "view": "scores", "line": "both", "of": "shapes",
 }  # fmt: skip
 
 
@@ -575,6 +577,7 @@ BAD_LINKS = {
     "axis": ("density", "alpha", "grid"),
     "score": ("magic", "nicv_ratio"),
     "view": ("none",),
+    "line": ("mode",),
     "of": ("nowhere", "shapes"),
 }
 
@@ -732,12 +735,30 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
     assert "DS2: Three spirals stands in. Available from github.com" in said(test)
-    # The paper gives no number there, so there is no column for the paper's number.
+    # The paper gives no mean of k' there, so there is no column for the paper's number.
     assert "printed" not in table(test)
-    assert "prints no number for this figure" in said(test)
+    # What the text says about the figure stands beside what comes out.
+    rows = next(one.value for one in test.dataframe if "the paper says" in one.value)
+    about = [one for one in ROWS if one.link and one.link.query.get("preset") == "000-6"]
+    assert rows["what"].tolist() == [one.what for one in about]
+    assert rows["comes out"].tolist() == [one.outcome for one in about]
     # The caption has the whole name of the figure, because the box cuts the name off.
     assert "Chen, Yu, Chirkova 2015, figure 6: DSG_C" in said(test)
     assert title(app(**FEW)).endswith("sound")
+
+
+def test_figures_of_papers_have_means_and_others_medians(app):
+    own, printed = app(**FEW), app(preset="000-6", data="spirals", **FEW)
+    assert "· median and band of" in title(own)
+    assert "· mean and band of" in title(printed)
+    both = app(line="both", **FEW)
+    assert dict(both.query_params)["line"] == "both"
+    assert "· median, mean and band of" in title(both)
+    names = [one.get("name") for one in figure(both)["figure"]["data"]]
+    assert names.count("thin lines: means") >= 1
+    for test, column in ((own, "median"), (printed, "mean"), (both, "median")):
+        assert figure(test)["alt"].startswith(f"{column.capitalize()} of DSG_C")
+        assert readable(table(test)[column].iloc[0]) in figure(test)["alt"]
 
 
 def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.base.numbers import readable
 from dpviz.base.work import Cancelled
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
@@ -18,7 +19,7 @@ from dpviz.figures.draws import BOUND_COLUMNS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.ui.session.job import job_of
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.scores import RANK, RANK_ERROR
 from dpviz.wavecluster.theorems import k_bounds
 from tests.support import APP
 from tests.support.controls import control
@@ -98,7 +99,7 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     facts = sample("incomes")
     config = Config(method="privqt", grid=16, density=facts.density)
     trial = trial_of(load_sample("incomes"), config)
-    draws = many_draws(trial, range(50), (*FAMILIES["wavecluster"].swept, RANK))
+    draws = many_draws(trial, range(50), (*FAMILIES["wavecluster"].swept, RANK, RANK_ERROR))
     shown = table(test)
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
@@ -107,13 +108,22 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
     # For k', there are the bounds of a theorem, and the share of the draws between the bounds.
     bounds = k_bounds(trial.truth, config)
-    row = shown.iloc[-1]
+    row, error = shown.iloc[-2], shown.iloc[-1]
+    assert error["mean"] == pytest.approx(np.mean(np.abs(draws.scores[RANK] / row["true"] - 1)))
     assert row["true"] == trial.truth.stages.threshold.k
     assert tuple(row[[*BOUND_COLUMNS[:2]]]) == bounds.ends
     assert row["inside"] == bounds.inside(draws.scores[RANK])
     assert row["promised"] == pytest.approx(0.9)
     assert shown[BOUND_COLUMNS[0]].notna().sum() == 1
     assert any("Theorem 4" in one.value for one in test.caption)
+
+
+def test_means_stand_beside_the_medians_on_request(app) -> None:
+    test = finished(app("wavecluster", data="incomes", g=16, method="privqt"), "wavecluster")
+    assert ", mean " not in title_of(test, "strips")
+    mean = readable(table(test)["mean"].iloc[0], 4)
+    test = checked(control(test.toggle, "wavecluster:draws:means").set_value(True).run())
+    assert f", mean {mean}" in title_of(test, "strips")
 
 
 def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:

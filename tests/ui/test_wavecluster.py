@@ -436,6 +436,16 @@ def test_every_panel_works_with_one_number_per_column(app):
     assert "g=33%2C20" in link.query_string
 
 
+def test_the_figures_of_the_paper_are_one_click_away(app):
+    def figures(**settings):
+        links = [one.proto for one in app(**settings).get("page_link")]
+        return [one for one in links if one.label.startswith("Figures of ")]
+
+    (one,) = figures(data="spirals", method="privthr")
+    assert (one.label, one.query_string) == ("Figures of Chen, Yu, Chirkova 2015", "preset=000-5")
+    assert not figures(data="spirals", method="twostage")
+
+
 def test_fewer_records_than_cells_is_said(app):
     assert any("fewer records (800) than cells" in one.value for one in app(data="incomes").caption)
     assert not any("fewer records" in one.value for one in app(data="spirals").caption)
@@ -618,7 +628,8 @@ def test_the_papers_numbers_on_the_screen(app, name):
     upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
     found = cards(test)
     assert found["Clusters"][1] == f"true {len(sizes)}"
-    assert found["Cut at rank"][1] == f"k′ · true {k}"
+    rank, beside = found["Cut at rank"]
+    assert beside == f"k′ · true {k}, off by {abs(int(rank) - k) / k:.0%}"
     assert found["Noise points"][1] == f"true {noise:,}"
     test.session_state["wavecluster:behind"] = True
     checked(test.run())

@@ -21,6 +21,7 @@ from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.figures.compare import Line
 from dpviz.figures.looks import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.compare.paper_sets import given_subject, paper_sets_panel
@@ -60,6 +61,8 @@ NO_PRESET = "none"
 
 VIEWS = {"data": "data sets", "scores": "scores"}
 
+LINES: dict[Line, str] = {"median": "Medians", "mean": "Means", "both": "Both"}
+
 EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
@@ -82,7 +85,7 @@ OF_OWN_DATA = ("domain", "outside", *suited_links())
 #: Controls that a figure of a paper sets. Meanwhile they are not shared with other pages.
 _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
-    "view",
+    "view", "line",
 )  # fmt: skip
 
 
@@ -264,6 +267,7 @@ def page_state() -> CompareState:
             "values": Control("", str),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
+            "line": Control("median", choice("line", tuple(LINES))),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
@@ -331,6 +335,7 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
         "values": ", ".join(f"{value:g}" for value in chosen.values),
         "score": next(iter(chosen.scores)),
         "view": "data",
+        "line": "mean",  # the papers plot means
     }
     for name, value in values.items():
         if name not in but:

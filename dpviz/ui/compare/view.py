@@ -29,7 +29,7 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.ui.compare.controls import VIEWS, CompareState, sidebar
+from dpviz.ui.compare.controls import LINES, VIEWS, CompareState, sidebar
 from dpviz.ui.compare.illustrations import show_illustration
 from dpviz.ui.compare.links import command_lines, explorer_link
 from dpviz.ui.compare.paper_sets import given_subjects, stand_in_words, take_along
@@ -58,6 +58,9 @@ from dpviz.wavecluster.truth import Truth
 
 #: Session entry: the seed of the run that was last chosen in a chart.
 _SEED = "compare:open seed"
+
+#: Words for the lines in the title of the figure.
+_LINE_WORDS = {"median": "median", "mean": "mean", "both": "median, mean"}
 
 #: Scores that need only one result of WaveCluster, so they also exist for the noise-free result.
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
@@ -91,6 +94,7 @@ def build(state: CompareState) -> None:
         width=270,
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
+    segments(state, "line", "Lines", LINES, row)
     if state.get("view") == "scores":
         row.selectbox(
             "Data set",
@@ -125,13 +129,13 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     draws = len(plan.seeds)
     axis = PARAMETERS[plan.axis]
     drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
-    preset = PRESETS.get(state.get("preset"))
+    preset, line = PRESETS.get(state.get("preset")), state.get("line")
     stand_ins = ""
     if preset:
         stand_ins = stand_in_words(preset, request.plans)
         show_caption(
-            f"{preset.paper}. {preset.caption} The papers plot means. Here the table has means, "
-            f"and the curves are medians. {stand_ins}"
+            f"{preset.paper}. {preset.caption} The papers plot means, so the lines are means here, "
+            f"unless you choose medians. {stand_ins}"
         )
     clicked = show_panels(
         curves(
@@ -139,10 +143,11 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             methods=plan.methods,
             values=plan.values or plan.epsilons,
             axis=axis,
-            title=f"{what} over {axis.sign} · median and band of {drawn} · {request.variant_words}"
-            + (" · on stand-ins" if stand_ins and not single else ""),
+            title=f"{what} over {axis.sign} · {_LINE_WORDS[line]} and band of {drawn} · "
+            f"{request.variant_words}" + (" · on stand-ins" if stand_ins and not single else ""),
             shared=not single,
             mode=theme_mode(),
+            line=line,
         ),
         request.stamp,
         key="compare:figure",
@@ -161,7 +166,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     for note in found().notes.get(request.key, ()):
         show_caption(note)
     show_caption(
-        "A click on a point opens the run nearest to that median. "
+        "A click on a point opens the run that is nearest to it. "
         + (
             "Then the paper's own data take the place of yours on all pages. "
             if any(one in given_subjects() for one in request.subjects.values())
@@ -476,12 +481,23 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 
 def _printed(preset: Preset, score: str) -> None:
-    """Say whether the paper contains numbers, and link to the claims of its text."""
-    if score != RANK:
+    """Show what the paper's text says about the figure, beside what was measured."""
+    from dpviz.papers import ROWS  # imported here, because it loads slowly
+
+    rows = []
+    for row in ROWS:
+        about = row.link.query if row.link else {}
+        if about.get("preset") == preset.name and about.get("score", score) == score:
+            rows.append((row.state, row.what, row.printed, row.outcome))
+    if rows:
+        st.markdown("**What the paper prints about it, and what comes out on the paper's data**")
+        columns = ("state", "what", "the paper says", "comes out")
+        st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="compare:printed")
+    elif score != RANK:
         show_caption(CURVES_ALONE)
     st.page_link(
         "pages/papers.py",
-        label="What the paper's text says about it, row by row",
+        label="All that the paper says, row by row",
         icon=":material/fact_check:",
         query_params={"paper": preset.name[:3]},
     )

@@ -126,6 +126,9 @@ def _progress(setting: Setting) -> None:
 def _show(setting: Setting, draws: Draws) -> None:
     name = f"{setting.stamp.name} {setting.trial.config.method}"
     position = _player(setting, draws)
+    means = st.toggle(
+        "Means", key=setting.key("means"), help="Adds the mean of each score, which papers print."
+    )
     true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)
     stamp = replace(setting.stamp, facts=(*setting.stamp.facts, _seeds(draws)))
@@ -137,7 +140,13 @@ def _show(setting: Setting, draws: Draws) -> None:
         about="draws maps",
     )
     strips = figures.strips(
-        draws, position, true, theme_mode(), setting.stamp.title, bounds=setting.bounds
+        draws,
+        position,
+        true,
+        theme_mode(),
+        setting.stamp.title,
+        bounds=setting.bounds,
+        means=means,
     )
     show_panels(
         strips,
@@ -147,8 +156,9 @@ def _show(setting: Setting, draws: Draws) -> None:
         about="draws strips",
     )
     show_caption(
-        f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
-        "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
+        f"Box: {band_words(len(draws.seeds))}; line: median; {'dots: mean; ' * means}"
+        "diamond: the played draw; dashes: the true run."
+        + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
     )
     table = figures.frame(draws, position, true, setting.bounds)
     percent = st.column_config.NumberColumn(format="percent")

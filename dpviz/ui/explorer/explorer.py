@@ -17,6 +17,7 @@ from dpviz.commands.reproduce import Reproduction, command, python_lines
 from dpviz.data.samples import sample
 from dpviz.experiments import prices
 from dpviz.experiments.draws import Draws
+from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.family import Family
@@ -361,7 +362,9 @@ class Explorer(ABC):
         show_reason(self.promise)
         if spends:
             epsilon_panel(config.epsilon, config.neighbours, persons=self.promise.persons)
-            self._release_link()
+            with st.container(horizontal=True):
+                self._release_link()
+                self._figures_link()
             if self.chooses:
                 lazy_expander(
                     self.choice_title, key=f"{self.state.page}:choice", draw=self._show_choice
@@ -382,6 +385,20 @@ class Explorer(ABC):
             label="Release once with these settings …",
             icon=":material/verified_user:",
             query_params={name: text for name, text in link.items() if name not in _EXPLORING},
+        )
+
+    def _figures_link(self) -> None:
+        """Link to the first figure of the method's paper, if possible to one with the method."""
+        figures = [name for name in PRESETS if name.startswith(self.card.origin)]
+        if not figures:
+            return
+        with_method = [name for name in figures if self.card.name in PRESETS[name].methods]
+        shown = PRESETS[[*with_method, *figures][0]]
+        st.page_link(
+            "pages/compare.py",
+            label=f"Figures of {shown.paper.rsplit(',', 1)[0]}",
+            icon=":material/query_stats:",
+            query_params={"preset": shown.name},
         )
 
     def _show_choice(self) -> None:

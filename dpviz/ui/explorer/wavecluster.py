@@ -52,7 +52,7 @@ from dpviz.ui.widgets.show import theme_mode
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.pipeline import Run
-from dpviz.wavecluster.scores import HELD_OUT, RANK, SCORES
+from dpviz.wavecluster.scores import HELD_OUT, RANK, RANK_ERROR, SCORES, relative_error
 from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
@@ -263,7 +263,7 @@ class WaveClusterExplorer(Explorer):
         bounds = k_bounds(self.runs.truth, self.settings.config)
         return replace(
             setting,
-            also={RANK: float(self.runs.truth.stages.threshold.k or 0)},
+            also={RANK: float(self.runs.truth.stages.threshold.k or 0), RANK_ERROR: 0.0},
             bounds={} if bounds is None else {RANK: bounds},
         )
 
@@ -332,6 +332,8 @@ class WaveClusterExplorer(Explorer):
             rank = "This is the rank of the private threshold among the true coefficients; it is "
             rank += "never in a release."
         promised = "" if self.bounds is None else _promised_words(self.bounds)
+        true_rank = true.threshold.k or 0
+        off = relative_error(private.k, true_rank)
         shown = [
             score_readout(
                 SCORES["clusters"],
@@ -363,7 +365,7 @@ class WaveClusterExplorer(Explorer):
             score_readout(
                 SCORES[RANK],
                 f"{private.k:,}",
-                beside=f"true {true.threshold.k:,}",
+                beside=f"true {true_rank:,}" + (f", off by {off:.0%}" if true_rank else ""),
                 help=f"{rank} {promised}".strip(),
             ),
         ]
