@@ -39,7 +39,7 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.run_domain import check_fit, run_domain
 from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
-from dpviz.grid.domain import Domain, Outside
+from dpviz.grid.domain import Domain, Outside, grid_shape
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 
@@ -267,8 +267,16 @@ class Plan:
             given = ", ".join(map(str, self.values)) or "missing"
             way = "leave them out, epsilons are the axis" if self.values else "give 1 or more"
             raise InputError(f"values of the axis {self.axis} are {given}: {way}.")
-        check = known[self.axis].check or float
-        object.__setattr__(self, "values", tuple(sorted({check(one) for one in self.values})))
+        axis = known[self.axis]
+        if axis.kind == "sides":
+            for subject in self.subjects:
+                if subject.dataset.counts is not None:
+                    raise InputError(
+                        f"axis = {axis.name} does not apply to {shown(subject.name)}: its counts "
+                        "fix the grid; choose another axis or give records."
+                    )
+        values = sorted({axis_value(axis, one) for one in self.values})
+        object.__setattr__(self, "values", tuple(values))
 
     def _check_option(self, option: str, value: object) -> None:
         method, _, name = option.rpartition(".")
@@ -299,21 +307,33 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
     """Parameters that can be the axis of a figure: epsilon, then numbers that all methods have.
 
-    Parameters that change the true clustering are left out, because the values on the axis would
-    have different true clusterings.
+    Scores are compared with the true clustering for the same value. So if a parameter is one of
+    ``moves_truth`` of the family, each value on the axis has its own true clustering.
     """
     methods = tuple(methods)
-    fixed = {name for method in methods for name in family_of(method).moves_truth}
     return (
         EPSILON,
         *(
             one
             for one in OWN
-            if one.kind == "number"
-            and one.name not in fixed
+            if one.kind in ("number", "sides")
             and all(CARDS[method].parameter(one.name) for method in methods)
         ),
     )
+
+
+def moves_truth(axis: str, methods: Iterable[str]) -> bool:
+    """Whether each value on the axis has its own true clustering."""
+    return any(axis in family_of(method).moves_truth for method in methods)
+
+
+def axis_value(axis: Parameter, value: float) -> float:
+    """Return a checked value of an axis; raises InputError if it is invalid."""
+    if axis.kind != "sides":
+        return (axis.check or float)(value)
+    if not float(value).is_integer():
+        raise InputError(f"{axis.name} = {value:g} is not a whole number of cells: round it.")
+    return grid_shape(int(value), 2)[0]
 
 
 def subject_of_sample(name: str) -> Subject:
@@ -421,7 +441,9 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
         the minimum and maximum. Methods whose family lacks the score have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
-    by = groups(axis)
+    by, column = groups(axis), PARAMETERS[axis].column
+    if PARAMETERS[axis].kind == "sides":  # the column is text, for example "64x32"
+        table = table.astype({column: float})
     rows = [
         {**dict(zip(by, key, strict=True)), "draws": len(values), **asdict(band(values))}
         for key, values in table.dropna(subset=[score]).groupby(by, sort=False)[score]

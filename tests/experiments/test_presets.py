@@ -34,12 +34,14 @@ CHEN = ("000-5", "000-6", "000-7", "000-8")
 
 def test_there_is_a_preset_for_each_figure():
     assert list(PRESETS) == [
-        *CHEN, "000-alpha", "002-1", "003-1", "003-2", "003-3", "003-4", "004-2", "004-4",
+        *CHEN, "000-alpha", "000-grid", "002-1", "003-1", "003-2", "003-3", "003-4", "004-2",
+        "004-4",
     ]  # fmt: skip
     assert list(FIGURES) == sorted({*PRESETS, "000-2", "004-1", "004-5", "004-6", "004-7"})
     for name, one in FIGURES.items():
         assert one.name == name
-        assert one.paper.endswith("section 7.4" if name == "000-alpha" else f"figure {name[4:]}")
+        sections = {"000-alpha": "section 7.4", "000-grid": "section 4.2"}
+        assert one.paper.endswith(sections.get(name, f"figure {name[4:]}"))
         assert one.title
         assert one.caption.endswith(".")
     for name, one in PRESETS.items():
@@ -64,6 +66,7 @@ def test_a_menu_that_cuts_them_off_still_tells_them_apart():
         ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_cells", 10),
         ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
         ("000-alpha", "privthr", 0.5, 1, "dsg_c", 10),
+        ("000-grid", "privqt privthr", 0.5, 1, "dsg_c", 10),
         ("002-1", "dplloyd mcmc", 0.05, 1, "space_ratio", 10),
         ("003-1", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "class_f f_measure nicv", 50),
         ("003-4", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "class_f f_measure nicv", 50),
@@ -425,6 +428,21 @@ def test_ninety_percent_is_not_best_on_three_spirals():
     assert f"is {most.mean():.2f} with 90%, and {half.mean():.2f} with 50%" in one.caption
     error = (most - half).std() / math.sqrt(len(half))
     assert (most - half).mean() > 3 * error
+
+
+def test_a_finer_grid_costs_privqt_more_and_privthr_has_no_order():
+    one = PRESETS["000-grid"]
+    (plan,) = plans([one], [subject_of_sample("spirals")], repeats=100).values()
+    table = summary(run_sweep(replace(plan, epsilons=(1.0,))), "dsg_c", "grid")
+    means = table.pivot_table("mean", "method", "grid")
+    steps = means.diff(axis="columns").iloc[:, 1:]
+    assert (steps.loc["privqt"] > 0).all()
+    assert (steps.loc["privthr"] > 0).any()
+    assert (steps.loc["privthr"] < 0).any()
+    first, last = means.loc["privqt"].iloc[[0, -1]]
+    assert f"from {first:.2f} with 20 cells to {last:.2f} with 160" in one.caption.replace(
+        "\n", " "
+    )
 
 
 # -- the paper's orderings ---------------------------------------------------------------

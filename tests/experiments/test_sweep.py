@@ -147,18 +147,46 @@ def test_another_parameter_runs_along_the_axis():
     [
         ({"axis": "alpha"}, "values of the axis alpha are missing: give 1 or more"),
         ({"values": (0.5,)}, "of the axis epsilon are 0.5: leave them out"),
-        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not apply to privthr: '),
-        ({"axis": "magic", "values": (0.5,)}, "choose epsilon or alpha"),
+        ({"axis": "level", "values": (1,)}, 'axis = "level" does not apply to privthr: '),
+        ({"axis": "grid", "values": (16.5,)}, "grid = 16.5 is not a whole number of cells"),
+        ({"axis": "grid", "values": (1,)}, "grid"),
+        ({"axis": "magic", "values": (0.5,)}, "choose epsilon or grid or density or alpha"),
         ({"axis": "alpha", "values": (0.5, 2)}, "alpha = 2 must lie between 0 and 1"),
         (
             {"axis": "alpha", "values": (0.5,), "methods": ("privthr", "privqt")},
-            'axis = "alpha" does not apply to privthr, privqt: choose epsilon',
+            'axis = "alpha" does not apply to privthr, privqt: choose epsilon or grid or density',
         ),
     ],
 )
 def test_an_axis_is_a_number_that_all_methods_have(given, sentence):
     with pytest.raises(InputError, match=sentence):
         plan(**{"methods": ("privthr",), **given})
+
+
+@pytest.mark.parametrize(("axis", "values"), [("grid", (8, 12, 100)), ("density", (0.2, 0.6))])
+def test_each_value_of_an_axis_is_compared_with_its_own_truth(axis, values):
+    asked = plan(
+        subjects=(subject("one"),), methods=("privthr",), scores=("dsg_c", "k"), axis=axis,
+        values=values,
+    )  # fmt: skip
+    table = run_sweep(asked)
+    for value in values:
+        (one,) = asked.subjects
+        given = replace(one, settings={**one.settings, axis: value})
+        alone = run_sweep(replace(asked, axis="epsilon", values=(), subjects=(given,)))
+        rows = table[table[axis].astype(float) == value].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, alone)
+    # Sides are text in the table, and numbers along the axis.
+    assert summary(table, "dsg_c", axis)[axis].unique().tolist() == list(map(float, values))
+
+
+def test_counts_have_no_axis_of_grids():
+    counts = Dataset(name="counts", counts=np.full((8, 8), 3))
+    with pytest.raises(InputError, match="its counts fix the grid"):
+        plan(
+            subjects=(Subject(name="counts", title="", dataset=counts),),
+            methods=("privqt",), axis="grid", values=(8, 16),
+        )  # fmt: skip
 
 
 def test_the_command_takes_an_axis(tmp_path):

@@ -574,7 +574,7 @@ BAD_LINKS = {
     "high": ("inf", "x"),
     "points": ("0", "25", "1.5"),
     "epsilons": ("x", "0.1,,y", "100", "-1", "nan"),
-    "axis": ("density", "alpha", "grid"),
+    "axis": ("level", "alpha", "iterations"),
     "score": ("magic", "nicv_ratio"),
     "view": ("none",),
     "line": ("mode",),

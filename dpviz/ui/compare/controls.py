@@ -15,7 +15,7 @@ from dpviz.base.errors import InputError, shown
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
 from dpviz.experiments.presets import PRESETS, Preset
-from dpviz.experiments.sweep import Plan, Subject, axes, subject_of_sample
+from dpviz.experiments.sweep import Plan, Subject, axes, axis_value, subject_of_sample
 from dpviz.experiments.worker_times import check_price
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
@@ -199,7 +199,7 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
 
 def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
     """Read values of a parameter separated by commas, as :func:`parse_epsilons` does."""
-    check = axis.check or float
+    check = partial(axis_value, axis)
     return _parse_numbers(text, "values", check, axis.limits or (-math.inf, math.inf))
 
 

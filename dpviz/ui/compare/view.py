@@ -21,7 +21,7 @@ from dpviz.experiments.presets import (
     bounds_table,
     rank_table,
 )
-from dpviz.experiments.sweep import GROUP, Plan, summary
+from dpviz.experiments.sweep import GROUP, Plan, moves_truth, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
@@ -161,7 +161,8 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         return
     if clicked:
         _follow_click(clicked, request, tables)
-    if any(chart.score == RANK and len(chart.table) for chart in charts):
+    ranked = any(chart.score == RANK and len(chart.table) for chart in charts)
+    if ranked and not moves_truth(axis.name, plan.methods):
         show_caption(_theorems_words(charts))
     for note in found().notes.get(request.key, ()):
         show_caption(note)
@@ -178,7 +179,12 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             else "The curves come from true records and seeded draws: they are for the data owner "
             "only. "
         )
-        + f"Parameters are {_parameters_of(preset, plan)}, on each data set's own grid."
+        + f"Parameters are {_parameters_of(preset, plan)}"
+        + (
+            f". Each {axis.sign} has its own true clustering, and its scores compare with this one."
+            if moves_truth(axis.name, plan.methods)
+            else ", on each data set's own grid."
+        )
     )
     _open(state, request, tables)
     _behind(state, request, tables, charts)
@@ -265,12 +271,13 @@ def _charts_of(
     failing: Collection[str],
 ) -> Iterator[Chart]:
     """Panels of a score on a data set: one for each epsilon if the axis is another parameter."""
-    true = _true(plan, score)
+    one_truth = not moves_truth(plan.axis, plan.methods)
+    true = _true(plan, score) if one_truth else None
     parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
     for epsilon in parts:
         rows = table if epsilon is None else table[table["epsilon"] == epsilon]
         bounds = None
-        if score == RANK and len(rows):
+        if score == RANK and one_truth and len(rows):
             bounds = bounds_table(rows, {plan.subjects[0].name: _truth(plan)}, plan.axis)
         yield Chart(
             failing=failing,
@@ -337,7 +344,7 @@ def _runs(
 ) -> pd.DataFrame:
     rows = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
     for name, value in (step or {}).items():
-        rows = rows[rows[PARAMETERS[name].column] == value]
+        rows = rows[rows[PARAMETERS[name].column].astype(float) == value]
     return rows
 
 
@@ -415,7 +422,8 @@ def _behind(
     axis = PARAMETERS[request.any.axis]
     table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
     preset = PRESETS.get(state.get("preset"))
-    ranks = _ranks(request, runs) if state.get("score") == RANK else None
+    one_truth = not moves_truth(axis.name, request.any.methods)
+    ranks = _ranks(request, runs) if state.get("score") == RANK and one_truth else None
     if ranks is not None and "printed" in ranks:
         keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
