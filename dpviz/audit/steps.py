@@ -37,7 +37,7 @@ RUNS = {HALF: 20_000, NONE: 2_000}
 #: Names of the bugs for users, by the factor on the noise.
 BUGS = {HALF: "noise halved", NONE: "noise left out"}
 
-#: If a loss exceeds the claim by less than this, it can't be distinguished from the claim.
+#: A loss that exceeds the claim by less than this number can't be distinguished from it.
 NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]
@@ -70,7 +70,7 @@ class StepResult:
         Lower bound on epsilon, with 99% confidence.
     alone
         If halved noise is not visible in all answers together: lower bound on the epsilon of the
-        step alone, with 99% confidence. None for parts of nested releases.
+        step alone, with 99% confidence. It is None for parts of nested releases.
     alone_share
         Maximum value that ``alone`` may have.
     """
@@ -101,7 +101,7 @@ class StepResult:
 
     @property
     def found_alone(self) -> bool:
-        """Whether the bound for the step alone is above the spend of the step."""
+        """Whether the bound for the step alone is above the budget of the step."""
         if self.alone is None or self.alone_share is None:
             return False
         return self.alone > self.alone_share

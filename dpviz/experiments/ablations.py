@@ -1,4 +1,4 @@
-"""The benefit of each part of a method: scores of the method, and without this part.
+"""The benefit of each part of a method: scores of the method with and without this part.
 
 The file ``ablations.json`` holds the results; ``python -m tests.benchmarks.ablation`` measures
 them again.

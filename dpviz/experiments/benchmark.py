@@ -1,9 +1,9 @@
 """The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
 The file ``benchmark.json`` holds the results; ``make bench-utility`` measures them again. A set is
-*seen* if constants of a method may have been chosen on it. All runs of a set have the same domain
-(the range of the set) and are compared with the same clustering without noise. For k-means, this is
-the best clustering that any search or any private run led to.
+*seen* if constants of a method may have been chosen on this set. All runs of a set have the same
+domain (the range of the set) and are compared with the same clustering without noise. For k-means,
+this is the best clustering that any search or any private run led to.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Benchmark:
 
 
 def title_of(method: str, variant: str = "sound") -> str:
-    """Readable name of a method: one of ours or of the others."""
+    """Readable name of a method, from this project or from other authors."""
     if method in OTHERS:
         return OTHERS[method].title
     title = CARDS[method].title if method in CARDS else method

@@ -29,13 +29,12 @@ SCORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """One score of a method on one data set at one budget, for three ways to choose.
+    """One score of a method on one data set at one budget, for three ways to choose parameters.
 
     Parameters
     ----------
     data, title, records
-        Data set: key, readable name, number of records.
-    seen
+        Data set: key, readable name, number of records. seen
         Whether constants of the private choice may have been chosen on this data set.
     score
         One of ``SCORES``; higher is better.
@@ -110,7 +109,7 @@ def _choices(rows: Sequence[Price]) -> tuple[str, str]:
     """Parameters that a family chooses, and their defaults: "g and p" and "g 64, p 0.5"."""
     family = family_of(rows[0].method)
     chosen = [one for one in family.parameters if one.name in family.choosing]
-    # The sign of a parameter without a sign is the last word of its label.
+    # If a parameter has no sign, the last word of its label is used.
     signs = [one.sign or one.label.split()[-1] for one in chosen]
     usual = [f"{sign} {one.default:g}" for sign, one in zip(signs, chosen, strict=True)]
     return " and ".join(signs), ", ".join(usual)

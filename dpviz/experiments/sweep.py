@@ -58,7 +58,8 @@ def _type(parameter: Parameter) -> str:
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
-#: Parameters that a data set or a plan can set. Each applies to the methods that have it.
+#: Parameters that a data set or a plan can set. Each applies only to methods that have this
+#: parameter.
 OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
 
 #: Columns before the scores, with their types.
@@ -74,7 +75,7 @@ GROUP = ("data", "method", "variant", "epsilon")
 #: Parts of the work take half a second, so that a kill loses little work, and "stop" acts quickly.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: Number of true runs cached per process: for two data sets and both families.
+#: Number of true runs that a process caches: enough for two data sets and both families.
 _TRUE_RUNS = 4
 
 
@@ -297,7 +298,7 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters that can be the axis of a figure: epsilon, then numbers that all methods have.
+    """Parameters that can be the axis of a figure: epsilon, then numeric parameters of all methods.
 
     Parameters that change the true clustering are left out, because the values on the axis would
     have different true clusterings.
@@ -358,7 +359,7 @@ def run_sweep(
         journal in the same folder (``.journal``). Without ``resume``, an existing table is
         replaced.
     resume
-        Reuse the rows of ``out`` and of its journal that the plans contain.
+        Reuse those rows of ``out`` and its journal that are also in the plans.
 
     Returns
     -------
@@ -586,7 +587,7 @@ def _draw_parts(
 
 
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
-    """Compute the parts in any order, in this process or in several."""
+    """Compute the parts in any order, in this process or in several processes."""
     if jobs < 2:
         true_runs = LRUCache(_TRUE_RUNS)
         yield from (_draw(part, true_runs) for part in parts)

@@ -249,8 +249,8 @@ def test_a_way_that_is_not_steady_is_told():
     [
         ([BAD, HALF, BAD, BAD], None, "the best is 2 of 4 draws, at ε = 1."),
         ([BAD] * 4, None, "DSG_C ≤ 0.2 is met in no draw"),
-        ([GOOD] * 4, 0.5, "It is the smallest that was tried; a smaller one may be enough."),
-        ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest that was tried."),
+        ([GOOD] * 4, 0.5, "It is the smallest ε that was tried; a smaller ε may be enough."),
+        ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest ε that was tried."),
     ],
 )
 def test_the_ends_of_the_grid_are_told(rows, epsilon, said):
