@@ -70,7 +70,7 @@ DOMAIN = Domain(((-1.0, 3.0), (0.0, 2.0)))
 CORNERS = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.3, 0.6))
 
 #: Two records of a block, each a centre. If a third record is in a corner on the left, it becomes
-#: the first centre, and the two records share the other: a change far above half the bound.
+#: the first centre, and both others share a centre: a change far above half the bound.
 PAIR = ((1.0, 0.05), (1.0, 0.95))
 
 
@@ -242,7 +242,7 @@ CASES = tuple(all_cases())
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A step at which no person here changes as much as the sensitivity allows; the reason."""
+    """A step whose change is always less than its sensitivity here, with the reason."""
 
     step: str
     why: str
@@ -487,7 +487,7 @@ def test_sensitivities_are_what_a_person_changes_most(
         assert [spend.sensitivity for spend in request.spends] == [cap]
         return
     for request, handed in zip(recorder.requests, family.handed, strict=True):
-        # The input must not depend on the unit, because the family would be another one.
+        # The input must not depend on the unit, because otherwise the family would change.
         if request.kind != "interval":
             np.testing.assert_array_equal(request.values.ravel(), handed[0])
         # Rows with separate budgets have a common sensitivity, which is for all rows together.
@@ -518,7 +518,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert abs(total(ledger) - epsilon) <= 1e-9
         assert abs(ledger.epsilon - epsilon) <= 1e-9
         assert ledger.neighbours == unit
-        # All noise is on the ledger, and every spend belongs to a mechanism.
+        # All noise is on the ledger, and every entry belongs to a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
         assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
         scales = dict(heard)
@@ -532,7 +532,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
 
 
 def total(ledger: Ledger) -> float:
-    """Sum over steps; the cost of a step's parallel spends is that of the largest one."""
+    """Sum over steps; a step with parallel costs counts with its largest cost."""
     costs: dict[str, list[float]] = defaultdict(list)
     for spend in ledger:
         costs[spend.step].append(spend.epsilon)
@@ -541,7 +541,7 @@ def total(ledger: Ledger) -> float:
 
 
 def assert_paid(request: Request) -> None:
-    """Check that scales on the ledger are those of the mechanism for this request."""
+    """Check that the ledger has the noise scales of the mechanism for this request."""
     factor = 1 if request.kind in ("laplace", "k_norm") or request.monotone else 2
     for spend in request.spends:
         assert spend.step == request.step
@@ -559,7 +559,7 @@ def drawn_by(request: Request) -> list[str]:
 
 
 def assert_nested(request: Request, spent: float) -> float:
-    """Check that the scale of a nested release is that of the total spend; return this total."""
+    """Check that a nested release has the scale for its total budget; return this total."""
     first, *beside = request.spends
     assert {spend.step for spend in request.spends} == {request.step}
     spent += first.epsilon
@@ -620,7 +620,7 @@ def test_every_bound_is_met_somewhere() -> None:
 
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_person_who_joins_brings_as_many_records_as_the_unit_says(cap: int) -> None:
-    # So data that are computed from the records change by at most what the tests above assume.
+    # So data that are computed from the records change at most as much as the tests above assume.
     rng = np.random.default_rng(cap)
     units = np.append(rng.integers(0, 9, 40), [99] * 7)
     everybody = Dataset(name="", points=rng.integers(0, 9, (47, 2)) / 8, units=units)

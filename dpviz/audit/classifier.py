@@ -32,10 +32,9 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     without, joined
-        Shape (runs,). The scores of the second half are from a model that is trained on the whole
-        first half. Within the first half, the scores of the even runs are from a model that is
-        trained on the odd runs, and vice versa, because a model's scores on its own training runs
-        are too good.
+        Shape (runs,). For the second half, the model is trained on the whole first half. For the
+        even runs of the first half, it is trained on the odd runs, and vice versa, because a
+        model's scores on its own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])

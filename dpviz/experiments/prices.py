@@ -34,7 +34,8 @@ class Price:
     Parameters
     ----------
     data, title, records
-        Data set: key, readable name, number of records. seen
+        Data set: key, readable name, number of records.
+    seen
         Whether constants of the private choice may have been chosen on this data set.
     score
         One of ``SCORES``; higher is better.

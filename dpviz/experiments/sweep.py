@@ -58,8 +58,7 @@ def _type(parameter: Parameter) -> str:
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
-#: Parameters that a data set or a plan can set. Each applies only to methods that have this
-#: parameter.
+#: Parameters that a data set or a plan can set, for the methods that have these parameters.
 OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
 
 #: Columns before the scores, with their types.

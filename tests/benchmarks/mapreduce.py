@@ -61,11 +61,11 @@ METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 MOST, FEWEST = 10**8, 10**5
 WORKERS = (1, 2)
 
-#: ε of the runs with several numbers of records; all ε of the other runs, and their records.
+#: ε of the runs that vary the number of records; all ε, and the number of records, of other runs.
 EPSILON = 0.5
 EPSILONS, OVER_EPSILON = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0), 10**6
 
-#: Columns and clusters of Gamma, rounded; it is the paper's largest set that is available.
+#: Numbers of columns and clusters of Gamma, rounded; Gamma is the largest available set.
 COLUMNS, CLUSTERS = 10, 2
 DOMAIN = Domain(((0.0, 1.0),) * COLUMNS)
 
@@ -331,7 +331,7 @@ def others() -> float:
 
 
 def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> list[Timing]:
-    """Time runs at all budgets except that of the runs over records."""
+    """Measure runs at all budgets, except the budget of the runs that vary the records."""
     found = []
     for epsilon in EPSILONS:
         if epsilon != EPSILON:

@@ -169,7 +169,7 @@ def spread(values: list[float]) -> Spread:
 
 
 def compares(card: Card) -> bool:
-    """Whether a method has two variants that spend budget; this project's own methods have one."""
+    """Whether a method has two variants that spend budget; our own methods have only one."""
     return card.spends and len(card.variants) > 1
 
 
@@ -223,7 +223,7 @@ def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
 def shuffled(data: str, variant: VariantName, seed: int) -> Records:
     """Records in an order that depends on the draw.
 
-    The files list cluster by cluster. Some published variants cut the list into pieces (starting
+    The files are sorted by cluster. Some published variants cut the list into pieces (starting
     sets, the blocks of GUPT), and would get the answer from the order of the file.
     """
     order = np.random.default_rng(seed).permutation(load(data).points)

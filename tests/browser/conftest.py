@@ -73,8 +73,8 @@ OPENED = pytest.StashKey[list["Watched"]]()
 def faults(log: Path) -> list[str]:
     """Entries of a server's log with a traceback.
 
-    Entries that Streamlit writes when a page is left while its socket opens or closes do not count,
-    because it depends on the machine whether they occur.
+    Ignore entries that Streamlit writes if a page is left while its socket opens or closes. Whether
+    such entries occur depends on the machine.
     """
     entries = re.split(
         r"^(?=\d{4}-\d\d-\d\d )", log.read_text(encoding="utf-8"), flags=re.MULTILINE

@@ -128,7 +128,7 @@ def test_uploads_go_with_their_session(
         end(server)
 
 
-#: Uploads files of 90 MB, as many as ``many``, in addition to the file that the page has sent.
+#: Uploads ``many`` files of 90 MB, in addition to the file that the page has sent.
 PUT_MORE = """async ([address, many]) => {
   const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)?.[1] ?? ''
   const put = async (number) => {

@@ -674,7 +674,7 @@ def plain_labels(points, centers, domain):
 
 
 def spent(ledger):
-    """Sum of sequential spends; of the parallel spends of a step, only the largest is added."""
+    """Sum of the sequential costs; of a step's parallel costs, only the largest cost is added."""
     steps = {}
     for number, one in enumerate(ledger):
         step = one["step"] if one["composition"] == "parallel" else number

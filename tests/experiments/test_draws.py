@@ -189,8 +189,8 @@ def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
     """Draws of a uniform score: a band covers a share of all draws that is equal to its length.
 
     The share has a beta distribution; its standard deviation is sqrt(0.09 / (n + 2)). The mean of
-    4000 bands is off by more than four standard errors once in 16,000. With NumPy's rule, it is 81%
-    and 86%.
+    4000 bands is off by more than four standard errors once in 16,000. With NumPy's rule, the mean
+    is 81% or 86%.
     """
     draws = np.random.default_rng(7).random((4000, n))
     bands = [band(row) for row in draws]

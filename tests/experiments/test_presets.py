@@ -340,7 +340,7 @@ def test_noise_has_the_size_of_its_law():
     assert ((found["mean"] / found["law"] - 1).abs() < 4 / math.sqrt(2000)).all()
     few = one.table()
     assert (few["draws"] == 10).all()
-    # Each budget has its own noise, so the means differ from the law by different factors.
+    # Each budget has its own noise, so the ratios of the means to the expected values differ.
     assert (few["mean"] / few["law"]).nunique() == len(few)
     assert ((few["low"] <= few["mean"]) & (few["mean"] <= few["high"])).all()
 
@@ -421,7 +421,7 @@ def test_ninety_percent_for_the_counts_is_best_on_ds1():
 # tests/papers/test_rows.py measures one row of these papers again every day.
 @pytest.mark.exhaustive
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
-    """With the paper's ten draws, the methods have its order, and k' is near the printed means."""
+    """With ten draws, the methods have the paper's order, and k' is near the printed means."""
     parser = command_line._parser()
     parts = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
     data = []

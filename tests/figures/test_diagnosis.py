@@ -126,8 +126,8 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
         assert bounds[0] <= first < last <= bounds[1]
     lines = [one for one in shown.data if one.get("mode") == "lines"]
     assert {one["xaxis"] for one in lines} == {"x", *(f"x{n}" for n in range(2, 9))}
-    # The line is the border. It has one piece of a cell's length for each side between a cell of
-    # the cluster and another cell.
+    # The line is the border. The border has one piece for each side between a cell of the cluster
+    # and another cell.
     border = sum(
         np.count_nonzero(np.diff(np.pad(inside, 1).astype(int), axis=axis)) for axis in (0, 1)
     )

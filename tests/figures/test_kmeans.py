@@ -357,7 +357,7 @@ def test_paths_lead_from_each_start_to_where_its_centre_is(method):
         assert np.array_equal(places(traces["starts"]), expected[0])
         assert traces["starts"]["text"] == ["1", "2", "3", "4"]
         assert np.array_equal(places(traces["centres"]), expected[-1])
-        # The best k-means run has no path, so it does not move.
+        # The best k-means run has no path, so its centres do not move.
         assert set(panel(shown, 1)) == {"ground", "centres"}
         assert np.array_equal(places(panel(shown, 1)["centres"]), truth_of().centers[:, axes])
 

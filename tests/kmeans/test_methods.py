@@ -704,7 +704,7 @@ def test_private_results_are_functions_of_the_mechanisms_answers(
     config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
 ) -> None:
     # Data sets that have only public values in common give the same run if the answers are the
-    # same: the number of cells and blocks, the stop, the starts and everything else depend on the
+    # same: the number of cells and blocks, the stop and the starts, for example, depend only on the
     # answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     (found, _), (again, replay) = replayed(config, one, other)
@@ -886,8 +886,8 @@ def test_one_record_changes_the_centers_of_its_own_block_alone(K: int) -> None:
 def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
     # There are 40 sets of 3 records. Records alternate between two corners, which are -1 and 1 when
     # scaled, so each sum is 1 or -1. One more record at the end moves all 39 borders by one and
-    # changes the sign of each sum. The total change is 39 times 2 in both columns. The noise is for
-    # a change of 3.
+    # changes the sign of each sum. The total change is 39 times 2 in both columns. The noise hides
+    # only a change of 3.
     points = np.tile([[0.0, 0.0], [1.0, 1.0]], (60, 1))
     more = np.vstack([points, [[0.5, 0.5]]])
     losses = {}
@@ -900,7 +900,7 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
         losses[variant] = loss_of(*first)
     assert losses["sound"] <= 0.5 * (1 + 1e-9)
     assert losses["published"] > 0.5 * 39 * 4 / 3
-    # The claim says so for all methods.
+    # The claims of all methods agree with this.
     for method in ("dplloyd", "mcmc", "dpkmeans_mapreduce"):
         for variant in VARIANTS:
             cut = KMeansConfig(method=method, variant=variant, start="partition")
@@ -981,8 +981,8 @@ def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
 
 
 def test_contour_deals_an_iterations_budget_by_hand() -> None:
-    # Line 0, 4, 10, 11 with centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2,
-    # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). Shares: (1 + S_k - 0) / (1 + 2/3).
+    # Records 0, 4, 10, 11; centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2, a =
+    # 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). Shares: (1 + S_k - 0) / (1 + 2/3).
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 10, 11], [0, 10, 12]))
     deal = by_contour(points, None)
     np.testing.assert_allclose(deal(centers, 0.5), [0.5, 0.5 * 1.5 * 3 / 5, 0.5 * 3 / 5])

@@ -354,8 +354,8 @@ def test_of_equal_centers_the_lowest_number_wins(d: int) -> None:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_the_cluster_of_a_record_is_a_matter_of_that_record_alone(d: int) -> None:
-    # The sensitivity of counts and sums depends on this: an added record changes the cluster of no
-    # other record, not even at equal distance to two centres.
+    # The sensitivity of counts and sums depends on this: an added record does not change the
+    # cluster of another record, not even at equal distance to two centres.
     for seed in range(60):
         rng = np.random.default_rng(seed)
         points, centers = rng.uniform(-1, 1, (13, d)), rng.uniform(-1, 1, (6, d))
@@ -980,7 +980,7 @@ def test_points_are_drawn_by_their_weights() -> None:
 
 
 def test_plus_plus_draws_by_weight_then_by_squared_distance() -> None:
-    # Line 0, 1, 3, 7 with weights 1, 2, 1, 0.5: P(i) = w_i / 4.5, then P(j | i) is
+    # Records 0, 1, 3, 7 on a line, weights 1, 2, 1, 0.5: P(i) = w_i / 4.5, then P(j | i) is
     # proportional to w_j (x_i - x_j)^2. 3,000 draws, chi-square.
     x, weights = np.array([0.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 0.5])
     generator, seen = np.random.default_rng(0), np.zeros((4, 4))
@@ -1181,7 +1181,7 @@ class _Given(SeededNoise):
 @pytest.mark.parametrize(
     ("variant", "low", "high"),
     # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and (-1,
-    # 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Sound: the first centre does not move.
+    # 1). Published: (-1/2, -3/2), which is clipped, and (-1/2, 1/2). Sound: centre 1 does not move.
     [("published", [-0.5, -1], [-0.5, 0.5]), ("sound", [-0.5, 0], [-0.5, 0.5])],
 )
 def test_two_records_under_given_noise(variant: Any, low: list[float], high: list[float]) -> None:

@@ -116,7 +116,7 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster replaces two and matches the larger: P = 6/8, R = 1, F = 6/7; the other has 0.
+        # One cluster replaces two and matches the larger: P = 6/8, R = 1, F = 6/7; the other: F = 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
         # A result has an empty cluster.
         ([[0, 0], [0, 5]], 1),
@@ -501,7 +501,7 @@ def test_reference_eugkm_is_near_the_optimum_on_ds1(reference: Any) -> None:
     assert max(values) < 1.2
 
 
-#: Mean F-measures against the classes of DPk-means, ++ and up as printed, at T 2.
+#: Printed mean F-measures of DPk-means, DPk-means++ and DPk-means-up against classes, T = 2.
 REFERENCE_F = {0.25: (0.94, 0.94, 0.92), 0.5: (0.94, 0.96, 0.97), 1.0: (0.89, 0.95, 0.98)}
 
 

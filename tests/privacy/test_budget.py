@@ -557,7 +557,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
         path.chmod(0o444)
         folder.chmod(0o555)
         with nobody():
-            # Whoever may read the file can see which epsilon was spent.
+            # Everyone who may read the file can see the spent epsilon.
             budget = Budget(path)
             assert [one.id for one in budget.datasets()] == ["visits"]
             with pytest.raises(InputError, match="can't be written: check its rights") as error:

@@ -330,7 +330,7 @@ def test_schema_rejects_wrong_values(validator, path, value):
 
 
 def shapes(document: Document) -> list[Any]:
-    """Geometries by RFC 7946: rings are closed, outer ones counter-clockwise, holes clockwise."""
+    """Geometries by RFC 7946: rings are closed, outer rings counter-clockwise, holes clockwise."""
     collection = json.loads(files(document)["clusters.geojson"])
     assert collection["type"] == "FeatureCollection"
     found = []

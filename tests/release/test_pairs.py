@@ -75,7 +75,7 @@ ODD = (
 
 
 class Cheap(SecureAccountant):
-    """Accountant with the spends of a release, but with fast noise that is not secure."""
+    """Accountant with the ledger of a release, but with fast noise that is not secure."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)

@@ -64,7 +64,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
 
 
 def _slowness() -> float:
-    """Time that this processor takes now, divided by that of the processor above; at least 1."""
+    """Factor by which this processor is slower than the reference processor; at least 1."""
     rows: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, given: rows.append(tag.rpartition(":")[2])

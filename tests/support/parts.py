@@ -66,7 +66,7 @@ def reader(place: Path) -> int:
 
 
 def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers, whose sum is the same in any order, and floats, whose sum is not."""
+    """Whole numbers, whose sum is the same in any order, and floats, whose sum is not the same."""
     values = np.concatenate([chunk for chunk, _ in part.chunks()])
     return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
 

@@ -1,4 +1,4 @@
-"""The meaning of epsilon: years of releases, and precedents that say how they are different."""
+"""The meaning of epsilon: years of releases, and precedents with their differences."""
 
 from __future__ import annotations
 

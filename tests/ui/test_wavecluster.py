@@ -233,7 +233,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
     assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
-    # Methods of papers have two variants. Our own methods have one; a change sets this one.
+    # Methods of papers have two variants. Our own methods have one variant, which a change sets.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
     checked(method("privthr").run())

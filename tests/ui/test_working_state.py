@@ -204,7 +204,7 @@ def test_back_brings_columns_and_unit_with_their_bounds(monkeypatch: pytest.Monk
         assert link_of(test) == link
         (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
         assert across.value == link["columns"][0]
-    # After Back, the other pages also have the state of before.
+    # After Back, the other pages also have the earlier state.
     assert visit(test, "wavecluster")["unit"] == "who"
 
 

@@ -192,7 +192,7 @@ def at_centres(leaves, shape, generator):
 
 
 def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, monkeypatch):
-    """Paper: over 30 clusters on DS1 at epsilon 0.1; k' = 284 on DS2 at 1; 32.2% error from 0.5."""
+    """Printed: over 30 clusters (DS1, epsilon 0.1), k' = 284 (DS2, 1), error 32.2% (from 0.5)."""
 
     def drawn(name, epsilon):
         settings = config(name, "baseline", epsilon, variant="published")

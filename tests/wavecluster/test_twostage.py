@@ -228,7 +228,7 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
 
 
 def law_within(low: float, high: float, noisy: float, rate: float) -> tuple[Floats, Floats]:
-    """By the definition: counts from the noisy count down, then up; cumulative chances."""
+    """Counts below the noisy count, then counts above it, with their cumulative probabilities."""
     counts = np.arange(low, high)
     ordered = np.concatenate([counts[counts <= noisy][::-1], counts[counts > noisy]])
     far = np.abs(ordered - noisy)
@@ -661,7 +661,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
 def test_one_dense_cell_and_a_broad_weak_half_are_structure(
     shape: str, more: int, rate: float
 ) -> None:
-    """Sums of squares over 3 x 3 cells hide both; the largest count and wide sums show them."""
+    """Sums of squares over 3 x 3 cells hide them; the largest count and wide sums show them."""
     counts = np.random.default_rng(0).poisson(20, (64, 64))
     counts[(20, 30) if shape == "one" else np.s_[:, 32:]] += more
     found = [evidence(rough(counts, rate, seed), np.random.default_rng(seed)) for seed in range(20)]

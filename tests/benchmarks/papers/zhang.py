@@ -261,7 +261,7 @@ def noise_falls(lab: Lab) -> Measured:
 
 
 def overspent(lab: Lab) -> Measured:
-    """Runs of which the steps lose more than ε together, each its largest change over its scale."""
+    """Number of runs whose steps lose more than ε in total; a step loses largest change / scale."""
 
     def lost(run: Any) -> float:
         start = 5 / run.ledger.spends[0].scale
@@ -316,7 +316,7 @@ def plain_contour(lab: Lab) -> Measured:
 
 
 def pairs(lab: Lab) -> Measured:
-    """Largest difference of S_k in O(n) from S_k as defined, over the best clusters of each set."""
+    """Largest difference between S_k in O(n) and S_k as defined, for each set's best clusters."""
     found = []
     for data in SETS:
         trial, points = lab.trial(data, CONTOUR), scaled(lab, data)
@@ -345,7 +345,7 @@ class _Counted:
 
 
 def reads(lab: Lab) -> Measured:
-    """How often a record is read with 8,000 records, over how often with 1,000."""
+    """Number of reads per record for 8,000 records, divided by this number for 1,000 records."""
     often = []
     for n in (1000, 8000):
         points: Any = _Counted(np.random.default_rng(0).random((n, 3)))
@@ -421,7 +421,7 @@ def scaled_range(lab: Lab) -> Measured:
 
 
 def plain_start(lab: Lab) -> Measured:
-    """Coordinates of starting centres that are not the means of equal parts, noise left out."""
+    """Number of coordinates of noise-free starting centres that are not means of equal parts."""
     from dpviz.kmeans.truth import run_kmeans
     from dpviz.privacy.noise_source import SeededNoise, Silenced
 
@@ -668,7 +668,7 @@ PAIRS, TOGETHER = 100, 10
 
 
 class Nodes(Local):
-    """Reads one part after another, and says what nodes with a part each would save."""
+    """Reads one part after the other; computes the time that one node per part would save."""
 
     saved = 0.0
 
@@ -761,7 +761,7 @@ def _slower(lab: Lab, where: str, said: str, *nodes: int) -> Measured:
 
 
 def grows(lab: Lab) -> Measured:
-    """Least ratio of the times of contour on a set and on the next smaller one, on five nodes."""
+    """Smallest ratio of contour's time on a set to the time on the next smaller set; five nodes."""
     return least(
         times_as_long(
             lab,

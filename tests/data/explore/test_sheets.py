@@ -223,7 +223,7 @@ CELL = "<table:table-cell {} office:value-type='float' office:value='1'/>"
 WIDE = CELL.format('table:number-columns-repeated="16384"')
 FAR = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row><row><c r='XFD1048576'><v>2</v></c></row></sheetData></worksheet>"  # fmt: skip
 
-#: The headers of these files announce more data than the files contain.
+#: The headers of these files state larger sizes than the files have.
 READ_WITHIN_LIMITS = {"no places", "xlsb room", "xls sectors"}
 DANGERS = {
     "far": lambda: workbook({"a": FAR}),

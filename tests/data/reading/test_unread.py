@@ -86,14 +86,14 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     )
     left = table.select(columns, unreadable="leave out")
     assert (left.n, left.dropped, left.unread) == (ROWS - 1, 1, caught.value.rows)
-    # Only this row is missing; all other rows are those of a table without the error.
+    # Only this row is missing; all other rows are the same as in a table without the error.
     whole = read_table(WRITERS[name](table_of()), name=name).select(columns)
     assert np.array_equal(np.delete(whole.points, 4710, axis=0), left.points)
     assert whole.unread is None
     if name in ("a.csv", "a.tsv"):
         released = read_table(data, name=name, unreadable="missing")
         assert released.select(columns, unreadable="missing").notes[-1:] == left.notes[-1:]
-    # The same result from another process.
+    # Another process gives the same result.
     upload = Upload(name, len(data), lambda: data, 2**24).table(unreadable="leave out")
     assert columns[1] in upload.nearly_numeric
     with pytest.raises(UnreadableError) as away:
