@@ -1,4 +1,4 @@
-"""The contract of every private method: for each step it pays exactly for one person's change.
+"""The contract of every private method: each step costs exactly one person's change.
 
 A method runs on a data set D and on all its neighbours D' in a small family. In every run, the
 mechanisms return the answers of D. So the requests to the mechanisms differ only by the changes of
@@ -59,8 +59,8 @@ DENSITY = 0.001
 #: For each level, number of cells between two records of a person: their responses don't overlap.
 APART = {1: 8, 2: 20}
 
-#: The wavelet whose score changes most if coefficients also fall below zero; counts; and the cell
-#: in which one more record moves two coefficients below zero and one above a threshold.
+#: The wavelet whose score changes most if coefficients also fall below zero. Then counts, and the
+#: cell where one more record moves two coefficients below zero and one above a threshold.
 FALLING = ("bior2.2", 1)
 TILE, TILE_CELL = (1, 1, 0, 0, 0, 1), 0
 
@@ -70,7 +70,7 @@ DOMAIN = Domain(((-1.0, 3.0), (0.0, 2.0)))
 CORNERS = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.3, 0.6))
 
 #: Two records of a block, each a centre. If a third record is in a corner on the left, it becomes
-#: the first centre, and both others share a centre: a change far above half the bound.
+#: the first centre, and the two records share a centre: a change far above half the bound.
 PAIR = ((1.0, 0.05), (1.0, 0.95))
 
 
@@ -78,7 +78,7 @@ PAIR = ((1.0, 0.05), (1.0, 0.95))
 class Case:
     """A private way to run a method, a data set D, and possible positions of a person's records.
 
-    For WaveCluster, ``base`` are counts and ``places`` are cells; for k-means both are records.
+    For WaveCluster, ``base`` has counts and ``places`` has cells; for k-means, both have records.
     """
 
     method: str

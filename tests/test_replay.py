@@ -111,7 +111,7 @@ MOST = 10**13
 BY_COEFFICIENTS = ("privthr", "privthrem")
 
 #: Wavelets, levels and sides for which taps cancel in exact arithmetic. Rounding errors must have
-#: no effect, or their effect must be paid for.
+#: no effect, or the cost must include their effect.
 CANCELLING = (
     ("bior1.3", 1, 4),
     ("bior1.3", 3, 16),
@@ -182,7 +182,7 @@ class Coupled(SeededNoise):
 
     A record's random choice is independent of everything else. So a proof may assume that the
     common records of D and D' make the same choices. Records at the same place are interchangeable:
-    the first record there gets the first choice, the second record gets the second choice.
+    the first record gets the first choice, the second record gets the second choice.
     """
 
     points: Floats
@@ -195,7 +195,7 @@ class Coupled(SeededNoise):
 class OwnDraws(np.random.Generator):
     """Generator with one draw for each record; the draw depends only on the record's place.
 
-    Records at a place are numbered, so one more record there does not change the other draws.
+    Records at a place are numbered, so one more record does not change the other draws.
     """
 
     def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:

@@ -122,7 +122,7 @@ def test_it_answers_to_its_own_names_alone(server: str, host: str, status: int) 
 )
 def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> None:
     # For a foreign origin, Streamlit requests this computer's address from the internet. Until the
-    # answer comes, it does not serve anybody.
+    # answer arrives, Streamlit does not serve anybody.
     begun = time.monotonic()
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     assert knocked(server, headers) == (101 if opens else 403)

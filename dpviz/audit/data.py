@@ -1,7 +1,7 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which only a few functions need. It returns two data sets: without
-and with the person, or before and after one record is replaced.
+Each function takes the claim, which only a few functions need. Each function returns two data sets:
+without and with the person, or before and after one record is replaced.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 #: coefficients, where nearly all candidates are, and increase between the two small coefficients.
 third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
 
-#: One of four blocks holds ten records; one of the three empty blocks gets its first record.
+#: One of four blocks has ten records; one of the three empty blocks gets its first record.
 fourth_block = partial(_record_in, (2, 2), [[10, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4])
 
 
@@ -282,7 +282,7 @@ _MANY = FEWEST * PER_GENERATION * PARENTS
 
 
 def number_of_generations(claim: float) -> RecordPair:
-    """Largest number of records with PrivGene's minimum number of generations; then one more.
+    """Largest number of records with PrivGene's fewest generations; then one more record.
 
     All records are at one position, which has a weight, so a run is as fast as with one record.
     """

@@ -74,7 +74,7 @@ class MembershipExperiment(Displayed):
     def limits(self) -> tuple[tuple[float, float], ...]:
         """Smallest and largest share of each number that the promise allows with the person.
 
-        They are computed from the observed share without the person, ignoring sampling errors.
+        They are computed from the observed share without the person, without sampling errors.
         """
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
@@ -166,8 +166,8 @@ def with_person(name: str | None = None) -> Sample:
 def pair_of(described: Sample) -> tuple[Source, Source]:
     """The sample set without and with its person, on its declared domain.
 
-    The range of the data would be the same domain on both sides, but there the person would not
-    connect the clusters.
+    If the domain were the range of the data, it would be the same on both sides, but the person
+    would not connect the clusters.
     """
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person

@@ -52,7 +52,7 @@ class Bug:
 def known_seed(source: Source, config: Config, accountant: Accountant) -> Run:
     """PrivQT for an attacker who knows the seed and removes the noise.
 
-    This method needs a noise source that returns the same noise for the same step every time.
+    The noise source must always return the same noise for the same step.
     """
     noisy = privqt.run(source, config, accountant).stages.counts
     (spend,) = accountant.ledger

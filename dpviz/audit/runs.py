@@ -189,8 +189,8 @@ def with_classifier(
 ) -> tuple[list[str], Floats, Floats]:
     """Add the score of a trained classifier to the result of :func:`collect`.
 
-    The classifier uses all released numbers. It does not use the log-likelihood ratio, because that
-    is not a released number.
+    The classifier uses all released numbers. It does not use the log-likelihood ratio, because this
+    ratio is not a released number.
     """
     released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
     if not released:

@@ -1,6 +1,6 @@
 """Power of the audit, which searches for too little noise in every step of each sound method.
 
-``steps.json`` beside this file holds the results; ``python -m tests.benchmarks.audit_steps``
+``steps.json`` in this folder contains the results; ``python -m tests.benchmarks.audit_steps``
 measures them again. In one step at a time the noise is halved or removed, but the ledger still
 shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
 time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
@@ -8,9 +8,9 @@ claim 1. The score is the log-likelihood ratio of all noisy answers of the mecha
 No other score is stronger: an error that this score does not reveal can't be found by any audit
 with the same number of runs.
 
-If halved noise is not found in this way, a second audit tests the step alone. It takes all earlier
-answers from one run on the first data set. Only this step gets new noise, on both data sets. Given
-any earlier answers, the loss of the step must not exceed the step's own share of the budget.
+If halved noise is not found in this way, a second audit tests the step alone. All earlier answers
+are from one run on the first data set. Only this step gets new noise, on both data sets. Given any
+earlier answers, the loss of the step must not exceed the step's own share of the budget.
 """
 
 from __future__ import annotations

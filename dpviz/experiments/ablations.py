@@ -1,6 +1,6 @@
 """The benefit of each part of a method: scores of the method with and without this part.
 
-The file ``ablations.json`` holds the results; ``python -m tests.benchmarks.ablation`` measures
+The file ``ablations.json`` contains the results; ``python -m tests.benchmarks.ablation`` measures
 them again.
 """
 
@@ -46,7 +46,7 @@ class Ablation:
 
     @property
     def factor(self) -> float:
-        """Median without the part, divided by the whole method's median; above 1 the part helps."""
+        """Median without the part / median of the whole method; the part helps if this is > 1."""
         return self.without.median / self.whole.median
 
 

@@ -1,7 +1,7 @@
 """The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
-The file ``benchmark.json`` holds the results; ``make bench-utility`` measures them again. A set is
-*seen* if constants of a method may have been chosen on this set. All runs of a set have the same
+The file ``benchmark.json`` contains the results; ``make bench-utility`` measures them again. A set
+is *seen* if constants of a method may have been chosen on this set. All runs of a set have the same
 domain (the range of the set) and are compared with the same clustering without noise. For k-means,
 this is the best clustering that any search or any private run led to.
 """
@@ -114,8 +114,8 @@ class Benchmark:
     Parameters
     ----------
     cells
-        One row per score, data, method, variant and epsilon. A row holds the number of draws, mean,
-        median, and low and high (the 5% and 95% quantiles).
+        One row per score, data, method, variant and epsilon. A row contains the number of draws,
+        mean, median, and low and high (the 5% and 95% quantiles).
     made
         Seeds, versions and commits that produced the results.
     notes
@@ -203,7 +203,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that most methods have in common, and the number of these sets.
 
-    ``cells`` holds one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
+    ``cells`` contains one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
 
     Returns
     -------

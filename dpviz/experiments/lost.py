@@ -42,8 +42,8 @@ COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.DataFrame:
     """Return the cells that the sound variant of a method loses; equal values are not lost.
 
-    ``cells`` holds one score and one family. ``value`` is the column to compare, one of ``VALUES``
-    of the benchmark. With ``lower``, lower values are better.
+    ``cells`` contains one score and one family. ``value`` is the column to compare, one of
+    ``VALUES`` of the benchmark. With ``lower``, lower values are better.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """The cost of a private choice of g and p, or of K, compared with the best choice in hindsight.
 
-The file ``prices.json`` holds the results; ``python -m tests.benchmarks.choice`` measures them
+The file ``prices.json`` contains the results; ``python -m tests.benchmarks.choice`` measures them
 again. Many values of g and p, or of K, are tried on the true records. The best choice in hindsight
 is the value with the best score. In practice nobody knows this choice.
 """

@@ -349,7 +349,7 @@ def run_sweep(
 
     Raises InputError if a parameter is invalid for all data, if ``out`` can't be written, or,
     without ``resume``, if an interrupted sweep left finished rows there. Raises SweepCancelled if
-    ``cancelled`` returns true; the ``table`` of this exception holds the finished rows.
+    ``cancelled`` returns true; the ``table`` of this exception contains the finished rows.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def run_sweep(
     DataFrame
         One row per data set, method, epsilon, value of the axis and seed, in the order of the
         plans. The columns are ``COLUMNS`` and the scores; a score that a family lacks is NaN.
-        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` holds sentences about
+        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` contains sentences about
         methods that can't run on a data set and therefore have no rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
@@ -418,7 +418,7 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: number of draws, mean, median,
         low and high. With 19 or more draws, low and high are the 5% and 95% quantiles; otherwise
-        the minimum and maximum. Methods whose family lacks the score have no row.
+        they are the minimum and maximum. Methods whose family lacks the score have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by = groups(axis)

@@ -1,8 +1,8 @@
 """Run times of k-means on stored records and several workers: measurements and a model.
 
-The file ``worker_times.json`` holds the results; ``python -m tests.benchmarks.mapreduce`` measures
-them again. One and two workers are measured. The model of a pass predicts the times for more
-workers and more records.
+The file ``worker_times.json`` contains the results; ``python -m tests.benchmarks.mapreduce``
+measures them again. One and two workers are measured. The model of a pass predicts the times for
+more workers and more records.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def test_half_that_decides_never_saw_the_choice() -> None:
     loud[n // 2 :, 1] = 1
     assert lower_bound(quiet, loud).event.score == 0
     assert lower_bound(quiet, loud).epsilon == 0
-    # The same score distinguishes the data sets in both halves.
+    # The same score distinguishes the data sets in both halves of the runs.
     loud[:, 0] = 1
     assert lower_bound(quiet, loud).epsilon == highest(n)
 

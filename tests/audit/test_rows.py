@@ -183,7 +183,7 @@ def test_what_is_called_private_is_never_flagged(scenario: Scenario, share: floa
     runs = max(int(share * scenario.runs), FEWEST)
     labels, without, joined = collect(scenario, 1.0, runs, seed=1)
     assert lower_bound(*with_classifier(labels, without, joined)[1:]).epsilon <= 1
-    # This needs no statistics: in each run, the answers may be at most e times as likely on one
+    # The test needs no statistics: in each run, the answers may be at most e times as likely on one
     # side as on the other.
     assert LIKELIHOOD in scenario.groups
     assert labels[-1] == LIKELIHOOD_NAME

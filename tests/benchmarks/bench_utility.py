@@ -335,7 +335,7 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
         beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
         rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
     scores = [name for name in SCORES if name in rows]
-    # A draw may have two rows: one with cheap scores, the other with expensive scores.
+    # A draw may have two rows: one row with cheap scores, the other row with expensive scores.
     rows = rows.groupby(columns, as_index=False)[scores].first()
     # Round first, because published summaries are computed from published numbers.
     for name in scores:

@@ -5,7 +5,7 @@ if it has no title, the title is the name. One row means all samples of the app.
 
 We may have looked at sets with ``seen`` while we chose constants of any method, and at sets with
 ``known`` while we chose constants of the families in ``known``. Grid, density and number of
-clusters are public choices that are made without noise. They are the same for all methods:
+clusters are public choices that are made without noise. These choices are the same for all methods:
 
 * A grid has about four records per cell. The number of cells per side is a multiple of 8 from 32 to
 128.
@@ -357,7 +357,7 @@ def checkout(checkouts: Path | None, repository: str) -> Path:
 
 
 def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
-    """Content of a file in a checkout (bare or not); MissingError if the file is not there."""
+    """Content of a file in a checkout (bare or not); MissingError if the file does not exist."""
     place = checkout(checkouts, repository)
     if (place / file).is_file():
         return (place / file).read_bytes()

@@ -140,7 +140,7 @@ def measure(method: str, data: str, epsilon: float) -> list[Cost]:
 def scores(
     method: str, data: str, epsilon: float, variant: VariantName, place: VariantName
 ) -> dict[str, list[float]]:
-    """Scores of a variant in every draw; domain and grid are those of the variant ``place``."""
+    """Scores of a variant in every draw; domain and grid are from the variant ``place``."""
     setup, family = SETUPS[data], CARDS[method].family
     found = []
     for seed in range(DRAWS[family]):

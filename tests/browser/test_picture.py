@@ -1,4 +1,4 @@
-"""A picture is never mistaken for a release: its text and its files say that it is no release."""
+"""A picture is not mistaken for a release: its text and its files say that it is not one."""
 
 import io
 import re

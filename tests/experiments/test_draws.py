@@ -1,4 +1,4 @@
-"""Many draws: results equal those of single draws, bands have the stated coverage; maps."""
+"""Many draws: results equal the results of single draws, bands have the stated coverage; maps."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> No
     """From 85% to 95% of 200 new draws are in the band.
 
     The share that a band of 500 draws covers has a standard error of 1.3%; the share of 200 draws
-    in the band, 2.1%. By chance the result is outside this range once in 20; seeds are fixed. Bands
-    of counts have whole ends, so they cover a little more.
+    in the band has an error of 2.1%. By chance the result is outside this range once in 20; seeds
+    are fixed. Bands of counts have whole ends, so they cover a little more.
     """
     data = load_sample(sample)
     trial = trial_of(data, config_of(method, **({"grid": 40} if method in WAVECLUSTER else {})))

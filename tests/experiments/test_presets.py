@@ -167,7 +167,7 @@ def ranks(points, grid, density, epsilons=(0.1, 1.0)):
 
 def test_rank_table_holds_means_beside_the_true_rank():
     table, truth, found = ranks(blobs(), 16, 0.3)
-    # These are not the paper's data, so there is no column of its averages.
+    # These are not the paper's data, so there is no column with the paper's averages.
     assert list(found.columns) == [
         "data", "method", "variant", "epsilon", "draws", "k", "mean", "error",
         "theorem low", "theorem high", "inside", "promised",
@@ -403,7 +403,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 
 def test_ninety_percent_for_the_counts_is_best_on_ds1():
-    """Section 7.4: the mean of DSG_C is lowest around alpha 0.9, and flat there."""
+    """Section 7.4: the mean of DSG_C is lowest around alpha 0.9, and nearly constant around 0.9."""
     one = PRESETS["000-alpha"]
     dataset = Dataset(name="ds1", points=np.loadtxt(reference_file("ds1.csv"), delimiter=","))
     subjects = [

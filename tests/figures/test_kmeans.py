@@ -320,7 +320,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     x, y = np.array(said["x"]), np.array(said["y"])
     assert abs(x[2] - x[3]) < 0.17 * np.ptp(way.truth.records.domain.bounds[0])
     assert abs(y[2] - y[3]) < 0.08 * np.ptp(way.truth.records.domain.bounds[1])
-    # A start has no such numbers; some methods never release them.
+    # A start does not have these numbers, and some methods never release them.
     for other in (scene("dplloyd", step=0), scene("gupt")):
         assert "noisy records" not in panel(panels(other, "regions"), 2)
     assert all("noisy records" not in panel(panels(each, "regions"), 1) for each in (one, way))

@@ -164,7 +164,7 @@ def privgene(points: Floats, clusters: int, epsilon: float, rng: np.random.Gener
 def chosen(
     points: Floats, sets: Floats, number: int, epsilon: float, rng: np.random.Generator
 ) -> Floats:
-    """Pick different sets by an exponential mechanism; less squared distance is a better score."""
+    """Pick different sets by an exponential mechanism; a small sum of squares is a good score."""
     scores = np.array([-squares(points, one).min(axis=1).sum() for one in sets])
     left = list(range(len(sets)))
     most = difference(sets)

@@ -450,7 +450,7 @@ def test_best_is_the_likelihood_of_the_points(seed: int, size: int) -> None:
 
 
 def test_chain_finds_data_that_explain_the_statistics() -> None:
-    """Statistics without noise: the final distance is much smaller than the first."""
+    """Statistics without noise: the last distance is much smaller than the first."""
     points, statistics = lloyd(4)
     assert log_likelihood(points, statistics, np.ones(4)) == pytest.approx(0, abs=1e-9)
     numbers = draws(np.random.default_rng(1), 30_000, 2)

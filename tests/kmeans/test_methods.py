@@ -282,7 +282,7 @@ def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
     twice = (config.method, config.variant) == ("privgene", "published")
     rough = 0.0
     for spend in found.ledger:
-        # The noise of a refined count is that of both budgets together.
+        # The noise of a refined count is the noise for the sum of both budgets.
         nested, rough = rough, spend.epsilon if spend.step == "rough cells" else 0.0
         budget = nested + spend.epsilon
         assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / budget)
@@ -482,7 +482,7 @@ def test_shares_and_sensitivities_on_the_ledger(
 
 
 def test_gupt_divides_by_as_many_blocks_as_the_noisy_number_says() -> None:
-    # All records are in one place, so the centres of all blocks and their average are there.
+    # All records are in one place, which is also the centre of each block and their average.
     records = records_of(place(np.full((1024, 2), 0.75)))
     for seed in range(5):
         config = KMeansConfig(method="gupt", clusters=4, epsilon=2.0)
@@ -703,9 +703,8 @@ def promises(config: KMeansConfig) -> bool:
 def test_private_results_are_functions_of_the_mechanisms_answers(
     config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
 ) -> None:
-    # Data sets that have only public values in common give the same run if the answers are the
-    # same: the number of cells and blocks, the stop and the starts, for example, depend only on the
-    # answers.
+    # Data sets with the same public values give the same run if the answers are the same. For
+    # example, the number of cells and blocks, the stop and the starts depend only on the answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     (found, _), (again, replay) = replayed(config, one, other)
     assert_same(found, again)
@@ -1452,7 +1451,7 @@ def test_the_chain_is_told_what_the_iterations_did(
         epsilon=2.0,
     )
     found = run_kmeans(records, config, SeededNoise(0))
-    # These are the places to which records were assigned, even those outside the ball.
+    # These are the places to which records were assigned, even the places outside the ball.
     domain = records.domain
     low = 0 if geometry == "cube" else -1
     path = [

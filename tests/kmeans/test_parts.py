@@ -235,8 +235,8 @@ def test_contour_coefficients_worked_by_hand() -> None:
     # 13: (3 - 1) / 3 = 2/3. Means: 2/3, 1/3, 2/3.
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 9, 11, 13], [0, 10, 12]))
     np.testing.assert_allclose(simplified_silhouettes(points, centers), [2 / 3, 1 / 3, 2 / 3])
-    # The fourth centre equals the first, so both have the same distance to the first cluster's
-    # records.
+    # The fourth centre equals the first, so both centres have the same distance to the first
+    # cluster's records.
     twin = np.vstack([centers, [[0.0]]])
     np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
@@ -781,7 +781,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     assert grid.scale == cells.scale
     noisy = 4000 + float(SeededNoise(3).laplace("cells: records", size.scale, ()))
     assert grid.shape == grid_sides(noisy, 0.49, 2, 3, 3.0)
-    # Two estimates of the total; the variance of the second one is the sum over all cells.
+    # Two estimates of the total; the variance of the second estimate is the sum over all cells.
     in_cells = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),)).sum() + 4000
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
     total = ((noisy, in_cells) / variances).sum() / (1 / variances).sum()
@@ -1336,7 +1336,7 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     from dpviz.kmeans.methods.dpkmeans_mapreduce import run
 
     config = KMeansConfig(method="dpkmeans_mapreduce", clusters=2, iterations=5, epsilon=1.0)
-    # All records are in one place, so the means of the sets are there, and no centre moves.
+    # All records and all means of the sets are in one place, so no centre moves.
     still = run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert epsilons_of(still) == [0.25, 0.25]
     assert still.ledger.spends[0].epsilon == 0.5

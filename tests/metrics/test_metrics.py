@@ -437,7 +437,7 @@ def test_noise_points_and_records_are_those_of_the_labelled_points(source: Sourc
 def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most_cells_with():
     true = np.array([1, 1, 1, 2, 2, 0, 0], dtype=np.int32)
     private = np.array([2, 2, 1, 3, 0, 4, 0], dtype=np.int32)
-    # Of all clusters, cluster 2 shares the most cells with true cluster 1; cluster 4 shares none.
+    # Cluster 2 shares the most cells with true cluster 1; cluster 4 shares no cell.
     assert matched_numbers(true, private).tolist() == [0, 3, 1, 2, 4]
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]

@@ -321,7 +321,7 @@ def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerate
             ends = [0.0, 0.0]
             for y, is_low, one, other in zip(first, lows, counts, others, strict=True):
                 table = logs[choice.share, one, other][0 if is_low else 1][y]
-                # With the first share there is no release in between, so Ya equals Y0.
+                # With the first share there is no release between them, so Ya equals Y0.
                 there = shown == shown[y] if choice.share == 0 else np.ones(len(shown), dtype=bool)
                 there &= (shown < choice.limit) == is_low
                 if not there.any():

@@ -234,7 +234,7 @@ def test_k_stands_beside_the_true_one(app):
     (ranks,) = (one.value for one in test.dataframe if "inside" in one.value.columns)
     assert list(ranks["k"]) == [212, 212]
     assert list(ranks["mean"]) == list(table(test)["mean"])
-    # The paper gives no value, so there is no such column; instead a line gives the reason.
+    # The paper gives no value, so there is no column for it; instead a line gives the reason.
     assert "printed" not in ranks
     assert any("only for its own set DS2" in one.value for one in test.caption)
     # Theorem 5 is shown beside the draws: in the table, and as a band of the chart.
@@ -732,7 +732,7 @@ def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
     assert "DS2: Three spirals stands in. Available from github.com" in said(test)
-    # The paper gives no number there, so there is no column for the paper's number.
+    # The paper gives no number for this case, so there is no column for the paper's number.
     assert "printed" not in table(test)
     assert "prints no number for this figure" in said(test)
     # The caption has the whole name of the figure, because the box cuts the name off.

@@ -1126,7 +1126,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     assert "all 30,000 records" in line(test)
     assert "sketch" not in line(test)
     assert "They follow" not in told_below(test)
-    # The same run is not repeated; for another epsilon, a sketch in the same colours comes first.
+    # The same run is not repeated; for another epsilon, a sketch in the same colours is first.
     go.clear()
     test.session_state["kmeans:epsilon"] = 2.0
     checked(test.run())

@@ -37,7 +37,7 @@ LINKS = {
     "docs": 5,
 }  # fmt: skip
 
-#: Number of links of each page that are tested every day: the first ones.
+#: Number of links of each page that are tested every day: the first links of the page.
 DAILY = 5
 
 #: Number of seconds after which a page is considered blocked.

@@ -36,7 +36,7 @@ def opened(page: str, **link: Any) -> AppTest:
 
 
 def visit(test: AppTest, page: str, **link: Any) -> dict[str, str]:
-    """Go to another page, by the navigation or by a link; return the link there."""
+    """Go to another page, by the navigation or by a link; return the link of this page."""
     test.query_params.clear()
     test.switch_page(f"pages/{page}.py")
     for name, value in link.items():
@@ -288,7 +288,7 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.selectbox, "own:unit").select("a record").run())
     assert "tells persons apart" not in notes(test)
-    # If another file has no such column, explorers say so.
+    # If another file does not have this column, explorers say so.
     test = load(opened("wavecluster", data="own", unit="who", cap=2))
     test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))
     test.run()

@@ -1,4 +1,4 @@
-"""Subbands equal those of PyWavelets; sensitivities equal the largest effect of one record."""
+"""Subbands equal PyWavelets' subbands; sensitivities equal the largest effect of one record."""
 
 from __future__ import annotations
 

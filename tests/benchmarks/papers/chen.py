@@ -127,7 +127,7 @@ def printed_algorithm(method: str, lab: Lab) -> Measured:
 
 
 def _other_lines(lab: Lab, data: str, method: str) -> Callable[[int], float]:
-    """Function from a seed to whether the printed steps and the run find different clusters."""
+    """Function of a seed: whether the printed steps and the run find different clusters."""
     trial = lab.trial(data, method)
 
     def differ(seed: int) -> float:
@@ -487,7 +487,7 @@ def resilience(score: str, draws: int, lab: Lab) -> Measured:
 
 
 def ocm_over_two_ce(lab: Lab) -> Measured:
-    """Smallest OCM minus 2CE on DS1, with the same draws for both."""
+    """Smallest OCM minus 2CE on DS1; both scores are from the same draws."""
     found = []
     for method, epsilon in product(TECHNIQUES, FROM_HALF):
         ocm, two_ce = (

@@ -161,7 +161,7 @@ class Lab:
         return found
 
     def limited(self, draws: int) -> int:
-        """Number of draws that are really used."""
+        """Number of draws that are used."""
         return max(int(draws * self._share), 2)
 
     def each(self, name: str, draws: int, number: Callable[[int], float]) -> Floats:

@@ -761,7 +761,7 @@ def _slower(lab: Lab, where: str, said: str, *nodes: int) -> Measured:
 
 
 def grows(lab: Lab) -> Measured:
-    """Smallest ratio of contour's time on a set to the time on the next smaller set; five nodes."""
+    """Smallest ratio of contour's times on a set and on the next smaller set, on five nodes."""
     return least(
         times_as_long(
             lab,
