@@ -122,7 +122,7 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
 
 @pytest.fixture(params=["plain", "compiled"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Normally NumPy counts few points and compiled loops many; here only one of them is used."""
+    """NumPy usually counts few points, and compiled loops count many; here one counts all."""
     monkeypatch.setattr("dpviz.grid.domain.MANY", 0 if request.param == "compiled" else 2**62)
 
 

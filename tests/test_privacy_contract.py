@@ -149,7 +149,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
             method=method,
             variant=variant,
             options=options,
-            # Z of PrivTHR changes most without records, a rank if all coefficients are equal.
+            # Z of PrivTHR changes most without records; a rank, if all coefficients are equal.
             base=np.full(shape, int(method != "privthr")),
             places=tuple((row, column + apart * place) for place in range(max(CAPS))),
         )
@@ -212,8 +212,8 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
         )
     if method == "dprefine":
         # 2000 records are enough for residual steps, also after the tree for six columns. 300
-        # records give a grid of the box in six columns, and a grid of a projection in nine. 40
-        # records give a plain grid.
+        # records give a grid of the box in six columns, and a grid of a projection in nine columns.
+        # 40 records give a plain grid.
         many = np.random.default_rng(2).random((2000, 2))
         for columns, n in ((2, 2000), (6, 2000), (6, 300), (6, 40), (9, 300)):
             yield Case(method=method, options=fixed, base=many[:n], places=CORNERS, columns=columns)

@@ -404,7 +404,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
 def neighbour(
     rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
 ) -> Grid | People:
-    """A neighbour: one more person, one person less, or one person replaced by another."""
+    """A neighbour: one more person, one person less, or another person in place of one person."""
     cap = case.config.neighbours.cap
     if case.config.neighbours.relation == "replace_one":
         return data.without_somebody(rng, cap).with_somebody(rng, case, hints)

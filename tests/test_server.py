@@ -247,7 +247,7 @@ def test_every_way_to_start_has_the_agent_turned_off() -> None:
 
 
 def test_all_that_streamlit_answers_to_is_known() -> None:
-    """A new Streamlit may have further addresses: check each one, then close it or add it here."""
+    """A new Streamlit may have further addresses: check them, then close or add each address."""
     from streamlit import config
 
     for name in ("server.scriptHealthCheckEnabled", "server.enableStaticServing"):

@@ -21,7 +21,7 @@ CLASSIFIER_NAME = "score of a trained classifier"
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     """Log odds that a run used the second data set, learned from the first half of the runs.
 
-    The model is histogram-based boosted trees (Ke 2017).
+    The model consists of histogram-based boosted trees (Ke 2017).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Power of the audit, which searches for too little noise in every step of each sound method.
 
 ``steps.json`` in this folder contains the results; ``python -m tests.benchmarks.audit_steps``
-measures them again. In one step at a time the noise is halved or removed, but the ledger still
+measures them again. The noise is halved or removed in one step at a time, but the ledger still
 shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
 time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
 claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as implemented.

@@ -27,7 +27,7 @@ class Ablation:
     part, instead
         Readable names of the part and of its replacement.
     score
-        One of :data:`dpviz.experiments.utility.SCORES` in which lower is better.
+        One of :data:`dpviz.experiments.utility.SCORES` for which lower values are better.
     draws
         Number of runs with the part, and without it. Both groups of runs have the same seeds.
     whole, without

@@ -34,7 +34,7 @@ VALUES = ("median", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A method of the benchmark that others made, and its privacy promise.
+    """A method of the benchmark from other authors, and its privacy promise.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
 
 
 def promises_privacy(method: str, variant: str) -> bool:
-    """Whether a method promises privacy: all peers and our variants with a proof do."""
+    """Whether a method promises privacy, like all peers and our variants with a proof."""
     if method in OTHERS:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private

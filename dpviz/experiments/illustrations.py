@@ -28,7 +28,7 @@ from dpviz.wavecluster.truth import Truth, run, true_config
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoiseFigure(Figure):
-    """Mean size of Laplace noise over budgets."""
+    """Mean absolute Laplace noise for several budgets."""
 
     epsilons: tuple[float, ...]
     sensitivity: float

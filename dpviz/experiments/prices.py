@@ -69,7 +69,7 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
     """Return the prices of methods of one family in percent: one row for each method and score.
 
     A price is the mean score with a choice, divided by the mean score with the best choice in
-    hindsight. Both numbers are means over all sets that have the score. 100% means no loss.
+    hindsight. Both means are over all sets that have the score. 100% means no loss.
     """
     ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []

@@ -25,7 +25,7 @@ from dpviz.families import CARDS
 
 FILE = Path(__file__).with_name("utility.json")
 
-#: Scores in which lower is better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
+#: Scores for which lower values are better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
 LESS_IS_BETTER = {"dsg_c": "DSG_C", "nicv_ratio": "NICV ratio"}
 
 #: Readable names of all scores.

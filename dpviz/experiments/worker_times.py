@@ -31,7 +31,7 @@ FEWEST_PARTS, PART_RECORDS = 16, 10**6
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 MOST_RECORDS = 10**11
 
-#: Other programs are mentioned if they took more cores than this on average.
+#: Other programs are mentioned if they used more cores than this number on average.
 QUIET = 0.1
 
 #: Number of bytes of a value in a file.
@@ -383,7 +383,7 @@ def _check(points: float, workers: int) -> None:
 
 
 def records_text(records: int) -> str:
-    """Format a number of records; powers of ten become 10⁵."""
+    """Format a number of records; powers of ten are written like 10⁵."""
     power = round(math.log10(records))
     return power_of_ten(power) if records == 10**power else readable(records)
 

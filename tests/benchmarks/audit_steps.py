@@ -83,7 +83,7 @@ DPREFINE = (
     # One column: a nested grid with subcells; then this grid and a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
-    # Several columns: centres that do not depend on the data; then these and a residual step.
+    # Several columns: centres that do not depend on the data; then also a residual step.
     _refined(10, 17, clusters=30, runs=100),
     _refined(750, 5, clusters=80, runs=500),
     # A grid of the whole box, a grid of a projection, and a residual step.
@@ -226,7 +226,7 @@ def alone(scenario: Scenario, step: str) -> Scenario | None:
 
 
 def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
-    """The two calls as two data sets. All rows have the same claim: the cost of the calls."""
+    """The two calls as two data sets. All rows have the claim of the calls."""
     return calls
 
 

@@ -465,7 +465,7 @@ def _sets(text: str) -> tuple[BenchSet, ...]:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # If another program ends this process, it also ends its peers.
+    # If another program ends this process, this process also ends its peers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(sys.argv[1:])

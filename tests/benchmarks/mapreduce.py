@@ -4,7 +4,7 @@
 
 DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
 results are written to ``dpviz/experiments/worker_times.json``. 10^8 records need ten minutes, 8 GB
-of the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
+in the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
 tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
 
 The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. The

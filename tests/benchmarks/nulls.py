@@ -30,7 +30,7 @@ from dpviz.release.seeded import seeded_run
 TABLE = Path(__file__).with_name("nulls.json")
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
-#: Number of releases of a kind to which a sentence applies, of another kind, and of a second try.
+#: Number of releases of a kind to which a sentence applies, of another kind, and of a second run.
 CLAIMED, OTHERS, AGAIN = 200, 40, 2_000
 
 #: A sentence is rejected if at least this many hits would be less probable than this number.

@@ -13,8 +13,8 @@ clusters are public choices that are made without noise. These choices are the s
 WaveCluster without noise agrees best with them (ARI); otherwise the density with the largest number
 of clusters of at least 1% of the records. If two densities are equally good, the smaller density is
 chosen.
-* The number of clusters is the number of known classes. For sets without classes it is 15, or 25
-above 100,000 records.
+* The number of clusters is the number of known classes. For sets without classes this number is 15,
+or 25 above 100,000 records.
 
 When Two-stage was last changed, all sets except the last twenty were ``known`` to WaveCluster. Each
 time that all constants of Two-stage were fixed, twenty new sets of at least 1,000 records were
@@ -415,7 +415,7 @@ DENSITIES = tuple(round(0.05 * step, 2) for step in range(1, 19))
 
 
 def grid_of(n: int) -> int:
-    """Cells per axis by the rule above."""
+    """Cells per axis by the rule in this module's docstring."""
     return int(np.clip(8 * round((n / 4) ** 0.5 / 8), 32, 128))
 
 

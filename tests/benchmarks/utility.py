@@ -214,7 +214,7 @@ def wavecluster_truth(data: str, variant: VariantName) -> comparison.Truth:
 
 @cache
 def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
-    """k-means without noise under the domain of a variant."""
+    """k-means without noise on the domain of a variant."""
     records = Records.build(load(data), run_domain(load(data), variant))
     return KMeansTruth(records, SETUPS[data].clusters)
 

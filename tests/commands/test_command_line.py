@@ -482,8 +482,7 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # Background jobs of shells ignore SIGINT, jobs of nohup ignore SIGHUP; so do their
-        # children.
+        # Background jobs of shells ignore SIGINT, jobs of nohup ignore SIGHUP, like their children.
         preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
@@ -648,7 +647,7 @@ def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
 
 # -- k-means -----------------------------------------------------------------------------
 
-#: Rows of three groups; in some rows a number is missing, in some the class is missing.
+#: Rows of three groups; in some rows a number is missing, in others the class is missing.
 CLASSED = "x,y,kind,size\n" + "".join(
     f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
     f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"

@@ -21,7 +21,7 @@ def test_every_score_has_words(score: Score) -> None:
     # A label shows the usual name of a score beside its plain name.
     assert score.title in score.label
     assert score.title in score.axis
-    # A score with a better direction needs a source for its formula, except this ratio.
+    # If higher or lower values of a score are better, the score has a source, except this ratio.
     if score.better and score.name != "wcss_ratio":
         assert score.source in score.about
         assert score.source

@@ -72,7 +72,7 @@ def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, 
     column = COLUMNS[stage] + 1
     left, right = layout["xaxis" + ("" if column == 1 else str(column))]["domain"]
     assert shape["x0"] < left < right < shape["x1"]
-    # The frame contains this column of both rows, and no other column.
+    # The frame contains both rows of this column, and no other column.
     assert right - left < shape["x1"] - shape["x0"] < right - left + 0.05
     assert shape["y0"] < layout[f"yaxis{column + 4}"]["domain"][0]
     assert shape["line"]["color"] == INK[mode]

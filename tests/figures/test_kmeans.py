@@ -309,7 +309,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     counts = FAMILY.released(one.private, one.truth.records.domain)["counts"]
     said = panel(panels(one, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [f"{one:,.0f}" for one in counts]
-    # Before the result, the numbers of the iteration are shown.
+    # At a step before the result, the numbers of the iteration are shown.
     way = scene("dplloyd", step=2)
     said = panel(panels(way, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [
@@ -439,7 +439,7 @@ def test_the_method_without_noise_steps_along():
 
 
 def test_the_result_stands_beside_the_result_of_the_method_without_noise():
-    # A run may stop earlier with noise than without. Simulate this after the first step.
+    # A run may stop earlier with noise than without. Simulate an early stop after the first step.
     for seed in range(40):
         one = scene("dplloyd", silent=True, clusters=14, seed=seed, start="random", iterations=5)
         one = replace(one, private=run_of("dplloyd", 2, 14, seed=seed, iterations=1))

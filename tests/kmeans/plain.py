@@ -1,7 +1,7 @@
 """EUGkM, Hybrid, GUPT and PrivGene again, in plain NumPy.
 
-They follow the papers and the authors' programs, and use no code of the package. Records are in
-[-1, 1]^d; each function returns K centres. EUGkM is as in github.com/DongSuIBM/PrivKmeans.
+These programs follow the papers and the authors' code, and use no code of the package. Records are
+in [-1, 1]^d; each function returns K centres. EUGkM is as in github.com/DongSuIBM/PrivKmeans.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ PRIVATE = tuple(
     if variant.private
 )
 
-#: The same, except methods with nested or K-norm noise, which tests/test_replay.py checks.
+#: The same methods, except methods with nested or K-norm noise, which tests/test_replay.py checks.
 LAPLACE = tuple(one for one in PRIVATE if one[0] != "dprefine")
 
 #: Methods with a choice of start.
@@ -86,7 +86,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use a tenth of the steps of a chain, which other tests check."""
+    """Use a tenth of the steps of a chain, because other tests check chains."""
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 3000)
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 2)
 
@@ -899,7 +899,7 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
         losses[variant] = loss_of(*first)
     assert losses["sound"] <= 0.5 * (1 + 1e-9)
     assert losses["published"] > 0.5 * 39 * 4 / 3
-    # The claims of all methods agree with this.
+    # The claims of all methods agree with these losses.
     for method in ("dplloyd", "mcmc", "dpkmeans_mapreduce"):
         for variant in VARIANTS:
             cut = KMeansConfig(method=method, variant=variant, start="partition")
@@ -924,8 +924,8 @@ def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
 
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc"])
 def test_a_corner_record_is_drawn_into_the_ball_that_the_noise_is_for(method: str) -> None:
-    # Lee, Kifer, section 4: normalized, then projected onto the ball. Without the projection the
-    # loss would be (d + 1)/2 times the budget.
+    # Lee, Kifer, section 4: records are normalized, then projected onto the ball. Without the
+    # projection the loss would be (d + 1)/2 times the budget.
     points = drawn(0, 30, 3)
     more = np.vstack([points, place(np.ones((1, 3)))])
     for variant in VARIANTS:
@@ -1081,7 +1081,7 @@ def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
     middle = np.zeros((1, 1))
     for c, answer in ((0.0, True), (0.031, True), (0.032, False), (-0.031, True), (-0.5, False)):
         assert settled(middle, middle + c) == answer
-    # The change is relative to the error before, so on the way back it is smaller.
+    # The change is relative to the previous error, so the change back to 0 is smaller.
     assert not settled(middle, middle + 0.03163)
     assert settled(middle + 0.03163, middle)
     assert as_printed(records, KMeansConfig(method="dpkmeanspp", clusters=1)) is None
@@ -1362,7 +1362,7 @@ def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
 def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
     clusters: int, n: int, epsilon: float
 ) -> None:
-    """Hybrid is not worse than the grid, and with many records better in almost all runs.
+    """Hybrid is not worse than the grid; with many records it is better in almost all runs.
 
     With many records, Hybrid was better in 100 of 100 other runs, so its probability is above 0.95
     with 99% confidence. Then the probability of fewer than 13 better runs of 20 is below 1e-6.
@@ -1480,7 +1480,7 @@ def test_the_chain_is_told_what_the_iterations_did(
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # Each record costs 1 / b, or 1 with temperature printed.
+    # Each record costs 1 / b, or 1 if the temperature is "printed".
     worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0

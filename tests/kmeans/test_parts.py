@@ -601,7 +601,7 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
     assert shares[0] == epsilon / 2
     for share, following in pairwise(shares[:-1]):
         assert following == share / 2
-    # Nothing is left, so the last step gets the same budget as the step before.
+    # No budget is left, so the last step gets the same budget as the step before.
     assert shares[-1] == pytest.approx(shares[-2])
     # In the published variant, the last step gets only epsilon / 2^t.
     printed = budgets("halving", epsilon, steps, whole=False)
@@ -879,7 +879,7 @@ def test_spheres_are_packed_as_wide_as_random_placing_gets(clusters: int, ndim: 
 
 @pytest.mark.parametrize(
     ("clusters", "ndim", "least"),
-    # Half of the largest possible radius; for one centre nearly this radius, which is 1.
+    # Half of the largest possible radius; one centre gets nearly the largest radius, 1.
     [(1, 2, 0.999), (2, 1, 0.25), (4, 2, 0.25), (9, 2, 1 / 6), (8, 3, 0.25)],
 )
 def test_spheres_are_not_much_smaller_than_the_best(clusters: int, ndim: int, least: float) -> None:
@@ -1008,8 +1008,8 @@ def is_right(centers: NDArray, middles: NDArray) -> bool:
 
 
 def test_improved_start_puts_clear_blobs_right() -> None:
-    # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start
-    # always. If it failed in 1 of 10 cases, 20 successes in 20 cases would have a probability of
+    # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start in
+    # all cases. If it failed in 1 of 10 cases, 20 successes in 20 cases would have a probability of
     # 12%.
     points, middles = blobs(0)
     right = {"plain": 0, "improved": 0}
@@ -1064,7 +1064,7 @@ def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # All records are one wide cluster, except a heavy point far away. The wide cluster has the
-    # whole error, and its own centre is the least useful one.
+    # whole error, and its own centre is the least useful centre.
     calls = []
     plain = start.converged
     monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
@@ -1096,7 +1096,8 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
-    # A blob of two halves has one centre, another blob has two: k-means cannot leave this optimum.
+    # A blob of two halves has one centre, another blob two centres: k-means can't leave this
+    # optimum.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
     np.testing.assert_allclose(start.converged(points, None, stuck), stuck)

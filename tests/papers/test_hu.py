@@ -1,4 +1,4 @@
-"""Captions and cards give numbers for the figures of Hu et al., which are reproduced here."""
+"""The numbers in captions and cards for the figures of Hu et al. are reproduced."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ from tests.support.tiers import daily
 CHECKED = [row for row in ROWS if row.claim]
 QUICK = [row for row in CHECKED if not row.slow]
 
-#: Daily rows: the first row of each measurement; others differ in data, method or budget.
+#: Daily rows: the first row of each measurement; its other rows vary data, method or budget.
 FIRST = {row.measure: row.name for row in reversed(QUICK)}
 
-#: Number of rows whose draws are sampled again in `make test-all`; each day it is other rows.
+#: Number of rows whose draws are sampled again in `make test-all`; the rows change every day.
 SEVERAL = 40
 
 #: Verdicts that confirm a claim, the strongest verdict first.

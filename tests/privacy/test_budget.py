@@ -213,7 +213,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
 
 def floor(epsilon: float) -> Fraction:
-    """Whole micro-epsilon in the decimal number that was typed."""
+    """Number of whole micro-epsilon in the decimal number that was typed."""
     return Fraction(int(Fraction(repr(epsilon)) * 10**6), 10**6)
 
 
@@ -960,7 +960,7 @@ def test_two_copies_that_debit_the_same_in_one_second_do_not_both_go_on(
     budget.open("visits", 1.0)
     copy = tmp_path / "copy.db"
     shutil.copy(budget.path, copy)
-    # Both copies read the note before the other copy writes it.
+    # Each copy reads the note before the other copy writes the note.
     (note,) = (home / "heads").iterdir()
     before = note.read_bytes()
     budget.debit("visits", 1.0, WHAT)

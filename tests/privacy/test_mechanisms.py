@@ -88,7 +88,7 @@ def test_laplace_noise_has_the_law_of_its_spend() -> None:
 
 
 def probabilities(edges: list, scores: list, sensitivity: float, epsilon: float) -> list[float]:
-    """Exact probabilities, in a loop: length times exp(epsilon * score / (2 * sensitivity))."""
+    """Exact probabilities by a loop: length times exp(epsilon * score / (2 * sensitivity))."""
     weights = [
         (high - low) * math.exp(epsilon * score / (2 * sensitivity))
         for low, high, score in zip(edges[:-1], edges[1:], scores, strict=True)
@@ -264,7 +264,7 @@ def test_disjoint_rows_cost_the_largest_budget_wherever_the_records_lie(
     seed: int, rows: int, neighbours: Neighbours, epsilon: float
 ) -> None:
     # A person who joins or leaves has up to the allowed number of records, in any rows. An exchange
-    # also removes this number. The loss is the sum over rows of the change divided by the scale.
+    # also removes as many. The loss is the sum over rows of the change divided by the scale.
     rng = np.random.default_rng(seed)
     shares = epsilon * rng.uniform(0.1, 1, rows)
     accountant = Accountant(SeededNoise(0), epsilon, neighbours)

@@ -342,8 +342,8 @@ def test_what_is_certified_is_rounded_up(value: Fraction) -> None:
 
 
 def test_the_last_share_gives_way_to_rounding() -> None:
-    # 0.1 + 0.2 is more than 0.3 in double precision. Both are granted, but the certified sum stays
-    # below 0.3.
+    # 0.1 + 0.2 is more than 0.3 in double precision. Both amounts are granted, but the certified
+    # sum stays below 0.3.
     accountant = SecureAccountant(0.3)
     accountant.laplace("a", 0, sensitivity=1, epsilon=0.1)
     accountant.laplace("b", 0, sensitivity=1, epsilon=0.2)

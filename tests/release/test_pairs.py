@@ -103,7 +103,7 @@ class Case:
     request: Callable[[], Request]
     load: Callable[[Any], Dataset]
     pair: tuple[Any, Any]
-    #: Input without any record: its message can't contain a number from a record.
+    #: Input without any record: an error message about it can't contain a number from a record.
     nothing: Any
     text: str
 

@@ -980,7 +980,7 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     assert test.query_params["g"] == g
     east = [box.value for box in test.number_input if box.label == "Grid g · east"]
     assert east == ([17] if "," in g else [])
-    # Its command line gives the same rows for the same file.
+    # The command line of the page gives the same rows for the same file.
     (tmp_path / "visits.csv").write_bytes(own_csv())
     monkeypatch.chdir(tmp_path)
     (code,) = (one.value for one in test.code)

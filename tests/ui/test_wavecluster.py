@@ -627,7 +627,7 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert figures["L (positive coefficients)"] == positive
     assert figures["Z (non-positive)"] == nonpositive
     assert cells.dropna().tolist() == sizes
-    # The help of k' contains the theorem on the chosen method, and so does the table of numbers.
+    # The help of k' and the table of numbers contain the theorem on the chosen method.
     theorem = test.dataframe[2].value["Theorem 5"]
     assert theorem["k′ min"] < k < theorem["k′ max"]
     assert "Theorem 5: " in text(test)

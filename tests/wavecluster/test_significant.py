@@ -142,7 +142,7 @@ def test_certain_cells_leave_no_doubt_and_too_many_likely_ones_do() -> None:
     # All cells are likely, but a third of them is expected.
     assert seen(np.ones((9, 9)), 27.0).doubt == 1
     assert seen(np.ones((9, 9)), 81 / 1.3).doubt == pytest.approx(math.log(1.3))
-    # Fewer likely than expected cells are not a sign of doubt, because noise hides single cells.
+    # If fewer cells are likely than expected, there is no doubt, because noise hides single cells.
     assert seen(sure, 81.0).doubt == 0
     # Without likely cells there is no doubt.
     assert seen(np.zeros((9, 9))).doubt == 0
@@ -282,7 +282,7 @@ def test_broad_clusters_are_told_by_pools_alone(
 
 
 def test_pools_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
-    """Two discs of 1,500 records: the mean DSG_C of 20 seeds is .68 without, .52 with pools."""
+    """Two discs of 1,500 records: mean DSG_C of 20 seeds: .68 without pools, .52 with pools."""
     rng = np.random.default_rng(0)
     angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
     middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)

@@ -122,7 +122,7 @@ def test_expectation_maximisation_climbs_and_keeps_the_share_of_zeros() -> None:
         score = float(times @ np.log(chances @ weights))
         assert score >= last
         last = score
-    # Several mixtures together give the same as each mixture separately.
+    # Several mixtures together give the same results as each mixture separately.
     shares = np.array([[0.25], [0.0], [0.9]])
     fixed = expectation_maximisation(chances, np.full((3, 6), 1 / 6), times, 10, shares)
     np.testing.assert_allclose(fixed[:, :1], shares, rtol=1e-12)
@@ -634,7 +634,7 @@ def shown(counts: NDArray[np.int64], rate: float, runs: int = 200) -> list[Evide
 
 @pytest.mark.parametrize(("shape", "rate"), [((40,), 0.1), ((9, 8), 1.0), ((4, 4, 4), 0.1)])
 def test_no_records_are_noise(shape: tuple[int, ...], rate: float) -> None:
-    """Other results occur in 1 of 100 runs; 9 or more in 200 runs occur in 1 of 4,000 tests."""
+    """Other results occur in 1 of 100 runs; 9 or more in 200 runs have probability 1 in 4,000."""
     found = shown(np.zeros(shape, dtype=np.int64), rate)
     assert sum(one != "noise" for one in found) < 9
 
@@ -661,7 +661,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
 def test_one_dense_cell_and_a_broad_weak_half_are_structure(
     shape: str, more: int, rate: float
 ) -> None:
-    """Sums of squares over 3 x 3 cells don't show this; the largest count and wide sums do."""
+    """Sums of squares over 3 x 3 cells hide this; the largest count and wide sums reveal it."""
     counts = np.random.default_rng(0).poisson(20, (64, 64))
     counts[(20, 30) if shape == "one" else np.s_[:, 32:]] += more
     found = [evidence(rough(counts, rate, seed), np.random.default_rng(seed)) for seed in range(20)]
@@ -928,7 +928,7 @@ def dsg(
 
 @pytest.mark.parametrize(("name", "epsilon"), [("gaussians", 0.1), ("shapes", 0.5)])
 def test_it_finds_more_than_noise_on_all_counts(name: str, epsilon: float) -> None:
-    """The error is less than two thirds of PrivTHR's with the same budget; seeds are fixed."""
+    """The error is below two thirds of PrivTHR's error with the same budget; seeds are fixed."""
     ours, theirs = (dsg(name, method, epsilon, range(4)) for method in ("twostage", "privthr"))
     assert ours < 0.67 * theirs
 

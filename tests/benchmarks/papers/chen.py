@@ -148,7 +148,7 @@ def _other_lines(lab: Lab, data: str, method: str) -> Callable[[int], float]:
 
 
 def _laplace(seed: int, step: str, scale: float) -> float:
-    """Noise that a seed draws for a single number."""
+    """Noise of a seed for a single number."""
     from dpviz.privacy.noise_source import SeededNoise
 
     return float(SeededNoise(seed).laplace(step, scale, ()))
@@ -666,7 +666,7 @@ def density_total(lab: Lab) -> Measured:
 
 
 def correlated(lab: Lab) -> Measured:
-    """Variance of the number of empty cells that become positive, over the binomial variance.
+    """Variance of the number of empty cells that become positive, / binomial variance.
 
     The interval is from a chi-square distribution, as a sum of 256 terms is nearly normal.
     """
@@ -749,7 +749,7 @@ def limits(method: str, data: str, lab: Lab) -> tuple[float, float]:
 
 
 def cells_in_reach(method: str, of: Literal["in", "out"], lab: Lab) -> Measured:
-    """Smallest number of cells, over the sets, that are surely in, or surely out, by a theorem."""
+    """Smallest number, over all sets, of cells that a theorem places surely in, or surely out."""
     found = []
     for data, title in TITLES.items():
         true = lab.trial(data, method).truth.stages.average
@@ -760,7 +760,7 @@ def cells_in_reach(method: str, of: Literal["in", "out"], lab: Lab) -> Measured:
 
 
 def missed(method: str, lab: Lab) -> Measured:
-    """Largest share of draws that miss a cell above W(k'min) + gamma, on sets with these cells."""
+    """Largest share of draws that miss a cell above W(k'min) + gamma, on sets with such a cell."""
     found = []
     for data, title in TITLES.items():
         sure = lab.trial(data, method).truth.stages.average > limits(method, data, lab)[0]
@@ -797,7 +797,7 @@ def beyond_list(lab: Lab) -> Measured:
 
 
 def _grids(number: int, generator: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Two random labels grids with up to five clusters."""
+    """Two random grids of labels with up to five clusters."""
     shape = (4, 4)
     first, second = (generator.integers(0, 1 + number % 5 + 1, shape) for _ in range(2))
     first.flat[0] = 1

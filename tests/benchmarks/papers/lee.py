@@ -69,14 +69,14 @@ def kept_centres(lab: Lab) -> Measured:
 
 
 def norms(lab: Lab) -> Measured:
-    """Largest L1 norm of a scaled record, as published."""
+    """Largest L1 norm of a scaled record, in the published variant."""
     trial = lab.trial("s1", "dplloyd")
     scaled = trial.material.scaled(space_of_trial(trial))
     return exact(np.abs(scaled).sum(axis=1).max(), "S1, all records")
 
 
 def distances(lab: Lab) -> Measured:
-    """Ratio of the smallest distance between sphere-packed centres to the one of random centres."""
+    """Smallest distance of two sphere-packed centres / smallest distance of two random centres."""
     from dpviz.kmeans.start import sphere_packing, uniform
 
     def closest(place: Any) -> Any:
@@ -203,7 +203,7 @@ def _least_change(counts: NDArray[Any], linprog: Any) -> float:
 
 
 def first_state(lab: Lab) -> Measured:
-    """Number of cases with an initial point off the last centres, or wrong counts at them."""
+    """Number of cases with an initial point that is not a last centre, or with wrong counts."""
     from dpviz.kmeans.chain import start
 
     wrong = 0
@@ -275,7 +275,7 @@ def over_optimum(data: str, method: str, epsilon: float, lab: Lab, **options: An
 
 
 def gain(data: str, epsilon: float, lab: Lab) -> Measured:
-    """Mean WCSS of MCMC over mean WCSS of DPLloyd, with the same noisy iterations per seed."""
+    """Mean WCSS of MCMC / mean WCSS of DPLloyd, with the same noisy iterations per seed."""
     before, after = (over_optimum(data, method, epsilon, lab) for method in ("dplloyd", "mcmc"))
     value = after.mean() / before.mean()
     error = (after - value * before).std(ddof=1) / math.sqrt(after.size) / before.mean()

@@ -105,8 +105,8 @@ class PlainRun:
     """DP-Kmeans, or contour budgets, on records in [0, 1]^d; steps 1 to 8 of the paper.
 
     The text does not give the budget of the start, the formula of a cluster's budget, and the kind
-    of movement; they are as in the product. The product clips a quotient outside the domain, but
-    the text does not. ``noise`` 0 means no noise.
+    of movement; here these are as in the product. The product clips a quotient outside the domain,
+    but the text does not. ``noise`` 0 means no noise.
     """
 
     def __init__(

@@ -281,7 +281,7 @@ def test_empty_cells_that_only_have_a_format_take_no_room() -> None:
 
 
 def _damaged(rng: random.Random) -> bytes:
-    """A workbook with a few changed bytes; in an archive, the bytes of a part before packing."""
+    """A workbook with a few changed bytes; in an archive, a part is changed before packing."""
     seed = rng.choice([by_openpyxl, by_xlwt, by_odfpy])(ROWS)
     parts = {one: member(seed, "t", one) for one in members(seed, "t")} if seed[:2] == b"PK" else {}
     which = rng.choice([one for one in parts if parts[one]]) if parts else ""

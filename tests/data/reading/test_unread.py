@@ -138,7 +138,7 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     assert np.array_equal(left.points, released.points)
     assert left.notes == released.notes
     assert left.notes[0].endswith("no number, or the row has more or fewer fields than the first.")
-    # Many such rows are not mistakes.
+    # If many rows are unreadable, they are not mistakes.
     many = read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
     with pytest.raises(InputError, match="row 3 has 2 fields where most have 3") as caught:
         many.select(["a", "b"], unreadable="leave out")
@@ -151,7 +151,7 @@ def test_many_words_are_no_slips() -> None:
         with pytest.raises(InputError, match='row 3, column "y" holds "a"') as caught:
             read_table(data).select(["x", "y"], unreadable=unreadable)
         assert not isinstance(caught.value, UnreadableError)
-    # The first mistake is late, but all rows are checked.
+    # The first mistake is in a late row, but all rows are checked.
     late = b"x,y\n" + b"1,2\n" * 2000 + b"1,a\n" * 1500
     assert read_table(late).nearly_numeric == ("y",)
     with pytest.raises(InputError) as caught:
