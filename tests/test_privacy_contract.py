@@ -391,7 +391,7 @@ class Moderate(SeededNoise):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
-    """Inputs of all requests, from runs on D plus each person of the family with the answers of D.
+    """Inputs of all requests, per person: a run on D plus the person uses the answers of D.
 
     ``sizes`` are the persons' numbers of records, shape (persons,); the first size is 0. ``handed``
     has an array (persons, values) for each request.

@@ -63,7 +63,7 @@ def sentence(method: str) -> str:
     row = max(parts(method), key=lambda row: row.factor)
     return (
         f"The largest gain is on {row.data} at ε = {row.epsilon:g}: {row.part.lower()}; with "
-        f"{row.instead} {SCORES[row.score]} is {row.without.median:.3g} instead of "
+        f"{row.instead}, {SCORES[row.score]} is {row.without.median:.3g} instead of "
         f"{row.whole.median:.3g}."
     )
 

@@ -102,8 +102,7 @@ def test_uploads_go_with_their_session(
     url, server = serve_others(tmp_path, env=added)
     try:
         await_health(url, server)
-        # The first session opens before the server has frozen its memory; later sessions open after
-        # it.
+        # Only the first session opens before the server has frozen its memory.
         for page, next_one in pages:
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)

@@ -316,7 +316,7 @@ def test_the_command_writes_times_on_workers(command):
     for name in ("004-5", "004-6", "004-7"):
         found = pd.read_csv(out / f"{name}.csv")
         pd.testing.assert_frame_equal(found, FIGURES[name].table(), check_exact=False)
-    assert text.count("S(m) bends at about") == 2
+    assert text.count("S(m) bends at about") == 4
     assert text.count("two plain loops in parallel") == 3
 
 
