@@ -84,7 +84,7 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options. A few cases of a test run nearly all lines that all its cases run."""
+    """Options. All cases of a test run nearly the same lines, so a few cases are enough."""
     parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
     parser.addoption("--method", metavar="NAME", help="only tests of this method")
 

@@ -29,7 +29,7 @@ FLOORS = (
     ("server",),
 )
 
-#: Packages of dpviz/ui, in the same way.
+#: Packages of dpviz/ui, starting with the lowest package.
 UI_FLOORS = (
     ("__init__", "messages"),
     ("session",),

@@ -295,7 +295,7 @@ def test_a_sweep_has_these_scores_where_there_are_classes() -> None:
     rows = table.set_index("data")
     assert rows.loc["with", "class_f"].between(0, 1).all()
     assert rows.loc["without", "class_f"].isna().all()
-    # Rows of data without classes are equal to those of a sweep without classes.
+    # Rows of data without classes are equal to the rows of a sweep without classes.
     alone = run_sweep(Plan(subjects=(without,), **shared))
     assert "class_f" not in alone
     pd.testing.assert_frame_equal(

@@ -1,4 +1,4 @@
-"""CONTRIBUTING lists the files to edit; if only these are edited, a toy of each kind works."""
+"""CONTRIBUTING lists the files to edit: if only these files are edited, each kind of toy works."""
 
 import csv
 import json

@@ -122,7 +122,7 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
 
 @pytest.fixture(params=["plain", "compiled"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Normally NumPy counts few points and compiled loops many; here only one of them is used."""
+    """NumPy usually counts few points, and compiled loops count many; here one counts all."""
     monkeypatch.setattr("dpviz.grid.domain.MANY", 0 if request.param == "compiled" else 2**62)
 
 
@@ -152,12 +152,11 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
 def test_blocks_on_the_quick_way_get_the_same_cells(
     domain: Domain, shape: tuple[int, int], kinds: list[str], order: str, seed: int
 ) -> None:
-    # If a block has a point near an edge, this block and the next blocks are computed in another
-    # way than other blocks.
+    # If a block has a point near an edge, a slower loop computes this block and the next blocks.
     rng = np.random.default_rng(seed)
 
     def values(kind: str, lo: float, hi: float, side: int) -> NDArray[np.float64]:
-        """Anywhere inside; a few units in the last place from an edge; or anything."""
+        """Values that are anywhere inside, near an edge, or difficult for floating point."""
         if kind == "free":
             return lo + (hi - lo) * rng.uniform(1e-6, 1 - 1e-6, BLOCK)
         if kind == "hard":

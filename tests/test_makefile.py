@@ -79,7 +79,7 @@ exit 0
 
 @pytest.fixture
 def python(folder: Path, request: pytest.FixtureRequest) -> str:
-    """Python of an outer make: a fake one, or the real one, which makes environments slowly."""
+    """Python of an outer make: a fake Python, or the real Python, which is slower."""
     if request.param == "real":
         return sys.executable
     path = folder / "stand-in"

@@ -65,7 +65,7 @@ def test_noise_is_proportional_to_its_scale(seed: int, scale: float, power: int)
     noise = SeededNoise(seed)
     unit = noise.laplace("counts", 1.0, (4, 4))
     np.testing.assert_array_equal(noise.laplace("counts", scale, (4, 4)), scale * unit)
-    # Multiplication by a power of two is exact, so epsilon only moves one fixed picture.
+    # Multiplication by a power of two is exact, so the noise is exactly proportional to its scale.
     doubled = noise.laplace("counts", scale * 2.0**power, (4, 4))
     np.testing.assert_array_equal(doubled, 2.0**power * noise.laplace("counts", scale, (4, 4)))
     gumbel = noise.gumbel("counts", 1.0, (7,))

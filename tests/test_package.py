@@ -45,7 +45,7 @@ def call(command: list[str], folder: Path, **process: Any) -> subprocess.Complet
 def in_place(folder: Path, installed: Path) -> dict[str, Any]:
     """Settings of a process that may write into its folder, but not into the installed package.
 
-    It uses numba's cache of the checkout, because new compilation takes half a minute.
+    The process uses numba's cache of the checkout, because new compilation takes half a minute.
     """
     (package,) = (installed.parent / "lib").glob("python*/site-packages/dpviz")
     for compiled in (ROOT / "dpviz").rglob("*.nb[ic]"):

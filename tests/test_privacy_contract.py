@@ -1,4 +1,4 @@
-"""The contract of every private method: for each step it pays exactly for one person's change.
+"""The contract of every private method: each step costs exactly one person's change.
 
 A method runs on a data set D and on all its neighbours D' in a small family. In every run, the
 mechanisms return the answers of D. So the requests to the mechanisms differ only by the changes of
@@ -59,8 +59,8 @@ DENSITY = 0.001
 #: For each level, number of cells between two records of a person: their responses don't overlap.
 APART = {1: 8, 2: 20}
 
-#: The wavelet whose score changes most if coefficients also fall below zero; counts; and the cell
-#: in which one more record moves two coefficients below zero and one above a threshold.
+#: The wavelet whose score changes most if coefficients also fall below zero. Then counts, and the
+#: cell where one more record moves two coefficients below zero and one above a threshold.
 FALLING = ("bior2.2", 1)
 TILE, TILE_CELL = (1, 1, 0, 0, 0, 1), 0
 
@@ -70,7 +70,7 @@ DOMAIN = Domain(((-1.0, 3.0), (0.0, 2.0)))
 CORNERS = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.3, 0.6))
 
 #: Two records of a block, each a centre. If a third record is in a corner on the left, it becomes
-#: the first centre, and the two records share the other: a change far above half the bound.
+#: the first centre, and the two records share a centre: a change far above half the bound.
 PAIR = ((1.0, 0.05), (1.0, 0.95))
 
 
@@ -78,7 +78,7 @@ PAIR = ((1.0, 0.05), (1.0, 0.95))
 class Case:
     """A private way to run a method, a data set D, and possible positions of a person's records.
 
-    For WaveCluster, ``base`` are counts and ``places`` are cells; for k-means both are records.
+    For WaveCluster, ``base`` has counts and ``places`` has cells; for k-means, both have records.
     """
 
     method: str
@@ -149,7 +149,7 @@ def wavelet_cases(method: str, variant: str) -> Iterator[Case]:
             method=method,
             variant=variant,
             options=options,
-            # Z of PrivTHR changes most without records, a rank if all coefficients are equal.
+            # Z of PrivTHR changes most without records; a rank, if all coefficients are equal.
             base=np.full(shape, int(method != "privthr")),
             places=tuple((row, column + apart * place) for place in range(max(CAPS))),
         )
@@ -212,8 +212,8 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
         )
     if method == "dprefine":
         # 2000 records are enough for residual steps, also after the tree for six columns. 300
-        # records give a grid of the box in six columns, and a grid of a projection in nine. 40
-        # records give a plain grid.
+        # records give a grid of the box in six columns, and a grid of a projection in nine columns.
+        # 40 records give a plain grid.
         many = np.random.default_rng(2).random((2000, 2))
         for columns, n in ((2, 2000), (6, 2000), (6, 300), (6, 40), (9, 300)):
             yield Case(method=method, options=fixed, base=many[:n], places=CORNERS, columns=columns)
@@ -242,7 +242,7 @@ CASES = tuple(all_cases())
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A step at which no person here changes as much as the sensitivity allows; the reason."""
+    """A step whose change is always less than its sensitivity here, with the reason."""
 
     step: str
     why: str
@@ -391,7 +391,7 @@ class Moderate(SeededNoise):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
-    """Inputs of all requests, from runs on D plus each person of the family with the answers of D.
+    """Inputs of all requests, per person: a run on D plus the person uses the answers of D.
 
     ``sizes`` are the persons' numbers of records, shape (persons,); the first size is 0. ``handed``
     has an array (persons, values) for each request.
@@ -487,7 +487,7 @@ def test_sensitivities_are_what_a_person_changes_most(
         assert [spend.sensitivity for spend in request.spends] == [cap]
         return
     for request, handed in zip(recorder.requests, family.handed, strict=True):
-        # The input must not depend on the unit, because the family would be another one.
+        # The input must not depend on the unit, because otherwise the family would change.
         if request.kind != "interval":
             np.testing.assert_array_equal(request.values.ravel(), handed[0])
         # Rows with separate budgets have a common sensitivity, which is for all rows together.
@@ -518,7 +518,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert abs(total(ledger) - epsilon) <= 1e-9
         assert abs(ledger.epsilon - epsilon) <= 1e-9
         assert ledger.neighbours == unit
-        # All noise is on the ledger, and every spend belongs to a mechanism.
+        # All noise is on the ledger, and every entry belongs to a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
         assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
         scales = dict(heard)
@@ -532,7 +532,7 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
 
 
 def total(ledger: Ledger) -> float:
-    """Sum over steps; the cost of a step's parallel spends is that of the largest one."""
+    """Sum over steps; a step with parallel costs counts with its largest cost."""
     costs: dict[str, list[float]] = defaultdict(list)
     for spend in ledger:
         costs[spend.step].append(spend.epsilon)
@@ -541,7 +541,7 @@ def total(ledger: Ledger) -> float:
 
 
 def assert_paid(request: Request) -> None:
-    """Check that scales on the ledger are those of the mechanism for this request."""
+    """Check that the ledger has the noise scales of the mechanism for this request."""
     factor = 1 if request.kind in ("laplace", "k_norm") or request.monotone else 2
     for spend in request.spends:
         assert spend.step == request.step
@@ -559,7 +559,7 @@ def drawn_by(request: Request) -> list[str]:
 
 
 def assert_nested(request: Request, spent: float) -> float:
-    """Check that the scale of a nested release is that of the total spend; return this total."""
+    """Check that a nested release has the scale for its total budget; return this total."""
     first, *beside = request.spends
     assert {spend.step for spend in request.spends} == {request.step}
     spent += first.epsilon
@@ -620,7 +620,7 @@ def test_every_bound_is_met_somewhere() -> None:
 
 @pytest.mark.parametrize("cap", CAPS)
 def test_a_person_who_joins_brings_as_many_records_as_the_unit_says(cap: int) -> None:
-    # So data that are computed from the records change by at most what the tests above assume.
+    # So data that are computed from the records change at most as much as the tests above assume.
     rng = np.random.default_rng(cap)
     units = np.append(rng.integers(0, 9, 40), [99] * 7)
     everybody = Dataset(name="", points=rng.integers(0, 9, (47, 2)) / 8, units=units)

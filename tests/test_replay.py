@@ -1,4 +1,4 @@
-"""Random neighbours and random choices: no input of a mechanism changes more than is paid for.
+"""Random neighbours and choices: a mechanism's input never changes more than its sensitivity.
 
 A method runs on a data set D, then on neighbours D' of D, whose mechanisms return the answers of D.
 So all earlier releases are equal, and the next input differs only by the change of one person. This
@@ -111,7 +111,7 @@ MOST = 10**13
 BY_COEFFICIENTS = ("privthr", "privthrem")
 
 #: Wavelets, levels and sides for which taps cancel in exact arithmetic. Rounding errors must have
-#: no effect, or their effect must be paid for.
+#: no effect, or the cost must include their effect.
 CANCELLING = (
     ("bior1.3", 1, 4),
     ("bior1.3", 3, 16),
@@ -182,7 +182,7 @@ class Coupled(SeededNoise):
 
     A record's random choice is independent of everything else. So a proof may assume that the
     common records of D and D' make the same choices. Records at the same place are interchangeable:
-    the first record there gets the first choice, the second record gets the second choice.
+    the first record gets the first choice, the second record gets the second choice.
     """
 
     points: Floats
@@ -195,7 +195,7 @@ class Coupled(SeededNoise):
 class OwnDraws(np.random.Generator):
     """Generator with one draw for each record; the draw depends only on the record's place.
 
-    Records at a place are numbered, so one more record there does not change the other draws.
+    Records at a place are numbered, so one more record does not change the other draws.
     """
 
     def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:
@@ -383,7 +383,7 @@ SPELLINGS = (int, str, "p{}".format, float, "{:04d}".format, lambda number: numb
 
 
 def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) -> Floats:
-    """Places at which results may change: corners, edges of cells, at hints, far outside."""
+    """Points where results may change: corners, edges of cells, ``hints``, points far outside."""
     lows, highs = domain.lows, domain.highs
     shape = (size, domain.ndim)
     kind = rng.integers(6, size=(size, 1))
@@ -404,7 +404,7 @@ def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) 
 def neighbour(
     rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
 ) -> Grid | People:
-    """A neighbour: one more person, one person less, or one person replaced by another."""
+    """A neighbour: one more person, one person less, or another person in place of one person."""
     cap = case.config.neighbours.cap
     if case.config.neighbours.relation == "replace_one":
         return data.without_somebody(rng, cap).with_somebody(rng, case, hints)
@@ -500,7 +500,7 @@ def draw(
 def draw_wavelet(
     rng: np.random.Generator, turn: int, each: bool, cancelling: bool
 ) -> tuple[str, int, tuple[int, ...]]:
-    """Wavelet, level and sides: all in turn, one of each family, or one whose taps cancel."""
+    """Wavelet, level and sides: all wavelets in turn, one per family, or with taps that cancel."""
     if cancelling:
         wavelet, level, side = CANCELLING[turn % len(CANCELLING)]
         sides = [side, 2**level * int(rng.integers(1, 4))][: rng.integers(1, 3)]
@@ -576,9 +576,9 @@ def draw_people(rng: np.random.Generator, case: Case) -> People:
     owners, named = rng.permutation(np.arange(size)) // unit.cap, rng.random() < 0.4
     if size > 500 or rng.random() < 0.2:
         named = False
-        # A list that is cut into parts. The first (or last) record of a part is at the opposite
-        # corner to that of the part before. A person who joins before a part moves this record into
-        # another part. So the centre of every second part moves, always in the same direction.
+        # A list that is cut into parts. The first (or last) records of successive parts are at
+        # opposite corners. A person who joins before a part moves this record into another part. So
+        # the centre of every second part moves, always in the same direction.
         places, edge = np.repeat(places[:1], size, axis=0), rng.choice([0, -1])
         for part, rows in enumerate(np.array_split(np.arange(size), max(round(size**0.4), 3))):
             if part % 2:
@@ -627,9 +627,9 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
         largest = max(spend.epsilon for spend in request.spends)
         assert math.fsum(costs) <= largest * (1 + 1e-9), (request.step, costs, largest)
         return
-    # There is one spend; for a line, also that of the choice inside, with the same sensitivity.
+    # There is one ledger entry, or for a line two entries with the same sensitivity.
     (sensitivity,) = {spend.sensitivity for spend in request.spends}
-    # Nested releases (some of which include a number) are paid for like one list of values.
+    # Nested releases (some of which include a number) cost as much as one list of values.
     if request.kind in ("laplace", "gradual", "finer", "split"):
         moved = math.fsum(np.abs(change).ravel())
     elif request.kind == "k_norm":
@@ -756,11 +756,11 @@ def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
         for found in (tally.compared, kinds(method, variant))
     )
     if method in BY_COEFFICIENTS:
-        # Families of a single wavelet are late in the turn; the contract tests Haar.
+        # Families of a single wavelet may be missing; the contract test covers Haar.
         known[1] -= {"haar", "dmey"} - seen[1]
     assert seen == known
     if method == "dprefine":
-        # The rarest way may be missing (a tree's residuals in many columns): the contract tests it.
+        # A tree's residuals in many columns may be missing; the contract test contains this case.
         assert set(SEEDS[:-1]) <= set(tally.seeds)
 
 

@@ -1,4 +1,4 @@
-"""An error message must contain all that it announces; every test checks its messages."""
+"""An error message must be complete; every test checks its messages."""
 
 from __future__ import annotations
 

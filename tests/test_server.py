@@ -122,7 +122,7 @@ def test_it_answers_to_its_own_names_alone(server: str, host: str, status: int) 
 )
 def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> None:
     # For a foreign origin, Streamlit requests this computer's address from the internet. Until the
-    # answer comes, it does not serve anybody.
+    # answer arrives, Streamlit does not serve anybody.
     begun = time.monotonic()
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
     assert knocked(server, headers) == (101 if opens else 403)
@@ -247,7 +247,7 @@ def test_every_way_to_start_has_the_agent_turned_off() -> None:
 
 
 def test_all_that_streamlit_answers_to_is_known() -> None:
-    """A new Streamlit may have further addresses: check each one, then close it or add it here."""
+    """A new Streamlit may have further addresses: check them, then close or add each address."""
     from streamlit import config
 
     for name in ("server.scriptHealthCheckEnabled", "server.enableStaticServing"):

@@ -31,7 +31,7 @@ def test_a_check_is_asked_before_each_part_and_ends_the_pass():
     assert 5 <= len(done) < 5 + processors()
     with pytest.raises(Cancelled), checked(check):
         in_threads(work, [0])
-    # After the block, the question is no longer asked.
+    # After the block, ``check`` is no longer called.
     assert len(in_threads(work, range(10))) == 10
 
 

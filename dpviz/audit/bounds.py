@@ -37,7 +37,7 @@ _ERROR = (1 - CONFIDENCE) / 2
 DECIMALS = 6
 
 #: Among thousands of rare events, the best event is often best by chance. So the choice compares
-#: bounds whose error is smaller by this factor; such bounds prefer more frequent events.
+#: bounds whose error is smaller by this factor; these bounds prefer more frequent events.
 CAUTION = 10
 
 #: Minimum number of runs on each data set; with fewer runs, even the best bound is small.
@@ -158,7 +158,7 @@ def _rounded(scores: Floats) -> Floats:
 
 
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
-    """Event of one score with the largest bound on the choosing half, and this bound."""
+    """Event of one score with the largest bound on the choosing half of the runs, and its bound."""
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Replaces a missing number of a run; larger than all other numbers.
+#: Value that replaces a missing number of a run; it is larger than all other numbers.
 MISSING = 1e300
 
 #: Name of the score for users.
@@ -21,20 +21,20 @@ CLASSIFIER_NAME = "score of a trained classifier"
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
     """Log odds that a run used the second data set, learned from the first half of the runs.
 
-    The model is histogram-based boosted trees (Ke 2017).
+    The model consists of histogram-based boosted trees (Ke 2017).
 
     Parameters
     ----------
     without, joined
-        Scores of runs on both data sets, shape (runs, columns). Infinite numbers and NaN are
+        Scores of runs on both data sets, shape (runs, columns). Infinite numbers and NaN count as
         missing.
 
     Returns
     -------
     without, joined
-        Shape (runs,). A model trained on the whole first half scores the second half. Within the
-        first half, a model trained on the odd runs scores the even runs, and vice versa. The reason
-        is that a model's scores on its own training runs are too good.
+        Shape (runs,). For the second half, the model is trained on the whole first half. For the
+        even runs of the first half, it is trained on the odd runs, and vice versa, because a
+        model's scores on its own training runs are too good.
     """
     half = len(without) // 2
     both = np.stack([without, joined])

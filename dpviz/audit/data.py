@@ -1,7 +1,7 @@
 """Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which only a few functions need. It returns two data sets: without
-and with the person, or before and after one record is replaced.
+Each function takes the claim, which only a few functions need. Each function returns two data sets:
+without and with the person, or before and after one record is replaced.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> 
     return _grids(before, after)
 
 
-#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts, both
-#: if neighbours differ by one record and if they differ by two.
+#: Number of blocks of two cells. With this number and a budget of 1, Two-stage has low counts for
+#: neighbours that differ by one record, and for neighbours that differ by two records.
 BLOCKS_APART = 64
 
 #: The only record is in one cell, which gets a second record.
@@ -84,7 +84,7 @@ second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 #: coefficients, where nearly all candidates are, and increase between the two small coefficients.
 third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
 
-#: One of four blocks holds ten records; one of the three empty blocks gets its first record.
+#: One of four blocks has ten records; one of the three empty blocks gets its first record.
 fourth_block = partial(_record_in, (2, 2), [[10, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4])
 
 
@@ -223,7 +223,7 @@ LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters, each almost nearer to another centre; a new record is at the 15th centre.
+    """14 clusters, each nearly halfway to another centre; a new record is at the 15th centre.
 
     The centres come from a random start that is public; see :data:`PUBLIC`.
     """
@@ -253,7 +253,7 @@ BLOCKS, BLOCK_SIZE = 16, 64
 
 
 def shifted_blocks(claim: float) -> RecordPair:
-    """The list consists of blocks; all records of a block are at 0, those of the next block at 1.
+    """The list consists of blocks; the records of a block are all at 0 or all at 1, in turn.
 
     One more record shifts the list. Each block except the first loses its first record and gets the
     first record of the next block, which has the other value. Then the two centres of the block are
@@ -268,7 +268,7 @@ def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> Reco
 
     With one record more, the grid has 11 x 10 (published) or 11 x 11 cells (sound). The sound grid
     would have these sizes if it knew the true number of records. All records are at one position,
-    so only the number of cells can leak. The method spends ``share`` of the claim on its grid.
+    so only the number of cells can leak. ``share`` is the part of the claim that the grid costs.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     # sqrt(N epsilon / per_cell) cells per axis are rounded up (published) or to the nearest number.
@@ -282,7 +282,7 @@ _MANY = FEWEST * PER_GENERATION * PARENTS
 
 
 def number_of_generations(claim: float) -> RecordPair:
-    """Most records with PrivGene's minimum number of generations; one more record adds one.
+    """Largest number of records with PrivGene's fewest generations; then one more record.
 
     All records are at one position, which has a weight, so a run is as fast as with one record.
     """
@@ -306,9 +306,9 @@ DEALT = "blocks"
 
 
 def swapped_centers(claim: float) -> RecordPair:
-    """One record is apart from the others; a new record joins its block, even farther away.
+    """One record is far from the others; a new record in its block is even farther away.
 
-    The new record takes the second centre of the block, so the order of the block's two centres
+    The new record becomes the second centre of the block, so the order of the block's two centres
     changes. Both centres in the list move almost across the domain. The blocks come from a public
     random choice; see :data:`DEALT`.
     """

@@ -25,12 +25,12 @@ class Histogram:
     Parameters
     ----------
     edges
-        Borders of the bins, ascending. The outer bins also count the values outside.
+        Borders of the bins, ascending. The first and the last bin also count the values outside.
     without, joined
-        Number of runs per bin on the first and on the second data set; one entry fewer than
-        ``edges``.
+        Number of runs per bin on the first and on the second data set; each array has one entry
+        fewer than ``edges``.
     missing
-        Number of runs on each data set that lack this score.
+        Number of runs that lack this score, on each data set.
     """
 
     score: str

@@ -1,4 +1,4 @@
-"""Effect of one person who joins two clusters, on the result of a private technique.
+"""Effect of one person who connects two clusters, on the result of a private technique.
 
 Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person is
 among the records. A technique gives a new random number of clusters in each run. With the person,
@@ -72,9 +72,9 @@ class MembershipExperiment(Displayed):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """For each number: smallest and largest share that the promise allows with the person.
+        """Smallest and largest share of each number that the promise allows with the person.
 
-        Computed from the observed share without the person; sampling errors are not included.
+        They are computed from the observed share without the person, without sampling errors.
         """
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
@@ -102,7 +102,7 @@ def membership_experiment(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> MembershipExperiment:
-    """Sample the number of clusters many times, with and without a person who joins two clusters.
+    """Sample numbers of clusters, with and without a person who connects two clusters.
 
     Raises InputError if the technique or the sample set is unsuitable, or a number is out of range.
 
@@ -152,22 +152,22 @@ def membership_experiment(
 
 
 def with_person(name: str | None = None) -> Sample:
-    """Return the named (or the first) sample set with a person who joins two clusters."""
+    """Return the named (or the first) sample set with a person who connects two clusters."""
     fitting = [one for one in map(sample, sample_names()) if one.person is not None]
     for one in fitting:
         if name in (None, one.name):
             return one
     known = ", ".join(one.name for one in fitting)
     raise InputError(
-        f'sample set "{shown(name)}" has no person who joins two clusters: choose from {known}.'
+        f'sample set "{shown(name)}" has no person who connects two clusters: choose from {known}.'
     )
 
 
 def pair_of(described: Sample) -> tuple[Source, Source]:
     """The sample set without and with its person, on its declared domain.
 
-    If the domain were the range of the data, it would be the same on both sides, but the clusters
-    would not join.
+    If the domain were the range of the data, it would be the same on both sides, but the person
+    would not connect the clusters.
     """
     data = load_sample(described.name)
     assert described.person is not None  # noqa: S101 - chosen for its person

@@ -20,7 +20,7 @@ class RunNoise:
         Identifies the run: the number of its side, and the number of the run.
     public
         Steps whose random choices are the same in every run of every audit and known to an
-        attacker, for example a start that does not depend on data. A promise must hold for all
+        attacker, for example a start that does not depend on data. A promise must be true for all
         values of these choices.
     """
 

@@ -52,7 +52,7 @@ class Bug:
 def known_seed(source: Source, config: Config, accountant: Accountant) -> Run:
     """PrivQT for an attacker who knows the seed and removes the noise.
 
-    Needs a noise source that returns the same noise for the same step every time.
+    The noise source must always return the same noise for the same step.
     """
     noisy = privqt.run(source, config, accountant).stages.counts
     (spend,) = accountant.ledger
@@ -82,7 +82,7 @@ def _at(threshold: Threshold, run: Run) -> Run:
 
 
 def all_refined(data: Any, config: Any, accountant: Accountant) -> Any:
-    """A method whose nested releases refine all counts, and also publish the noisy numbers."""
+    """A method whose nested releases refine all counts, and publish the noisy numbers as well."""
 
     def split(gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
         finest, noisy = built(gradual, np.ones_like(where), numbers)

@@ -189,8 +189,8 @@ def with_classifier(
 ) -> tuple[list[str], Floats, Floats]:
     """Add the score of a trained classifier to the result of :func:`collect`.
 
-    The classifier uses all released numbers. It does not use the log-likelihood ratio, because that
-    is not a released number.
+    The classifier uses all released numbers. It does not use the log-likelihood ratio, because this
+    ratio is not a released number.
     """
     released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
     if not released:
@@ -233,7 +233,7 @@ class ScenarioRuns:
         return None, recorder
 
     def ratio(self, side: int, recorder: Recorder) -> float:
-        """Log-likelihood of a run's answers on the second data set minus that on the first."""
+        """Log-likelihood ratio of a run's answers: the second data set against the first."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self.scenario.bug)
 
         def on(data: Any) -> float:
@@ -241,7 +241,7 @@ class ScenarioRuns:
             return log_likelihood(partial(self.run, data, self.config), replay)
 
         # If the other data set can't give these answers, the ratio is infinite. The run's own data
-        # set can always give them.
+        # set can always give these answers.
         other = on(self.pair[1 - side])
         loss = np.inf if other == -np.inf else on(self.pair[side]) - other
         return float(loss if side else -loss)

@@ -79,7 +79,7 @@ class Scenario:
     def verdict(self) -> Claim:
         """Claim for the method's runs in this scenario, given its variant, relation and domain.
 
-        A planted mistake breaks this claim, but does not change it.
+        A planted mistake makes this claim false, but does not change the claim.
         """
         return claim(CARDS[self.method], self.config(1.0), self.pair(1.0)[1].domain)
 

@@ -1,8 +1,8 @@
 """All numbers that a run releases, as one row of scores, and some numbers that stay secret.
 
 A group of scores is a function that maps a run to named arrays. The shapes of these arrays are the
-same in all runs of one scenario. Missing numbers are NaN, for example those of a third iteration
-that a run does not make.
+same in all runs of one scenario. Missing numbers are NaN, for example the numbers of a third
+iteration that a run does not make.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpviz.wavecluster.pipeline import Run
 Named = tuple[str, ArrayLike]
 Group = Callable[[Any], Iterator[Named]]
 
-#: Number of spends whose scale gets a separate score; the sums include all spends.
+#: Number of ledger entries whose scale gets a separate score; the sums include all entries.
 SPENDS = 8
 
 
@@ -29,7 +29,7 @@ SPENDS = 8
 
 
 def ledger(run: Run | KMeansRun) -> Iterator[Named]:
-    """The ledger: the number of spends and the size of their noise."""
+    """Number of entries on the ledger, and the scales of their noise."""
     spends: Ledger = run.ledger
     yield "number of spends on the ledger", len(spends.spends)
     yield "sum of the noise scales on the ledger", sum(spend.scale for spend in spends)
@@ -54,7 +54,7 @@ def threshold(run: Run) -> Iterator[Named]:
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # Uses only d' and W': k' is the share 1 - p of this number of positive coefficients.
+        # Use only d' and W': k' is 1 - p times the number of positive coefficients after pruning.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 
@@ -89,7 +89,7 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 def start(run: KMeansRun) -> Iterator[Named]:
     """Initial centres."""
-    # A method that decides whether to iterate has a start only in some runs.
+    # If a method decides whether to iterate, it has a start only in some runs.
     if run.start is not None or run.decision:
         yield "coordinate of starting centre", _nothing(run) if run.start is None else run.start
 

@@ -1,16 +1,16 @@
 """Power of the audit, which searches for too little noise in every step of each sound method.
 
-``steps.json`` beside this file holds the results; ``python -m tests.benchmarks.audit_steps``
-measures them again. In one step at a time the noise is halved or removed, but the ledger still
+``steps.json`` in this folder contains the results; ``python -m tests.benchmarks.audit_steps``
+measures them again. The noise is halved or removed in one step at a time, but the ledger still
 shows the full noise. On the chosen data sets all steps change by the maximum amount at the same
 time. So if a step with a share s of the budget has half of its noise, the loss is 1 + s at the
 claim 1. The score is the log-likelihood ratio of all noisy answers of the mechanism as implemented.
 No other score is stronger: an error that this score does not reveal can't be found by any audit
 with the same number of runs.
 
-If halved noise is not found in this way, a second audit tests the step alone. It takes all earlier
-answers from one run on the first data set. Only this step gets new noise, on both data sets. Given
-any earlier answers, the loss of the step must not exceed the step's own share of the budget.
+If halved noise is not found in this way, a second audit tests the step alone. All earlier answers
+are from one run on the first data set. Only this step gets new noise, on both data sets. Given any
+earlier answers, the loss of the step must not exceed the step's own share of the budget.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RUNS = {HALF: 20_000, NONE: 2_000}
 #: Names of the bugs for users, by the factor on the noise.
 BUGS = {HALF: "noise halved", NONE: "noise left out"}
 
-#: If a loss exceeds the claim by less than this, it can't be distinguished from the claim.
+#: A loss that exceeds the claim by less than this number can't be distinguished from it.
 NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]
@@ -70,7 +70,7 @@ class StepResult:
         Lower bound on epsilon, with 99% confidence.
     alone
         If halved noise is not visible in all answers together: lower bound on the epsilon of the
-        step alone, with 99% confidence. None for parts of nested releases.
+        step alone, with 99% confidence. It is None for parts of nested releases.
     alone_share
         Maximum value that ``alone`` may have.
     """
@@ -101,7 +101,7 @@ class StepResult:
 
     @property
     def found_alone(self) -> bool:
-        """Whether the bound for the step alone is above the spend of the step."""
+        """Whether the bound for the step alone is above the budget of the step."""
         if self.alone is None or self.alone_share is None:
             return False
         return self.alone > self.alone_share

@@ -1,7 +1,7 @@
 """The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
 The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
-computed from these answers. No threshold on another number is better. The ratio is that of the
+computed from these answers. No threshold on another number is better. The ratio is computed for the
 mechanism as implemented, including planted mistakes. Attackers and auditors both have the code, so
 a secret mistake protects nobody. Scales from the ledger would hide exactly the mistakes that the
 audit searches for.
@@ -47,7 +47,7 @@ class _Built(Accountant):
         return scale * self._bug.of(step) if self._bug else scale
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
-        """Real scales of nested releases. A mistake changes what a step adds to 1 / scale."""
+        """Real scales of nested releases. A mistake changes each step's increase of 1 / scale."""
         scales = super()._scales(levels, sensitivity)
         if self._bug is None:
             return scales
@@ -148,7 +148,7 @@ class Replay(_Built):
         """Return the coarsest answer; :meth:`finer` and :meth:`split` return the finer answers.
 
         A coarser release is sampled from a finer release and does not depend on the values. So of
-        all releases of a value, only the finest has a likelihood that depends on the value.
+        all releases of a value, only the finest release has a likelihood that depends on the value.
         """
         levels = exact_levels(levels)
         self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
@@ -175,7 +175,7 @@ class Replay(_Built):
     def split(
         self, gradual: Gradual, where: NDArray[np.bool_], numbers: Numbers
     ) -> tuple[Floats, Floats]:
-        """Return the answers: finer releases of some values, noisy numbers for the others."""
+        """Return the answers: finer releases of some values, noisy numbers for the other values."""
         last = len(gradual.levels) - 1
         part = self._spend_on(gradual, last, "parallel")
         step = gradual.levels[last].step
@@ -193,7 +193,7 @@ class Replay(_Built):
         level: int,
         beside: float = 0.0,
     ) -> None:
-        """Add the log-likelihood of a finer release; subtract that of the known coarser release."""
+        """Add a finer release's log-likelihood; subtract the coarser release's log-likelihood."""
         exact: Floats = gradual.values[where].astype(float)
         known = gradual.noisy[where]
         # The kernels between levels and the constants of densities are equal on all data sets.
@@ -246,7 +246,7 @@ class Replay(_Built):
         return answer
 
     def _add(self, log: float) -> None:
-        """Add the log-likelihood of an answer; end if later answers can't change the sum."""
+        """Add an answer's log-likelihood; end the run if later answers can't change the sum."""
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd
@@ -288,7 +288,7 @@ class _Attacker:
         self._noise = noise
 
     def laplace(self, step: str, *given: Any, **named: Any) -> Floats:
-        raise AssertionError(f"a replay draws no noise, but {step} asked for some")
+        raise AssertionError(f"a replay draws no noise, but {step} asked for noise")
 
     gumbel = uniform = k_norm = laplace
 

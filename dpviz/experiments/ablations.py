@@ -1,6 +1,6 @@
-"""The benefit of each part of a method: scores of the method, and without this part.
+"""The benefit of each part of a method: scores of the method with and without this part.
 
-The file ``ablations.json`` holds the results; ``python -m tests.benchmarks.ablation`` measures
+The file ``ablations.json`` contains the results; ``python -m tests.benchmarks.ablation`` measures
 them again.
 """
 
@@ -27,7 +27,7 @@ class Ablation:
     part, instead
         Readable names of the part and of its replacement.
     score
-        One of :data:`dpviz.experiments.utility.SCORES` in which lower is better.
+        One of :data:`dpviz.experiments.utility.SCORES` for which lower values are better.
     draws
         Number of runs with the part, and without it. Both groups of runs have the same seeds.
     whole, without
@@ -46,7 +46,7 @@ class Ablation:
 
     @property
     def factor(self) -> float:
-        """Median without the part, divided by the whole method's median; above 1 the part helps."""
+        """Median without the part / median of the whole method; the part helps if this is > 1."""
         return self.without.median / self.whole.median
 
 
@@ -63,7 +63,7 @@ def sentence(method: str) -> str:
     row = max(parts(method), key=lambda row: row.factor)
     return (
         f"The largest gain is on {row.data} at ε = {row.epsilon:g}: {row.part.lower()}; with "
-        f"{row.instead} {SCORES[row.score]} is {row.without.median:.3g} instead of "
+        f"{row.instead}, {SCORES[row.score]} is {row.without.median:.3g} instead of "
         f"{row.whole.median:.3g}."
     )
 

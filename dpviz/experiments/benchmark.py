@@ -1,9 +1,9 @@
 """The benchmark: all methods and their peers at equal epsilon, on seen and unseen data sets.
 
-The file ``benchmark.json`` holds the results; ``make bench-utility`` measures them again. A set is
-*seen* if constants of a method may have been chosen on it. All runs of a set have the same domain
-(the range of the set) and are compared with the same clustering without noise. For k-means, this is
-the best clustering that any search or any private run led to.
+The file ``benchmark.json`` contains the results; ``make bench-utility`` measures them again. A set
+is *seen* if constants of a method may have been chosen on this set. All runs of a set have the same
+domain (the range of the set) and are compared with the same clustering without noise. For k-means,
+this is the best clustering that any search or any private run led to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VALUES = ("median", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A method of the benchmark that others made, and its privacy promise.
+    """A method of the benchmark from other authors, and its privacy promise.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ class Benchmark:
     Parameters
     ----------
     cells
-        One row per score, data, method, variant and epsilon. A row holds the number of draws, mean,
-        median, and low and high (the 5% and 95% quantiles).
+        One row per score, data, method, variant and epsilon. A row contains the number of draws,
+        mean, median, and low and high (the 5% and 95% quantiles).
     made
         Seeds, versions and commits that produced the results.
     notes
@@ -160,7 +160,7 @@ class Benchmark:
 
 
 def title_of(method: str, variant: str = "sound") -> str:
-    """Readable name of a method: one of ours or of the others."""
+    """Readable name of a method, from this project or from other authors."""
     if method in OTHERS:
         return OTHERS[method].title
     title = CARDS[method].title if method in CARDS else method
@@ -203,7 +203,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that most methods have in common, and the number of these sets.
 
-    ``cells`` holds one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
+    ``cells`` contains one score; ``value`` is one of ``VALUES``. Ratios need the geometric mean.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
 
 
 def promises_privacy(method: str, variant: str) -> bool:
-    """Whether a method promises privacy: all peers and our variants with a proof do."""
+    """Whether a method promises privacy, like all peers and our variants with a proof."""
     if method in OTHERS:
         return not is_reference(method)
     return method in CARDS and CARDS[method].variant(variant).private

@@ -1,4 +1,4 @@
-"""Many draws of one setting: a band for every score, and a map that shows where they agree."""
+"""Many draws of one setting: a band for every score, and a map that shows where the draws agree."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Draws(Displayed):
     scores
         Values of each score by its name; shape (R,).
     chance
-        Share of the draws that affect each place. For WaveCluster it has the subband's shape and is
-        the probability that a cell is significant; for k-means it has shape (m,) and is the
-        probability that a watched record changes its cluster.
+        Estimated probabilities. For WaveCluster, the probability that each cell is significant, in
+        the subband's shape; for k-means, the probability that each watched record changes its
+        cluster, shape (m,).
     centers
         Centres of every draw, shape (R, K, d); None for WaveCluster. If each draw chooses its K,
         draws with fewer centres are filled up with rows of NaN.

@@ -28,7 +28,7 @@ from dpviz.wavecluster.truth import Truth, run, true_config
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoiseFigure(Figure):
-    """Mean size of Laplace noise over budgets."""
+    """Mean absolute Laplace noise for several budgets."""
 
     epsilons: tuple[float, ...]
     sensitivity: float
@@ -45,8 +45,8 @@ class NoiseFigure(Figure):
         Returns
         -------
         DataFrame
-            Per epsilon: number of draws; mean, low and high of the absolute noise; and law, its
-            expected value sensitivity / epsilon.
+            Per epsilon: number of draws; mean, low and high of the absolute noise; and law, the
+            expected absolute noise, which is sensitivity / epsilon.
         """
         seeds = range(seed, seed + (self.repeats if repeats is None else repeats))
         rows = []
@@ -62,7 +62,7 @@ class NoiseFigure(Figure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Picture(Figure):
-    """One draw of WaveCluster next to the true clusters."""
+    """One draw of WaveCluster, compared with the true clusters."""
 
     sample: str
     settings: dict[str, Any] = field(default_factory=dict)

@@ -1,9 +1,9 @@
 """The table of a sweep on disk, and a journal of finished rows that survives a killed process.
 
 The journal is a SQLite file, and each finished part of the work is one transaction. So after a
-kill, the file has either all rows of a part or none of them. SQLite's lock on the journal ends with
-the process. After a kill, SQLite's own file (``.journal-journal``) may remain in the same folder;
-it belongs to the journal.
+kill, the file has either all rows of a part or no row of this part. SQLite's lock on the journal
+ends with the process. After a kill, SQLite's own file (``.journal-journal``) may remain in the same
+folder; it belongs to the journal.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Store:
         """Open the store at a path, lock it for one sweep, and remove an empty journal at the end.
 
         Raises InputError if no table can be written there, if another sweep uses the store, or if
-        the journal is not from a sweep. Also raises it later, if a file cannot be written.
+        the journal is not from a sweep. Also raises InputError later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
@@ -183,7 +183,7 @@ def _check_out(out: Path) -> None:
             raise InputError(f'out = "{out}": that folder does not exist; create it first.')
     except OSError as error:
         raise InputError(
-            f"out = {shown(out)} can't be a file ({reason(error)}): name another one."
+            f"out = {shown(out)} can't be a file ({reason(error)}): name another file."
         ) from None
 
 
@@ -200,7 +200,7 @@ def _unusable(out: Path, journal: Path, error: OSError | sqlite3.Error) -> Input
         return _foreign(journal)
     # The other sweep may have removed its journal just now.
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY_DBMOVED):
-        return InputError(f'out = "{out}" is being written by another sweep: name another.')
+        return InputError(f'out = "{out}" is being written by another sweep: name another file.')
     path = out if isinstance(error, OSError) else journal
     return InputError(
         f'"{path}" can\'t be used ({reason(error)}): solve this problem and go on with --resume, '

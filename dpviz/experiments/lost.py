@@ -1,7 +1,7 @@
 """Cells of the benchmark that a method loses, and the reasons.
 
-A cell is a pair of a set and an epsilon. A method loses a cell if its score is worse than that of
-another method with a privacy promise, or of a baseline that reads no data.
+A cell is a pair of a set and an epsilon. A method loses a cell if another method with a privacy
+promise, or a baseline that reads no data, has a better score there.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ COLUMNS = ("data", "epsilon", "own", "low", "high", "rival", "variant", "best")
 def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.DataFrame:
     """Return the cells that the sound variant of a method loses; equal values are not lost.
 
-    ``cells`` holds one score and one family. ``value`` is the column to compare, one of ``VALUES``
-    of the benchmark. With ``lower``, lower values are better.
+    ``cells`` contains one score and one family. ``value`` is the column to compare, one of
+    ``VALUES`` of the benchmark. With ``lower``, lower values are better.
 
     Returns
     -------
@@ -71,5 +71,5 @@ def lost(cells: pd.DataFrame, method: str, value: str, *, lower: bool) -> pd.Dat
 
 
 def reason_of(family: str, one: SetFacts) -> str:
-    """Reason why cells of a set are lost: the reason of the set, else of its kind, else empty."""
+    """Reason why a set's cells are lost, stored by set or by kind; empty if no reason is stored."""
     return REASONS.get((family, one.name)) or REASONS.get((family, one.kind), "")

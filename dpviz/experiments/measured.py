@@ -22,7 +22,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 def rows_about(method: str | None, path: Path, kind: type[AnyRow]) -> tuple[AnyRow, ...]:
-    """Return the rows of a file about one method, or all rows for None, in the file's order.
+    """Return a file's rows that are about one method (None: all rows), in the file's order.
 
     Raises InputError if there is no method of this name.
     """

@@ -32,7 +32,7 @@ class PaperSet:
         Number of records in the paper and, if different, in the public file.
     columns
         Number of columns that are clustered; these are the first columns of the file. One further
-        column may hold the known classes.
+        column may contain the known classes.
     settings
         Parameters that suit this set: the paper's parameters, or its number of clusters.
     """

@@ -105,7 +105,7 @@ class Preset(_Row, Draws):
         Sample sets that are used instead of the paper's data.
     sets
         For each of these samples, the name of the paper's set in
-        :data:`dpviz.experiments.paper_sets.PAPER_SETS`. Empty if the paper names no data.
+        :data:`dpviz.experiments.paper_sets.PAPER_SETS`. It is empty if the paper names no data.
     """
 
     @property
@@ -127,7 +127,7 @@ class Preset(_Row, Draws):
 #: Note on a figure if the paper prints no number for it.
 CURVES_ALONE = "The paper prints no number for this figure, only curves."
 
-#: Note if the paper prints no average that a mean k' could be compared with.
+#: Note if the paper prints no average to compare the mean k' of a row with.
 NONE_PRINTED = (
     "The paper prints averages of k' only for its own set DS2 (published variant, at epsilon 0.1 "
     "and 1), and no row here is for one of these cases."
@@ -239,9 +239,9 @@ def rank_table(
     -------
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: draws, k (true), mean (of k'),
-        error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column, printed,
-        is the paper's mean. This mean is known only for the published variant on the paper's DS2,
-        and is NaN in other rows. If no row has this mean, there is no such column.
+        error ``|mean - k| / k``, and the columns of :func:`bounds_table`. The last column,
+        ``printed``, is the paper's mean. This mean is known only for the published variant on the
+        paper's DS2, and is NaN in other rows. If no row has this mean, there is no such column.
     """
     by = groups(axis)
     found = summary(table, "k", axis)[[*by, "draws", "mean"]]

@@ -1,6 +1,6 @@
 """The cost of a private choice of g and p, or of K, compared with the best choice in hindsight.
 
-The file ``prices.json`` holds the results; ``python -m tests.benchmarks.choice`` measures them
+The file ``prices.json`` contains the results; ``python -m tests.benchmarks.choice`` measures them
 again. Many values of g and p, or of K, are tried on the true records. The best choice in hindsight
 is the value with the best score. In practice nobody knows this choice.
 """
@@ -29,7 +29,7 @@ SCORES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """One score of a method on one data set at one budget, for three ways to choose.
+    """One score of a method on one data set at one budget, for three ways to choose parameters.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
     """Return the prices of methods of one family in percent: one row for each method and score.
 
     A price is the mean score with a choice, divided by the mean score with the best choice in
-    hindsight. Both numbers are means over all sets that have the score. 100% means no loss.
+    hindsight. Both means are over all sets that have the score. 100% means no loss.
     """
     ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []
@@ -110,7 +110,7 @@ def _choices(rows: Sequence[Price]) -> tuple[str, str]:
     """Parameters that a family chooses, and their defaults: "g and p" and "g 64, p 0.5"."""
     family = family_of(rows[0].method)
     chosen = [one for one in family.parameters if one.name in family.choosing]
-    # The sign of a parameter without a sign is the last word of its label.
+    # If a parameter has no sign, the last word of its label is used.
     signs = [one.sign or one.label.split()[-1] for one in chosen]
     usual = [f"{sign} {one.default:g}" for sign, one in zip(signs, chosen, strict=True)]
     return " and ".join(signs), ", ".join(usual)

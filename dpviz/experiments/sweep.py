@@ -58,7 +58,7 @@ def _type(parameter: Parameter) -> str:
     return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
 
 
-#: Parameters that a data set or a plan can set. Each applies to the methods that have it.
+#: Parameters that a data set or a plan can set, for the methods that have these parameters.
 OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
 
 #: Columns before the scores, with their types.
@@ -74,7 +74,7 @@ GROUP = ("data", "method", "variant", "epsilon")
 #: Parts of the work take half a second, so that a kill loses little work, and "stop" acts quickly.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: Number of true runs cached per process: for two data sets and both families.
+#: Number of true runs that a process caches: enough for two data sets and both families.
 _TRUE_RUNS = 4
 
 
@@ -305,7 +305,7 @@ def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
-    """Parameters that can be the axis of a figure: epsilon, then numbers that all methods have.
+    """Parameters that can be the axis of a figure: epsilon, then numeric parameters of all methods.
 
     Scores are compared with the true clustering for the same value. So if a parameter is one of
     ``moves_truth`` of the family, each value on the axis has its own true clustering.
@@ -369,7 +369,7 @@ def run_sweep(
 
     Raises InputError if a parameter is invalid for all data, if ``out`` can't be written, or,
     without ``resume``, if an interrupted sweep left finished rows there. Raises SweepCancelled if
-    ``cancelled`` returns true; the ``table`` of this exception holds the finished rows.
+    ``cancelled`` returns true; the ``table`` of this exception contains the finished rows.
 
     Parameters
     ----------
@@ -378,14 +378,14 @@ def run_sweep(
         journal in the same folder (``.journal``). Without ``resume``, an existing table is
         replaced.
     resume
-        Reuse the rows of ``out`` and of its journal that the plans contain.
+        Reuse those rows of ``out`` and its journal that are also in the plans.
 
     Returns
     -------
     DataFrame
         One row per data set, method, epsilon, value of the axis and seed, in the order of the
         plans. The columns are ``COLUMNS`` and the scores; a score that a family lacks is NaN.
-        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` holds sentences about
+        :func:`rows_of` returns the rows of one plan. ``attrs["notes"]`` contains sentences about
         methods that can't run on a data set and therefore have no rows.
     """
     if isinstance(jobs, bool) or jobs < 1:
@@ -438,7 +438,7 @@ def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.Dat
     DataFrame
         Per data set, method, variant, epsilon and value of the axis: number of draws, mean, median,
         low and high. With 19 or more draws, low and high are the 5% and 95% quantiles; otherwise
-        the minimum and maximum. Methods whose family lacks the score have no row.
+        they are the minimum and maximum. Methods whose family lacks the score have no row.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
     by, column = groups(axis), PARAMETERS[axis].column
@@ -608,7 +608,7 @@ def _draw_parts(
 
 
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
-    """Compute the parts in any order, in this process or in several."""
+    """Compute the parts in any order, in this process or in several processes."""
     if jobs < 2:
         true_runs = LRUCache(_TRUE_RUNS)
         yield from (_draw(part, true_runs) for part in parts)

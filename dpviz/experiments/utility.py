@@ -1,6 +1,6 @@
 """The cost of soundness: scores of sound and published variants.
 
-The file ``utility.json`` holds the results; ``python -m tests.benchmarks.utility`` measures them
+The file ``utility.json`` contains the results; ``python -m tests.benchmarks.utility`` measures them
 again. The sound variant, which has a proof, runs on a declared domain; the published variant runs
 on the range of the data, as in the papers. The difference has two causes: the mechanism, and a
 domain that is larger than the data (the records of Unbalance fill a thirteenth of their domain).
@@ -25,7 +25,7 @@ from dpviz.families import CARDS
 
 FILE = Path(__file__).with_name("utility.json")
 
-#: Scores in which lower is better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
+#: Scores for which lower values are better; the noise-free clustering has DSG_C 0 and NICV ratio 1.
 LESS_IS_BETTER = {"dsg_c": "DSG_C", "nicv_ratio": "NICV ratio"}
 
 #: Readable names of all scores.
@@ -154,7 +154,7 @@ def sentence(method: str) -> str:
 def compared(rows: Sequence[Cost]) -> str:
     """Return one sentence on a method's results: medians of its error at the budget ``BUDGET``.
 
-    Raises InputError if the rows hold no such median.
+    Raises InputError if the rows do not contain this median.
     """
     shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:

@@ -1,8 +1,8 @@
 """Run times of k-means on stored records and several workers: measurements and a model.
 
-The file ``worker_times.json`` holds the results; ``python -m tests.benchmarks.mapreduce`` measures
-them again. One and two workers are measured. The model of a pass predicts the times for more
-workers and more records.
+The file ``worker_times.json`` contains the results; ``python -m tests.benchmarks.mapreduce``
+measures them again. One and two workers are measured. The model of a pass predicts the times for
+more workers and more records.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ FILE = Path(__file__).with_name("worker_times.json")
 #: Smallest number of parts into which records are split; largest number of records in a part.
 FEWEST_PARTS, PART_RECORDS = 16, 10**6
 
-#: Numbers of workers, and largest number of records, for the model; measurements have fewer.
+#: Numbers of workers, and largest number of records, that the model predicts times for.
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 MOST_RECORDS = 10**11
 
-#: Other programs are mentioned if they took more cores than this on average.
+#: Other programs are mentioned if they used more cores than this number on average.
 QUIET = 0.1
 
 #: Number of bytes of a value in a file.
@@ -74,7 +74,7 @@ class PassModel:
     The model is ``round + (task + merge) * parts + (work + point * size) * turns``. The first two
     terms are serial work on the scheduler and the driver. The workers share the last term; the
     busiest worker reads ``turns = ceil(parts / workers)`` parts of ``size`` records. Times of steps
-    that could overlap are added, so the model tends to be too slow.
+    that could overlap are added, so the model's times tend to be too long.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class PassModel:
 
         ``largest`` is the largest number of records in a part. Up to the returned number, S(m) is
         more than m / 2 if all workers have equally many parts; with twice this number of workers
-        plus two, it is less.
+        plus two, S(m) is less than m / 2.
         """
         _check(points, 1)
         parts = parts_of(points, largest)
@@ -184,7 +184,7 @@ class WorkerTimes:
     machine, versions
         Machine and package versions of the measurements.
     columns, clusters, epsilon
-        Settings of the runs; ``epsilon`` holds only for the runs over numbers of records.
+        Settings of the runs; ``epsilon`` is the budget of the runs that vary the number of records.
     ceiling
         S(2) of two plain loops that run in parallel and share nothing: the limit of the machine.
     models
@@ -213,7 +213,7 @@ class WorkerTimes:
         return float(np.median([one.others for one in self.timings]))
 
     def over_records(self, method: str, workers: int) -> list[Timing]:
-        """Return the runs over numbers of records, in ascending order."""
+        """Return the runs that vary the number of records, in ascending order."""
         found = [
             one
             for one in self.timings
@@ -223,7 +223,7 @@ class WorkerTimes:
         return sorted(found, key=lambda one: one.records)
 
     def over_epsilon(self, method: str) -> list[Timing]:
-        """Return the runs over budgets, at the most frequent numbers of records and workers."""
+        """Return the runs that vary only the budget, at usual numbers of records and workers."""
         runs = [one for one in self.timings if one.method == method]
         ((where, _),) = Counter(map(_set_of, runs)).most_common(1)
         found = [one for one in runs if _set_of(one) == where]
@@ -250,7 +250,7 @@ class WorkerTimes:
         return self.models[method].reach(3600 / self.passes(method), workers)
 
     def worker_hours(self, method: str, points: float, workers: int) -> float:
-        """Return the worker-hours of a run by the model; the cost is proportional to them."""
+        """Return a run's worker-hours by the model; the cost is proportional to the hours."""
         return workers * self.seconds(method, points, workers) / 3600
 
     def sentences(self, method: str) -> list[str]:
@@ -266,10 +266,10 @@ class WorkerTimes:
             f"{model.error:.0%}. A run has {self.passes(method)} passes.",
             f"{records_text(MOST_RECORDS)} records in parts of {records_text(largest)}: S(m) bends "
             f"at about {readable(bend.workers, 1)} workers, where {TERMS[bend.term]}. "
-            "In parts ten times as large, it bends at about "
+            "In parts ten times as large, S(m) bends at about "
             f"{readable(wide.workers, 1)}.",
             f"An hour of {most} workers is enough for {readable(self.an_hour(method, most), 2)} "
-            f"records, an hour of one worker for {readable(self.an_hour(method, 1), 2)}. A run "
+            f"records; of one worker, for {readable(self.an_hour(method, 1), 2)} records. A run "
             f"over {records_text(MOST_RECORDS)} costs "
             f"{readable(self.worker_hours(method, MOST_RECORDS, 1), 2)} worker-hours on one worker "
             f"and {readable(self.worker_hours(method, MOST_RECORDS, most), 2)} on {most}.",
@@ -277,7 +277,7 @@ class WorkerTimes:
             "and workers share: two plain loops in parallel reach S(2) = "
             f"{self.ceiling:.2f} there. Other programs used {self.others:.1f} cores meanwhile"
             f"{', so all times are too long' if self.others > QUIET else ''}. Times for more "
-            "workers are calculated. They assume that each worker has its own machine of this "
+            "workers are calculated; we assume that each worker has its own machine of this "
             f"kind, which gets {readable(rate, 2)} MB of the records per second.",
         ]
 
@@ -303,7 +303,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def records_frame(self, method: str) -> pd.DataFrame:
-        """Return times over records: measured runs of all methods, and the model of ``method``."""
+        """Return times by number of records: all measured runs, and the model of ``method``."""
         rows: list[dict[str, object]] = [
             _row(name, one.records, workers, one.seconds, "measured")
             for name in self.methods
@@ -318,7 +318,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def speedup_frame(self, method: str) -> pd.DataFrame:
-        """Return S(m) of a method over workers: measured for two workers, and by the model."""
+        """Return S(m) by number of workers: measured for two, and predicted by the model."""
         model, rows = self.models[method], []
         for points in self._sizes(method):
             measured = {one.records for one in self.over_records(method, 2)}
@@ -331,7 +331,7 @@ class WorkerTimes:
         return pd.DataFrame(rows)
 
     def epsilon_frame(self) -> pd.DataFrame:
-        """Return times over budgets, with the number of passes."""
+        """Return times by budget, with the number of passes."""
         return pd.DataFrame(
             [
                 {
@@ -383,7 +383,7 @@ def _check(points: float, workers: int) -> None:
 
 
 def records_text(records: int) -> str:
-    """Format a number of records; powers of ten become 10⁵."""
+    """Format a number of records; powers of ten are written like 10⁵."""
     power = round(math.log10(records))
     return power_of_ten(power) if records == 10**power else readable(records)
 

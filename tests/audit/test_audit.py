@@ -87,8 +87,8 @@ def test_share_bounds_are_where_the_count_becomes_unlikely(
     count = data.draw(st.integers(0, n))
     low, high = share_bounds(count, n, error)
     assert low <= count / n <= high
-    # At the lower bound, at least `count` events have exactly the error probability; likewise at
-    # the upper bound.
+    # If a bound is the true probability, this count or a more extreme count occurs with exactly the
+    # error probability.
     if count:
         assert stats.binom.sf(count - 1, n, low) == pytest.approx(error, rel=1e-6)
     if count < n:
@@ -169,13 +169,13 @@ def test_half_that_decides_never_saw_the_choice() -> None:
     loud[n // 2 :, 1] = 1
     assert lower_bound(quiet, loud).event.score == 0
     assert lower_bound(quiet, loud).epsilon == 0
-    # The same score distinguishes the data sets in both halves.
+    # The same score distinguishes the data sets in both halves of the runs.
     loud[:, 0] = 1
     assert lower_bound(quiet, loud).epsilon == highest(n)
 
 
 def test_a_rare_event_is_not_chosen_for_its_luck() -> None:
-    """20 runs of 1000 against no run seem stronger than 250 against 100, but may be chance."""
+    """Of 1000 runs, 20 against 0 seem a stronger sign than 250 against 100, but may be chance."""
     without, joined = np.zeros((2, 2000, 2))
     joined[:20, 0] = 1
     for half in (slice(0, 1000), slice(1000, 2000)):
@@ -303,12 +303,12 @@ def test_a_classifier_learns_from_the_choosing_half_alone() -> None:
     other = classifier_scores(without, joined)
     for first, second in zip(one, other, strict=True):
         np.testing.assert_array_equal(first[:100], second[:100])
-    # The other half does not have the difference that the classifier learned.
+    # The deciding half does not have the difference that the classifier learned.
     assert lower_bound(one[0][:, None], one[1][:, None]).epsilon == 0
 
 
 def test_a_classifier_does_not_boast_of_the_runs_that_it_learned_from() -> None:
-    """Pure noise; if its own model scored the choosing runs, the data sets would seem to differ."""
+    """Pure noise; if a model scored its own training runs, the data sets would seem to differ."""
     without, joined = np.random.default_rng(5).normal(size=(2, 400, 30))
     scores = classifier_scores(without, joined)
     apart = [
@@ -479,8 +479,8 @@ def test_an_interval_without_width_weighs_nothing() -> None:
     def point(accountant: Accountant) -> Any:
         return accountant.interval("i", edges, ranks, sensitivity=1, epsilon=1e9)
 
-    # Almost without noise, the best of the other intervals has all the probability, uniform over
-    # its width 1.
+    # With almost no noise, the answer is nearly always in the best interval, and uniform over its
+    # width of 1.
     assert told(point, [0.5], 1e9) == 0
     assert told(point, [2.0], 1e9) < -1e6
 

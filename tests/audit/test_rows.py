@@ -43,7 +43,7 @@ ROWS = (
     ("gupt", "sound", "noise-by-8", 4.57, 3000),
     ("contour", "sound", "two-thirds-noise", 1.25, 6000),
     ("mcmc", "sound", "half-noise", 1.63, 8000),
-    # The loss is just above the claim, so fewer runs would show less.
+    # The loss is just above the claim, so fewer runs would not show it.
     ("gupt", "sound", "noise-by-2", 1.19, 20_000),
 )
 
@@ -70,8 +70,7 @@ OTHERS = {
     ("dprefine", "sound", "moved-unknown"): 500,
 }
 
-#: For daily tests, where the runs above take seconds: fewer runs that still show the broken
-#: promise.
+#: Fewer runs for daily tests, if the runs above take seconds; enough to show the violation.
 FEWER = {
     ("privthrem", "published", "largest-cell"): 500,
     ("privthrem", "sound", "rank-shown"): 800,
@@ -103,8 +102,9 @@ NEAR = {
 #: tests, and the minimum number of runs.
 SHARE, DAILY_SHARE, FEWEST = 0.1, 0.02, 60
 
-#: These scenarios take 7 to 18 seconds with the minimum number of runs. Daily, tests/test_replay.py
-#: covers grids chosen privately, many columns, and centres that do not depend on data.
+#: These scenarios take 7 to 18 seconds with the minimum number of runs. Every day,
+#: tests/test_replay.py covers grids chosen privately, many columns, and centres that do not depend
+#: on data.
 LONG = ("dprefine-sound-eight-columns", "dprefine-sound-blind")
 
 
@@ -183,7 +183,7 @@ def test_what_is_called_private_is_never_flagged(scenario: Scenario, share: floa
     runs = max(int(share * scenario.runs), FEWEST)
     labels, without, joined = collect(scenario, 1.0, runs, seed=1)
     assert lower_bound(*with_classifier(labels, without, joined)[1:]).epsilon <= 1
-    # This needs no statistics: in each run, the answers may be at most e times as likely on one
+    # The test needs no statistics: in each run, the answers may be at most e times as likely on one
     # side as on the other.
     assert LIKELIHOOD in scenario.groups
     assert labels[-1] == LIKELIHOOD_NAME

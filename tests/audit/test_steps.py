@@ -250,7 +250,7 @@ def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
         answers.append(np.ravel(accountant.answers[0]))
     # The first step asks the same query in all runs; later steps may ask other queries.
     assert ledgers[0].spends[0] == ledgers[1].spends[0] == ledgers[2].spends[0]
-    # Noise of nested counts is whole, so it is not exactly halved; see
+    # Noise of nested counts consists of integers, so it is not exactly halved; see
     # tests/privacy/test_gradual.py.
     if method not in ("privgene", "twostage", "dprefine"):
         whole, half = answers[0] - answers[2], answers[1] - answers[2]

@@ -4,7 +4,7 @@
 
 Without arguments, all methods are measured. Otherwise only the named methods are measured, and the
 numbers of all other methods do not change. To leave a part out, the benchmark replaces a function
-or constant of the method by a simpler one, because the method itself has no option for this.
+or constant of the method by a simpler version, because the method itself has no option for this.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)
 
-#: Number of runs of each row, and first seed. With these seeds, no constant was chosen.
+#: Number of runs of each row, and first seed. No constant was chosen with these seeds.
 DRAWS, FIRST_SEED = 20, 100
 
 
@@ -198,7 +198,7 @@ def _whole_cells(records: np.ndarray, ndim: int, most: int) -> np.ndarray:
 def _independent(
     self: Accountant, values: np.ndarray, levels: Any, scales: list[float]
 ) -> tuple[np.ndarray, ...]:
-    """Two releases with independent noise; the second is their mean, weighted by precision."""
+    """Two independent noisy releases; their precision-weighted mean replaces the second release."""
     scales[1] = 1 / (1 / scales[1] - 1 / scales[0])
     first, second = (
         np.asarray(values, dtype=float) + self.noise.laplace(level.step, scale, values.shape)

@@ -31,7 +31,7 @@ from dpviz.audit.steps import BUGS, CLAIM, FILE, RUNS, StepResult, table
 from dpviz.audit.transcript import ANSWERS, Replay, TranscriptEnd
 from dpviz.privacy.mechanisms import Accountant
 
-#: Smallest number of runs on each data set with which a frequent answer can exceed the claim.
+#: Smallest number of runs on each data set that can give a bound above the claim.
 FEW = 60
 
 #: Number of runs on each data set when a step is run separately.
@@ -72,7 +72,7 @@ _kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
 
 
 def _refined(size: int, columns: int, clusters: int, runs: int) -> Scenario:
-    """DP-Refine on many records. There are few runs, because each run takes long."""
+    """DP-Refine on many records. There are few runs, because each run takes a long time."""
     pair = partial(data.crowd, size=size, columns=columns)
     return step_scenario("dprefine", pair, clusters=clusters, runs=runs)
 
@@ -83,7 +83,7 @@ DPREFINE = (
     # One column: a nested grid with subcells; then this grid and a residual step.
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
-    # Several columns: centres that do not depend on the data; then these and a residual step.
+    # Several columns: centres that do not depend on the data; then also a residual step.
     _refined(10, 17, clusters=30, runs=100),
     _refined(750, 5, clusters=80, runs=500),
     # A grid of the whole box, a grid of a projection, and a residual step.
@@ -157,10 +157,10 @@ class Call:
 
 
 class Until(Replay):
-    """Accountant that replays the answers of another run, and stops the method after the last one.
+    """Accountant that replays another run's answers, and stops the method after the last answer.
 
     After that, ``call`` is the next call of a mechanism. Nested releases make several calls for an
-    answer. A single call of these does not have a cost of its own, so it is not stored in ``call``.
+    answer. A single one of these calls does not have its own cost, so it is not stored in ``call``.
     """
 
     call: Call | None = None
@@ -191,7 +191,7 @@ for _name in ANSWERS:
 
 
 def _calls(runs: ScenarioRuns, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
-    """Calls of a step's mechanism on both data sets, after the earlier answers of the first one.
+    """Calls of a step's mechanism on both data sets, after earlier answers for the first data set.
 
     Returns None if this run does not have the step, or if the step is a part of nested releases.
     """
@@ -215,7 +215,7 @@ def alone(scenario: Scenario, step: str) -> Scenario | None:
     """Scenario of one step; the answers of one run to all earlier steps are public.
 
     Returns None if the first runs do not have the step, or if the step is a part of nested
-    releases, whose cost is less than the sum of their costs.
+    releases, whose total cost is less than the sum of the costs of the parts.
     """
     scenario_runs = ScenarioRuns(scenario, CLAIM)
     for number in range(_FIRST):
@@ -226,7 +226,7 @@ def alone(scenario: Scenario, step: str) -> Scenario | None:
 
 
 def _pair(calls: tuple[Call, Call], claim: float) -> tuple[Call, Call]:
-    """The two calls as two data sets. All rows have the same claim, which is that of the calls."""
+    """The two calls as two data sets. All rows have the claim of the calls."""
     return calls
 
 

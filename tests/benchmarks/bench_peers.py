@@ -162,7 +162,7 @@ def answers(
                         else:
                             yield answer
             finally:
-                # The caller stopped: do not wait for running peers, and do not start others.
+                # The caller stopped: do not wait for running peers, and do not start other peers.
                 pool.shutdown(wait=False, cancel_futures=True)
                 for process in running:
                     process.kill()

@@ -335,7 +335,7 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
         beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
         rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
     scores = [name for name in SCORES if name in rows]
-    # A draw may have two rows: one with cheap scores, the other with expensive scores.
+    # A draw may have two rows: one row with cheap scores, the other row with expensive scores.
     rows = rows.groupby(columns, as_index=False)[scores].first()
     # Round first, because published summaries are computed from published numbers.
     for name in scores:
@@ -465,7 +465,7 @@ def _sets(text: str) -> tuple[BenchSet, ...]:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # If another program ends this process, it also ends its peers.
+    # If another program ends this process, this process also ends its peers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(sys.argv[1:])

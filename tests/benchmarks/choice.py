@@ -4,11 +4,11 @@
 
 Without a name, all methods that can choose privately are measured on all sets. Otherwise only the
 named methods are measured, and all other numbers do not change. Each set is written when it is
-finished, and ``--resume`` continues a run that was stopped. It takes about half an hour on two
-cores.
+finished, and ``--resume`` continues a run that was stopped. All measurements take about half an
+hour on two cores.
 
-The sets are those of ``sets.py``. For g and p, they are all sets with two columns and known
-classes; for K, all sets on which the method runs. The best choice in hindsight is the best
+``sets.py`` lists the sets. The sets for g and p are all sets with two columns and known classes;
+the sets for K are all sets on which the method runs. The best choice in hindsight is the best
 candidate of a coarse grid. The score of a candidate is the mean of ``DRAWS`` draws. For K, the
 known number of clusters and the privately chosen numbers are candidates, too. The largest of many
 means is a little too large, so the measured cost is slightly too high. A finer grid may contain a

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def runs() -> None:
-    """Time one run of each method and a k-means of the same data."""
+    """Measure one run of each method, and a k-means run on the same data."""
     data = load_sample("gaussians")
     peer = seconds(lambda: KMeans(15, n_init=1, random_state=0).fit(data.points), runs=5)
     for grid in (64, 256):
@@ -64,7 +64,7 @@ def runs() -> None:
 
 
 def kmeans() -> None:
-    """Time DPLloyd and k-means on 1M points, and all methods on 30,000."""
+    """Measure DPLloyd and k-means on 1M points, and all methods on 30,000 points."""
     rng = np.random.default_rng(0)
     blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), 1_000_000)
     points = np.clip(blobs + rng.normal(0, 0.03, blobs.shape), 0, 1)
@@ -90,7 +90,7 @@ def kmeans() -> None:
 
 
 def scores() -> None:
-    """Time 2CE of 100,000 points: 5 billion pairs."""
+    """Measure the time of 2CE for 100,000 points, that is, 5 billion pairs."""
     rng = np.random.default_rng(0)
     true, private = rng.integers(0, 16, 100_000), rng.integers(0, 16, 100_000)
     spent = seconds(lambda: two_ce(contingency(true, private)))

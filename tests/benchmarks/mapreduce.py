@@ -4,7 +4,7 @@
 
 DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
 results are written to ``dpviz/experiments/worker_times.json``. 10^8 records need ten minutes, 8 GB
-of the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
+in the folder for temporary files (``TMPDIR``), and 8 GB of free memory. ``python -m
 tests.benchmarks mapreduce`` measures fewer records, and only prints the results.
 
 The model adds up the costs of a pass, see :class:`dpviz.experiments.worker_times.PassModel`. The
@@ -61,11 +61,11 @@ METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 MOST, FEWEST = 10**8, 10**5
 WORKERS = (1, 2)
 
-#: ε of the runs with several numbers of records; all ε of the other runs, and their records.
+#: ε of the runs that vary the number of records; all ε, and the number of records, of other runs.
 EPSILON = 0.5
 EPSILONS, OVER_EPSILON = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0), 10**6
 
-#: Columns and clusters of Gamma, rounded; it is the paper's largest set that is available.
+#: Numbers of columns and clusters of Gamma, rounded; Gamma is the largest available set.
 COLUMNS, CLUSTERS = 10, 2
 DOMAIN = Domain(((0.0, 1.0),) * COLUMNS)
 
@@ -104,7 +104,7 @@ def written(found: WorkerTimes) -> str:
 
 
 def measured(most: int) -> WorkerTimes:
-    """Measure runs for some numbers of records, some ε, and the machine's limit; fit models."""
+    """Measure runs with several numbers of records and ε, and the machine's limit; fit models."""
     ceilings = [yardstick()]
     sizes = [10**power for power in range(5, 19) if FEWEST <= 10**power <= most]
     found: list[Timing] = []
@@ -179,8 +179,8 @@ def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
     passes
         Measured passes on one or two workers.
     merge
-        Number of seconds that the table of a part takes. It is measured separately, because a fit
-        can't distinguish it from the time of the scheduler.
+        Number of seconds that the table of a part takes. This number is measured separately,
+        because a fit can't distinguish it from the scheduler's time.
     ceiling
         S(2) of two plain loops, which is the largest speedup of two workers on one machine.
     """
@@ -199,7 +199,7 @@ def fitted(passes: Iterable[Pass], merge: float, ceiling: float) -> PassModel:
 
 
 def yardstick() -> float:
-    """S(2) of two independent loops. It is below 2 if the cores share their hardware or clock."""
+    """S(2) of two independent loops. S(2) is below 2 if cores share hardware or clock."""
     with ProcessPoolExecutor(2) as processes:
         list(processes.map(spin, [1, 1]))  # starts them
         times: dict[int, list[float]] = {1: [], 2: []}
@@ -331,7 +331,7 @@ def others() -> float:
 
 
 def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> list[Timing]:
-    """Time runs at all budgets except that of the runs over records."""
+    """Measure runs at all budgets, except the budget of the runs that vary the records."""
     found = []
     for epsilon in EPSILONS:
         if epsilon != EPSILON:
@@ -341,7 +341,7 @@ def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> l
 
 
 def merging(source: Stored) -> float:
-    """Seconds to send a table: pack it, join it with others in a tree, add it on the driver."""
+    """Seconds to send a table: pack it, join it with other tables, add it on the driver."""
     watched = Watched(Alone())
     clustered(METHODS[0], EPSILON, source, watched)
     tables = [read_alone(watched.works[-1], part) for part in source.parts]

@@ -1,4 +1,4 @@
-"""Count the releases of data without clusters that contain a cluster that looks real.
+"""Count releases with a cluster that looks real, although the data have no clusters.
 
 ``python -m tests.benchmarks.nulls`` measures all methods on all kinds of data, takes about an hour,
 and writes ``nulls.json`` in the folder of this file. Names of methods as arguments select these
@@ -30,10 +30,10 @@ from dpviz.release.seeded import seeded_run
 TABLE = Path(__file__).with_name("nulls.json")
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
-#: Number of releases of a kind to which a sentence applies, of another kind, and of a second try.
+#: Number of releases of a kind to which a sentence applies, of another kind, and of a second run.
 CLAIMED, OTHERS, AGAIN = 200, 40, 2_000
 
-#: A sentence is rejected if, at its rate, at least this many hits are less probable than this.
+#: A sentence is rejected if at least this many hits would be less probable than this number.
 REFUSED = 0.01
 
 Points = NDArray[np.float64]
@@ -179,7 +179,7 @@ def passed(method: str, kind: str, runs: int, first: int = 0) -> int:
 
 
 def holds(found: int, runs: int) -> bool:
-    """Whether this number of such releases agrees with the sentence."""
+    """Whether this number of releases with a real-looking cluster agrees with the sentence."""
     return bool(stats.binomtest(found, runs, LEVEL, "greater").pvalue > REFUSED)
 
 

@@ -1,4 +1,4 @@
-"""Measure a class in a room of the game: sixty players on one server, and the teacher's screen.
+"""Measure a school class in a game room: sixty players on one server, and the teacher's screen.
 
 Players use the app's own protocol, as a browser does; the teacher has a real browser.
 """

@@ -3,17 +3,18 @@
 The file ``sets.toml`` lists the sets. A row has the fields of :class:`BenchSet` and of its source;
 if it has no title, the title is the name. One row means all samples of the app.
 
-The authors may have looked at sets with ``seen`` while they chose constants of any method, and at
-sets with ``known`` for methods of the families in it. Grid, density and number of clusters are
-public choices that are made without noise. They are the same for all methods:
+We may have looked at sets with ``seen`` while we chose constants of any method, and at sets with
+``known`` while we chose constants of the families in ``known``. Grid, density and number of
+clusters are public choices that are made without noise. These choices are the same for all methods:
 
 * A grid has about four records per cell. The number of cells per side is a multiple of 8 from 32 to
 128.
 * The density is one of .05, .1, ..., .9. If the set has classes, it is the density with which
 WaveCluster without noise agrees best with them (ARI); otherwise the density with the largest number
-of clusters of at least 1% of the records. Of two equal densities, the smaller is chosen.
-* The number of clusters is the number of known classes. For sets without classes it is 15, or 25
-above 100,000 records.
+of clusters of at least 1% of the records. If two densities are equally good, the smaller density is
+chosen.
+* The number of clusters is the number of known classes. For sets without classes this number is 15,
+or 25 above 100,000 records.
 
 When Two-stage was last changed, all sets except the last twenty were ``known`` to WaveCluster. Each
 time that all constants of Two-stage were fixed, twenty new sets of at least 1,000 records were
@@ -23,26 +24,24 @@ were used once. A cell is a set at one epsilon:
 * First twenty sets: 103 of 120 cells were won. Two-stage was changed with sets with ``seen`` only.
 * Second twenty: 109 cells were won. Two-stage was changed with all sets so far. One set, birch-rg1,
 has the records of birch1 in other units.
-* Third twenty: 113 cells were won, one was even. Two-stage was changed with all sets so far. One
-set, strong, had the records of earthquakes and was removed; of the other 19 sets, 107 of 114 cells
-were won.
+* Third twenty: 113 cells were won, and one cell was a tie. Two-stage was changed with all sets so
+far. One set, strong, had the same records as the set earthquakes and was removed; of the other 19
+sets, 107 of 114 cells were won.
 * Fourth twenty: 115 cells were won. But four sets share records with known sets (spiral with
-spiralsquare, 2d-4c
-  with 2d-10c, smile1 and donut1 with dartboard1); of the other 16 sets, 91 of 96 cells were won.
-  Then generated data showed that pools are biased where some counts are low. Pools are no longer
-  used there, and 91 of 96 cells were won again. On the four sets that replaced those four, 15 of 24
-  cells were won: all cells of long1, all but one of cassini, fourty (25 records in each of 40
-  clusters) from epsilon 0.5 on, and one cell of circle, whose records are evenly spread. No set of
-  these twenty shares a fifth of its records with another set. Two-stage was changed with all sets
-  so far.
-* Fifth twenty: only real records, from repositories that were not used before. No set shares a
-fifth of
-  its records with another set, as ``tests/experiments/test_bench_utility.py`` checks. 118 of 120
-  cells are won; stains at epsilon 0.05 and polls at epsilon 0.1 are lost.
+spiralsquare, 2d-4c with 2d-10c, smile1 and donut1 with dartboard1); of the other 16 sets, 91 of 96
+cells were won. Then generated data showed that pools are biased where some counts are low. Pools
+are no longer used for low counts, and 91 of 96 cells were won again. Other sets replaced these four
+sets, and 15 of their 24 cells were won: all cells of long1, all cells except one of cassini, cells
+of fourty (25 records in each of 40 clusters) from epsilon 0.5 on, and one cell of circle (evenly
+spread records). No set of the twenty shares a fifth of its records with another set. Two-stage was
+changed with all sets so far.
+* Fifth twenty: all records are real, from repositories that were not used before. No set shares a
+fifth of its records with another set, as ``tests/experiments/test_bench_utility.py`` checks. 118 of
+120 cells are won; stains at epsilon 0.05 and polls at epsilon 0.1 are lost.
 
-The reference sets have the choices of the papers, and the samples their own. The box of a set is
-the range of its records, which is public for all methods; samples have a declared box. ``python -m
-tests.benchmarks.sets`` prints the results of these rules for each available set.
+The reference sets have the choices of the papers, and the samples have their own choices. The box
+of a set is the range of its records, which is public for all methods; samples have a declared box.
+``python -m tests.benchmarks.sets`` prints the results of these rules for each available set.
 """
 
 from __future__ import annotations
@@ -219,9 +218,9 @@ class OfRepository:
     """A file of a public repository, read from a checkout (bare or not).
 
     ``columns`` are names, or positions in a list or in a table without names; ``separator``
-    separates the columns of a table. ``repeat`` is the column with the number of records for which
-    a line stands. ``places`` is the column with a place, or with a list of places; a record is the
-    first two numbers of a place. ``unclassed`` means that the file has no classes, although its
+    separates the columns of a table. ``repeat`` is the column with the number of records that a
+    line represents. ``places`` is the column with a place, or with a list of places; a record is
+    the first two numbers of a place. ``unclassed`` means that the file has no classes, although its
     format can have them.
     """
 
@@ -358,7 +357,7 @@ def checkout(checkouts: Path | None, repository: str) -> Path:
 
 
 def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
-    """Content of a file in a checkout (bare or not); MissingError if the file is not there."""
+    """Content of a file in a checkout (bare or not); MissingError if the file does not exist."""
     place = checkout(checkouts, repository)
     if (place / file).is_file():
         return (place / file).read_bytes()
@@ -399,7 +398,7 @@ def _of_sample(name: str) -> BenchSet:
 
 
 def _source(given: dict[str, Any]) -> Source:
-    """Source with these fields. A field that only one class has decides its class."""
+    """Source with these fields. If only one class has a field, this field decides the class."""
     if "repository" in given:
         return OfRepository(**given | {"columns": tuple(given.get("columns", ()))})
     return Mixture(**given) if "seed" in given else Reference(**given)
@@ -416,7 +415,7 @@ DENSITIES = tuple(round(0.05 * step, 2) for step in range(1, 19))
 
 
 def grid_of(n: int) -> int:
-    """Cells per axis by the rule above."""
+    """Cells per axis by the rule in this module's docstring."""
     return int(np.clip(8 * round((n / 4) ** 0.5 / 8), 32, 128))
 
 

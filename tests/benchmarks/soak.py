@@ -1,4 +1,4 @@
-"""Measure a class on one server: thirty sessions, uploads, heavy jobs, and killed sessions.
+"""Measure a school class on one server: thirty sessions, uploads, heavy jobs, killed sessions.
 
 Sessions use the app's own protocol, as browsers do. Only this computer can connect to the server,
 and only processes that are started here are ended.
@@ -36,7 +36,7 @@ from tests.browser.conftest import await_health, faults
 from tests.support import ROOT
 from tests.support.memory import marks
 
-#: Number of sessions; seconds between two changes in one; seconds without and with heavy jobs.
+#: Number of sessions; seconds between a session's changes; seconds without and with heavy jobs.
 SESSIONS, EVERY, SECONDS = 30, 1.0, 60.0
 
 #: Number of sessions that upload a file; number of heavy jobs; seconds between two kills.

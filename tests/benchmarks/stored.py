@@ -24,7 +24,7 @@ from tests.support import ROOT
 RECORDS, FILES, GRID, REPEATS = 10**8, 20, 256, 3
 COLUMNS = ["x", "y"]
 
-#: Before pyarrow is loaded, dpviz sets how it allocates memory; so do this for decoding, too.
+#: Before dpviz loads pyarrow, it sets how pyarrow allocates memory; do the same for decoding.
 assert dpviz
 
 

@@ -87,7 +87,7 @@ DATA: Mapping[str, Callable[[], Truth]] = {
 
 
 def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
-    """Release all counts with the whole budget, and not the number of zeros."""
+    """Release all counts with the whole budget, and do not release the number of zeros."""
     gradual = accountant.gradual(counts, [Level(ROUGH, config.epsilon)], sensitivity=1)
     rate = 1 / gradual.scales[0]
     released = Released(

@@ -140,7 +140,7 @@ def measure(method: str, data: str, epsilon: float) -> list[Cost]:
 def scores(
     method: str, data: str, epsilon: float, variant: VariantName, place: VariantName
 ) -> dict[str, list[float]]:
-    """Scores of a variant in every draw; domain and grid are those of the variant ``place``."""
+    """Scores of a variant in every draw; domain and grid are from the variant ``place``."""
     setup, family = SETUPS[data], CARDS[method].family
     found = []
     for seed in range(DRAWS[family]):
@@ -169,7 +169,7 @@ def spread(values: list[float]) -> Spread:
 
 
 def compares(card: Card) -> bool:
-    """Whether a method has two variants that spend budget; this project's own methods have one."""
+    """Whether a method has two variants that spend budget; our own methods have only one."""
     return card.spends and len(card.variants) > 1
 
 
@@ -214,7 +214,7 @@ def wavecluster_truth(data: str, variant: VariantName) -> comparison.Truth:
 
 @cache
 def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
-    """k-means without noise under the domain of a variant."""
+    """k-means without noise on the domain of a variant."""
     records = Records.build(load(data), run_domain(load(data), variant))
     return KMeansTruth(records, SETUPS[data].clusters)
 
@@ -223,7 +223,7 @@ def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
 def shuffled(data: str, variant: VariantName, seed: int) -> Records:
     """Records in an order that depends on the draw.
 
-    The files list cluster by cluster. Some published variants cut the list into pieces (starting
+    The files are sorted by cluster. Some published variants cut the list into pieces (starting
     sets, the blocks of GUPT), and would get the answer from the order of the file.
     """
     order = np.random.default_rng(seed).permutation(load(data).points)

@@ -73,8 +73,8 @@ OPENED = pytest.StashKey[list["Watched"]]()
 def faults(log: Path) -> list[str]:
     """Entries of a server's log with a traceback.
 
-    Entries that Streamlit writes when a page is left while its socket opens or closes do not count,
-    because it depends on the machine whether they occur.
+    Ignore entries that Streamlit writes if a page is left while its socket opens or closes. Whether
+    such entries occur depends on the machine.
     """
     entries = re.split(
         r"^(?=\d{4}-\d\d-\d\d )", log.read_text(encoding="utf-8"), flags=re.MULTILINE
@@ -167,7 +167,7 @@ def serve(
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start an app of a checkout, with its log in a folder; return its address and its process.
 
-    The app accepts the given hosts, or the hosts in the checkout's settings. It uses the given
+    The app accepts the given hosts, or the hosts in the checkout's settings. The app uses the given
     port, or a free port.
     """
     options["cwd"] = root
@@ -276,7 +276,7 @@ def system_browser() -> str | None:
 
 @pytest.fixture(scope="session")
 def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
-    """Start the system's Chromium, or else playwright's; skip the test if there is none."""
+    """Start the system's Chromium, or else playwright's; skip the test if there is no Chromium."""
     with _or_skip():
         browser = playwright_driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
     yield browser

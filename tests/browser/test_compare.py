@@ -212,7 +212,7 @@ def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
 
 @pytest.mark.exhaustive
 def test_a_figure_of_a_paper_is_looked_at_and_left(comparer):
-    """By the browser's Back, by a reload, and by the button; the explorer has the same data."""
+    """Leave by Back, by a reload and by the button; the explorer has the same data."""
     watched = comparer("data=incomes&methods=privthr&draws=1&points=2")
     page = watched.page
     expect_curves(watched, "PrivTHR", n=1)

@@ -262,7 +262,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
-    # The focus has moved before the slider's answer arrives, as both happen in one call.
+    # The focus has moved before the slider's answer arrives, as both events happen in one call.
     slider(watched, "Privacy budget").evaluate(
         "range => { range.stepUp(); range.dispatchEvent(new Event('input'));"
         " const named = (one) => one.textContent.includes('DSG_C');"

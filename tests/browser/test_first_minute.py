@@ -67,7 +67,7 @@ def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
         (re.search(r"epsilon ([\d.]+)", text)[1], re.search(r"ε ([\d.]+)", title)[1])
         for text, title in zip(texts, titles, strict=True)
     ]
-    # Picture and sentence arrive in one answer of the server, and the sentence is first in it.
+    # Picture and sentence arrive in one answer of the server, which begins with the sentence.
     assert sum(one == other for one, other in pairs) >= len(pairs) - 1
     watched.page.wait_for_function(
         "() => document.querySelector('.dpv-headline').textContent"

@@ -17,7 +17,7 @@ RECORD = """() => {
   document.querySelector('.js-plotly-plot').on('plotly_afterplot', () => {
     const heading = document.querySelectorAll('.annotation-text')[1].textContent;
     if (heading !== window.headings.at(-1)) window.headings.push(heading); }); }"""
-# For each box, its text if it does not fit.
+# The text of each box whose text is too long for the box.
 CUT = """() => [...document.querySelectorAll(
     '[data-testid=stSidebar] [data-testid=stSelectbox] input, [data-testid=stSidebar] button, '
     + '.dpv-card > span:not(.dpv-help), [data-testid=stMain] [role=radio]')]

@@ -404,7 +404,7 @@ def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> Non
     expect_stage(watched, "settled False")
     expect_stage(watched, "stage 3, settled True")
     player(watched).wait_for()
-    # From the end, the player starts again. It does not skip a step, even if a run is slow.
+    # From the end, the player starts again. The player does not skip a step, even if a run is slow.
     assert stage(watched).endswith("seen 3 0 1 2 3")
     assert slider(watched, "stage").get_attribute("aria-valuetext") == "3"
     # From any other position, the player continues.

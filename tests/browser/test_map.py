@@ -1,4 +1,4 @@
-"""Maps in a real browser: true scale, coastlines, and a domain that is drawn or is a city."""
+"""Maps in a real browser: true scale, coastlines, and a domain that is drawn or that is a city."""
 
 import re
 from collections.abc import Callable

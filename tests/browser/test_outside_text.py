@@ -93,7 +93,7 @@ def names() -> dict[str, list[str]]:
 MOST_LINKS = 6
 
 
-#: Pages of every day: one has many controls, one writes files. All quote by one function.
+#: Pages of every day: one has many controls, the other writes files. All quote by one function.
 OFTEN = ("wavecluster", "release")
 
 

@@ -66,7 +66,7 @@ def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, 
     expect_panels(watched, "DS1", "DS2", "DS3")
     assert "stand-in" not in page.evaluate("document.querySelector('.gtitle').textContent")
     assert "two.csv" not in page.url
-    # One of the runs is opened on the explorer's page, where its data are the own data.
+    # One of the runs is opened on the explorer's page, where its data are the user's own data.
     page.get_by_role("button", name="Open in its explorer").click()
     page.wait_for_url(re.compile("data=own"))
     page.get_by_text("Loaded: one.csv").wait_for()

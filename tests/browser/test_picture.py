@@ -1,4 +1,4 @@
-"""Nobody can mistake a picture for a release: its own text and the text in its files say so."""
+"""A picture can't be mistaken for a release: its text and its files say that it is not one."""
 
 import io
 import re
@@ -71,7 +71,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched = opened(f"{page}?data=spirals&method={'dplloyd' if page else 'privthr'}")
     before = watched.page.evaluate(PRIVATE)
     assert [name for name, _ in before] == [""]
-    # Without points, the picture has cells, of which there are fewer; regions have no cells.
+    # A picture without points shows cells, which are fewer than points; regions have no cells.
     assert before[0][1] == (256 if page else 20)
     assert OVERLAY not in watched.page.locator(".infolayer").first.text_content()
     watched.page.get_by_text("True points", exact=True).click()

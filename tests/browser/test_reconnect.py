@@ -1,4 +1,4 @@
-"""After a restart of the server, a lost network or a long sleep, each page works as before it."""
+"""After a restart of the server, a lost network or a long sleep, each page works as before."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.get_by_role("link", name="Release once with these settings").click()
     page.wait_for_url("**/release?**")
     expect(page.get_by_role("heading", name="Release once, safely")).to_be_visible()
-    # Data, columns, bounds, persons and method are those of the other page.
+    # Data, columns, bounds, persons and method are the same as on the other page.
     expect(page.get_by_text("east and north were proposed on another page")).to_be_visible()
     method = page.get_by_role("combobox", name="Method")
     expect(method).to_have_value("WaveCluster: PrivTHREM")

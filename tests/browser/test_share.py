@@ -52,7 +52,7 @@ def open_share(watched) -> None:
 
 
 @pytest.mark.daily("learn")
-# All pages share by one function; tests/ui/test_share.py presses its button on each page.
+# All pages share by one function; tests/ui/test_share.py presses the button of each page.
 @pytest.mark.parametrize("page", daily(PAGES, ("wavecluster", "learn").__contains__))
 def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched = faultless(

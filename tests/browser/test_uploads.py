@@ -49,7 +49,7 @@ def watch():
         runtime = sys.modules.get("streamlit.runtime")
         if not (hasattr(runtime, "exists") and runtime.exists()):
             continue
-        # Before the first session, because a session uses ``away`` as soon as it is imported.
+        # Do this before the first session, because a session uses ``away`` when it is imported.
         import dpviz.ui.session.leave as leave
         leave.away, leave.LOOK = lambda: 2.0, 0.2
         if not waiting:
@@ -102,7 +102,7 @@ def test_uploads_go_with_their_session(
     url, server = serve_others(tmp_path, env=added)
     try:
         await_health(url, server)
-        # The first session opens before the server has frozen its memory; the others open later.
+        # Only the first session opens before the server has frozen its memory.
         for page, next_one in pages:
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)
@@ -128,7 +128,7 @@ def test_uploads_go_with_their_session(
         end(server)
 
 
-#: Uploads files of 90 MB, as many as ``many``, in addition to the file that the page has sent.
+#: Uploads ``many`` files of 90 MB, in addition to the file that the page has sent.
 PUT_MORE = """async ([address, many]) => {
   const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)?.[1] ?? ''
   const put = async (number) => {

@@ -105,7 +105,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
         (f"Three spirals · PrivTHR · ε {low} ", "seed 0"),
         (f"Three spirals · PrivTHR · ε {low} ", "seed 1"),
     )
-    # Back to the start and forward to the end, step by step; then steps in both directions.
+    # Go back to the start and forward to the end, step by step; then go in both directions.
     for at in (3, 2, 1, 0):
         back(watched)
         expect(watched, *changes[at])

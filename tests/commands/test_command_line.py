@@ -144,7 +144,7 @@ def test_every_method_runs_on_every_sample(cli, name, method):
     report = run_json(cli, name, "--method", method)
     assert report["data"]["n"] == sample(name).n
     assert report["true"]["n_clusters"] == sample(name).clusters
-    # Of the parallel spends of a step, only the largest is added.
+    # Of the parallel costs of a step, only the largest cost is added.
     steps = {
         one["step"] if one["composition"] == "parallel" else number: one["epsilon"]
         for number, one in enumerate(report["ledger"])
@@ -482,7 +482,7 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
-        # Background jobs of shells ignore SIGINT, jobs of nohup ignore SIGHUP; children do so, too.
+        # Background jobs of shells ignore SIGINT, jobs of nohup ignore SIGHUP, like their children.
         preexec_fn=lambda: signal.signal(signal.Signals[f"SIG{number}"], signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
@@ -647,7 +647,7 @@ def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
 
 # -- k-means -----------------------------------------------------------------------------
 
-#: Rows of three groups; in some rows a number is missing, in some the class is missing.
+#: Rows of three groups; in some rows a number is missing, in others the class is missing.
 CLASSED = "x,y,kind,size\n" + "".join(
     f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
     f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"
@@ -674,7 +674,7 @@ def plain_labels(points, centers, domain):
 
 
 def spent(ledger):
-    """Sum of sequential spends; of the parallel spends of a step, only the largest is added."""
+    """Sum of the sequential costs; of a step's parallel costs, only the largest cost is added."""
     steps = {}
     for number, one in enumerate(ledger):
         step = one["step"] if one["composition"] == "parallel" else number
@@ -1042,7 +1042,7 @@ def test_the_text_is_for_people(cli, classed):
     assert few.startswith("classed.csv: columns x, y; 113 records, 0 outside the domain\nContour")
     assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
     assert few.count("\ncentre ") == 3
-    # The parallel spends of a step are on one line, which shows their range.
+    # The parallel costs of a step are on one line, which shows their range.
     assert few.count("spent    iteration 1: epsilon ") == 1
     assert " in 3 disjoint parts; only the largest cost is counted" in few
     assert "unspent" not in few

@@ -55,7 +55,7 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Desk:
-    """A folder ``trips`` of three parts, with links to all of it, and one budget file."""
+    """A folder ``trips`` of three parts, with links to folder and parts, and one budget file."""
 
     place: Path
     capture: pytest.CaptureFixture[str]
@@ -146,7 +146,7 @@ PART_WAYS: tuple[Callable[[Path, str], str], ...] = (
 
 @st.composite
 def ways(draws: Any) -> tuple[Any, ...]:
-    """A way to name the folder, or a part of it; a part has a source name or not."""
+    """A way to name the folder, or a part of it; a part may have a source name."""
     kind = draws(st.integers(0, 3))
     if kind == 0:
         return ("part", draws(st.sampled_from(PARTS)), draws(st.sampled_from(PART_WAYS)),
@@ -166,7 +166,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
     @given(st.lists(ways(), min_size=3, max_size=9), st.sampled_from([0.3, 0.6, 1.0]))
     def check(taken: list[tuple[Any, ...]], epsilon: float) -> None:
         nonlocal released
-        # Use a folder in memory if there is one, because every debit waits for the disk.
+        # Use a folder in memory if it exists, because every debit waits for the disk.
         memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
         with (
             tempfile.TemporaryDirectory(dir=memory) as name_of_place,
@@ -205,7 +205,7 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
 
 
 def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
-    """With each way, a first release succeeds; so a program that refuses all ways fails."""
+    """With each way, a first release succeeds. A program that refuses all ways would fail."""
     for number, (name, options) in enumerate(in_all_ways(desk.place / "trips")):
         (desk.place / "b.db").unlink(missing_ok=True)
         status, said = desk.release(name, "--total", 1, *options)

@@ -81,7 +81,7 @@ def test_columns_that_number_the_rows_are_never_proposed(cli, tmp_path, columns)
     assert all(f'"{name}"' in err for name in columns)
     with pytest.raises(InputError, match="choose from"):
         dpviz.read(path)
-    # If the user names columns, these are used.
+    # If the user names columns, these columns are used.
     assert cli("run", path, *RUN, "--columns", columns[0])[0] == 0
 
 

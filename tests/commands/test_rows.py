@@ -45,7 +45,7 @@ def test_rows_are_listed_and_left_out_by_an_option(capsys, tmp_path) -> None:
     released = read_table(data, unreadable="missing").select(["lon", "lat"], unreadable="missing")
     assert (report["n"], report["dropped"]) == (released.n, released.dropped) == (297, 4)
     assert report["notes"][:1] == list(released.notes)
-    # The same when the file is read part by part.
+    # The result is the same when the file is read part by part.
     folder = tmp_path / "many"
     folder.mkdir()
     (folder / "a.csv").write_bytes(data)

@@ -26,7 +26,7 @@ def cli(capsys):
 
 @pytest.fixture
 def places(tmp_path):
-    """The same records in one file and in a folder of three; some are outside or not finite."""
+    """The same records in one file and in three files; some records are outside or not finite."""
     rng = np.random.default_rng(0)
     middles = np.array([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]])
     points = middles[rng.integers(3, size=2000)] + rng.normal(0, 0.5, (2000, 2))

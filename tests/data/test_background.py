@@ -182,7 +182,7 @@ def test_degrees_are_true_to_scale_in_the_middle(south, side):
         (("eruption", "waiting"), "1,5;40,100", "equal", 1),
         (("x", "y"), "0,1;0,1", "free", None),
         (("a", "b"), "10,11;59.5,60.5", "lonlat", 2),
-        # The coordinates are those of a plane, although the names mean degrees.
+        # The coordinates are from a plane, although the names mean degrees.
         (("lon", "lat"), "0,5000;0,5000", "auto", 1),
     ],
 )

@@ -84,7 +84,7 @@ def test_families_take_stored_records_with_the_domain_that_they_would_take(
 
 
 def test_counting_loads_no_more_than_it_takes(tmp_path):
-    """Program and passes use 250 MB; scikit-learn, pandas and pyarrow.compute would use 110 MB."""
+    """Program and passes use 250 MB; scikit-learn, pandas and pyarrow.compute would add 110 MB."""
     pq.write_table(pa.table({"x": np.zeros(10**5), "y": np.ones(10**5)}), tmp_path / "p.parquet")
     code = (
         "import sys\n"

@@ -1,4 +1,4 @@
-"""Identifiers in a column of persons: two persons never become one, and one person never two."""
+"""Identifiers in a column of persons: persons are never merged, and never split."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_a_person_can_count_on_the_tiny_grids(
     counts, _, _ = np.histogram2d(*points.T, bins=described.grid, range=described.domain.bounds)
     # In the paper's figure, the first axis is horizontal and the second is vertical.
     np.testing.assert_array_equal(counts.T[::-1], cells)
-    # Half the sum of each block of 2 x 2 cells. All are whole; no positive value occurs twice.
+    # Half the sum of each block of 2 x 2 cells. All sums are whole; no positive value occurs twice.
     blocks = counts.reshape(described.grid // 2, 2, described.grid // 2, 2).sum(axis=(1, 3)) / 2
     assert sorted(blocks[blocks > 0].tolist(), reverse=True) == values
     assert (blocks == 0).sum() == empty

@@ -448,7 +448,7 @@ def test_no_store_leads_to_files_of_this_computer(folder, monkeypatch):
     st.data(),
 )
 def test_one_place_in_a_store_has_one_origin(scheme, names, data):
-    """The origin does not depend on user and options; otherwise each spelling had a budget."""
+    """The origin does not depend on user and options, or each spelling would have a budget."""
     plain = store_origin(f"{scheme}://bucket", "bucket/" + "/".join(names))
     spelled = ["bucket", *names]
     for at in range(len(spelled)):

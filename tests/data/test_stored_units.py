@@ -74,7 +74,7 @@ def test_the_same_records_are_kept_as_in_memory(
 
 
 def test_a_person_changes_at_most_cap_records(tmp_path, monkeypatch):
-    """This also holds for a person with most of the rows, who changes the number of files."""
+    """This is also true for a person with most of the rows, who changes the number of files."""
     monkeypatch.setattr(module, "ROWS", 100)
     monkeypatch.setattr(stored_module, "CHUNK", 64)
     rng = np.random.default_rng(2)

@@ -31,7 +31,7 @@ def test_each_pass_over_a_text_is_reported_to_its_end() -> None:
     assert len(points) == 300_000
     body = len(data)
     passes = [done for done, total in seen if total == body]
-    # One pass reads blocks of text, one decodes the rows; each ends at its total.
+    # Pass 1 reads blocks of text, pass 2 decodes the rows; each pass ends at its total.
     assert body in passes
     assert len(passes) > 4
     assert seen[-1] == (300_000, 300_000)

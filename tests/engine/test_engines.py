@@ -1,4 +1,4 @@
-"""Every engine adds up the same tables, to the last bit, whatever happens on the way."""
+"""Every engine adds up the same tables, to the last bit, whatever happens during the work."""
 
 import os
 import pickle
@@ -21,7 +21,7 @@ from tests.support import ROOT
 from tests.support.cluster import started
 from tests.support.parts import both, changed, killing, write_parts
 
-#: More than a task joins, so that the tree has two levels.
+#: A task joins fewer parts than this, so the tree of tasks has two levels.
 PARTS = 40
 
 
@@ -192,7 +192,7 @@ for scheduler in ("nowhere", "tcp://127.0.0.1:9", None):
 
 
 def test_what_is_missing_is_said_in_one_sentence():
-    # A client that never connects leaves threads behind: in a process of its own they end with it.
+    # A client that never connects leaves threads running; in a separate process they end with it.
     found = subprocess.run(
         [sys.executable, "-c", MISSING],
         capture_output=True, text=True, check=False, cwd=ROOT, timeout=120,

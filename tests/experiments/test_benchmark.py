@@ -78,7 +78,7 @@ def test_an_average_is_over_sets_that_all_methods_have() -> None:
                 ("c", "eugkm", 0.1): [100.0],
                 ("a", "pemeans", 0.1): [4.0],
                 ("b", "pemeans", 0.1): [4.0],
-                # A method with fewer than half of the sets does not change the sets of others.
+                # A method with fewer than half of the sets does not affect other methods.
                 ("c", "gupt", 0.1): [1.0],
             }
         )

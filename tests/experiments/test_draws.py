@@ -1,4 +1,4 @@
-"""Many draws: results equal those of single draws, bands have the stated coverage; maps."""
+"""Many draws: results equal the results of single draws, bands have the stated coverage; maps."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
     """Draws of a uniform score: a band covers a share of all draws that is equal to its length.
 
     The share has a beta distribution; its standard deviation is sqrt(0.09 / (n + 2)). The mean of
-    4000 bands is off by more than four standard errors once in 16,000. With NumPy's rule, it is 81%
-    and 86%.
+    4000 bands is off by more than four standard errors once in 16,000. With NumPy's rule, the mean
+    is 81% or 86%.
     """
     draws = np.random.default_rng(7).random((4000, n))
     bands = [band(row) for row in draws]
@@ -223,8 +223,8 @@ def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> No
     """From 85% to 95% of 200 new draws are in the band.
 
     The share that a band of 500 draws covers has a standard error of 1.3%; the share of 200 draws
-    in the band, 2.1%. By chance the result is outside this range once in 20; seeds are fixed. Bands
-    of counts have whole ends, so they cover a little more.
+    in the band has an error of 2.1%. By chance the result is outside this range once in 20; seeds
+    are fixed. Bands of counts have whole ends, so they cover a little more.
     """
     data = load_sample(sample)
     trial = trial_of(data, config_of(method, **({"grid": 40} if method in WAVECLUSTER else {})))

@@ -688,7 +688,7 @@ def test_two_sweeps_do_not_write_one_file(tmp_path):
         with Store.held(out), pytest.raises(InputError) as refused:
             run_sweep(plan(), out=out, resume=resume)
         assert str(refused.value) == (
-            f'out = "{out}" is being written by another sweep: name another.'
+            f'out = "{out}" is being written by another sweep: name another file.'
         )
     assert os.listdir(tmp_path) == []
     run_sweep(plan(), out=out)

@@ -87,7 +87,7 @@ def test_variants_that_are_one_mechanism_differ_by_the_domain_alone(method: str)
 
 
 def test_sound_privgene_does_with_half_the_budget() -> None:
-    """It needs half the noise of the published variant if only the noise depends on epsilon."""
+    """Sound PrivGene needs half the published noise; here, only the noise depends on epsilon."""
     rows = {(row.data, row.score, row.epsilon): row for row in costs("privgene")}
     for data, score in product(measured.SETUPS, ("nicv_ratio", "f_measure")):
         assert rows[data, score, 0.5].sound_on_range == rows[data, score, 1.0].published

@@ -65,7 +65,7 @@ def test_workers_help_but_no_more_than_there_are(
 def test_curves_bend_where_the_model_says(model: PassModel, points: int) -> None:
     bend = model.bend(points)
     parts = parts_of(points)
-    # Before the bend, the speedup is more than half the ideal if all workers have as many parts.
+    # Before the bend, the speedup is above half the ideal if all workers have equally many parts.
     for workers in range(1, min(int(bend.workers), parts) + 1):
         if parts % workers == 0:
             assert model.speedup(points, workers) > workers / 2 * (1 - 1e-9)

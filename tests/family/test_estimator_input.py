@@ -1,4 +1,4 @@
-"""What people hand to estimators: numbers of other libraries work, all else is one sentence."""
+"""Estimators accept numbers of other libraries; all other input raises a one-sentence error."""
 
 from __future__ import annotations
 

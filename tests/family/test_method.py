@@ -1,4 +1,4 @@
-"""A run is of a variant that the card has, because the claim is about this variant."""
+"""A run uses only a variant that is on the card, because the claim is about this variant."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace

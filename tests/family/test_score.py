@@ -1,4 +1,4 @@
-"""What people read about a score: names, help, source and grade, for all families."""
+"""Texts about a score, for all families: names, help, source and grade."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ALL = [
 def test_every_score_has_words(score: Score) -> None:
     assert score.help.endswith(".")
     assert len(score.help) > 30
-    # The field's name stays beside the plain one.
+    # A label shows the usual name of a score beside its plain name.
     assert score.title in score.label
     assert score.title in score.axis
-    # What has a direction compares with a formula of somebody, or with a score that does.
+    # If higher or lower values of a score are better, the score has a source, except this ratio.
     if score.better and score.name != "wcss_ratio":
         assert score.source in score.about
         assert score.source

@@ -1,4 +1,4 @@
-"""Estimators on stored records: what they find is what they find in the same records in memory."""
+"""Estimators find the same in stored records as in the same records in memory."""
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,7 @@ def test_a_file_that_changes_while_it_is_labelled_is_named(folder):
     pq.write_table(pa.table({"x": POINTS[:, 0], "y": POINTS[:, 1]}), folder / "0.parquet")
     with pytest.raises(InputError, match=r"0\.parquet has changed"):
         list(parts)
-    # No path was fitted: all columns of numbers, three.
+    # The estimator was not fitted to a file, so all three columns of numbers are used.
     with pytest.raises(InputError, match="has 3 columns and this estimator was fitted on 2"):
         model.predict(folder / "1.parquet")
 

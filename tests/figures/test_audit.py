@@ -30,7 +30,7 @@ def story() -> MembershipExperiment:
 
 
 #: Events of scores with few values, with many values and with integers; and an event on the other
-#: side of the threshold.
+#: side of its threshold.
 AUDITS = (
     ("privqt", "published", "far-point", 400),
     ("privthrem", "published", "largest-cell", 400),

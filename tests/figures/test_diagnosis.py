@@ -72,7 +72,7 @@ def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, 
     column = COLUMNS[stage] + 1
     left, right = layout["xaxis" + ("" if column == 1 else str(column))]["domain"]
     assert shape["x0"] < left < right < shape["x1"]
-    # The frame contains this column of both rows, and no other column.
+    # The frame contains both rows of this column, and no other column.
     assert right - left < shape["x1"] - shape["x0"] < right - left + 0.05
     assert shape["y0"] < layout[f"yaxis{column + 4}"]["domain"][0]
     assert shape["line"]["color"] == INK[mode]
@@ -126,8 +126,8 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
         assert bounds[0] <= first < last <= bounds[1]
     lines = [one for one in shown.data if one.get("mode") == "lines"]
     assert {one["xaxis"] for one in lines} == {"x", *(f"x{n}" for n in range(2, 9))}
-    # The line is the border. It has one piece of a cell's length for each side between a cell of
-    # the cluster and another cell.
+    # The line is the border. The border has one piece for each side between a cell of the cluster
+    # and another cell.
     border = sum(
         np.count_nonzero(np.diff(np.pad(inside, 1).astype(int), axis=axis)) for axis in (0, 1)
     )

@@ -309,7 +309,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     counts = FAMILY.released(one.private, one.truth.records.domain)["counts"]
     said = panel(panels(one, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [f"{one:,.0f}" for one in counts]
-    # Before the result, the numbers of the iteration are shown.
+    # At a step before the result, the numbers of the iteration are shown.
     way = scene("dplloyd", step=2)
     said = panel(panels(way, "regions"), 2)["noisy records"]
     assert [text.strip("\u2007") for text in said["text"]] == [
@@ -320,7 +320,7 @@ def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
     x, y = np.array(said["x"]), np.array(said["y"])
     assert abs(x[2] - x[3]) < 0.17 * np.ptp(way.truth.records.domain.bounds[0])
     assert abs(y[2] - y[3]) < 0.08 * np.ptp(way.truth.records.domain.bounds[1])
-    # A start has no such numbers; some methods never release them.
+    # A start does not have these numbers, and some methods never release them.
     for other in (scene("dplloyd", step=0), scene("gupt")):
         assert "noisy records" not in panel(panels(other, "regions"), 2)
     assert all("noisy records" not in panel(panels(each, "regions"), 1) for each in (one, way))
@@ -357,7 +357,7 @@ def test_paths_lead_from_each_start_to_where_its_centre_is(method):
         assert np.array_equal(places(traces["starts"]), expected[0])
         assert traces["starts"]["text"] == ["1", "2", "3", "4"]
         assert np.array_equal(places(traces["centres"]), expected[-1])
-        # The best k-means run has no path, so it does not move.
+        # The best k-means run has no path, so its centres do not move.
         assert set(panel(shown, 1)) == {"ground", "centres"}
         assert np.array_equal(places(panel(shown, 1)["centres"]), truth_of().centers[:, axes])
 
@@ -439,7 +439,7 @@ def test_the_method_without_noise_steps_along():
 
 
 def test_the_result_stands_beside_the_result_of_the_method_without_noise():
-    # A run may stop earlier with noise than without. Simulate this after the first step.
+    # A run may stop earlier with noise than without. Simulate an early stop after the first step.
     for seed in range(40):
         one = scene("dplloyd", silent=True, clusters=14, seed=seed, start="random", iterations=5)
         one = replace(one, private=run_of("dplloyd", 2, 14, seed=seed, iterations=1))

@@ -1,4 +1,4 @@
-"""Small maps of possible results: invented clusters are marked, and counted as plotted."""
+"""Small maps of possible results: invented clusters are marked, and their number is shown."""
 
 from __future__ import annotations
 

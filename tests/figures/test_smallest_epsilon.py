@@ -15,7 +15,7 @@ MODES = ("light", "dark")
 
 @pytest.fixture(scope="module")
 def goal() -> SmallestEpsilon:
-    """Five budgets; one of them was not tried, and the first is far outside the scale."""
+    """Five budgets; one budget was not tried, and the first budget is far outside the scale."""
     values = [[9, 8, 7, 9], [1, 0.2, 0.4, 1], [math.nan] * 4, [0.1, 0.2, 0.1, 1], [0, 0, 0.1, 0]]
     return SmallestEpsilon(
         target=Target("dsg_c", "<=", 0.2),

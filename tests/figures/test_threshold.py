@@ -73,7 +73,7 @@ def test_bars_are_the_coefficients_in_order(method):
         bars = [trace for trace in shown.data if trace["type"] == "bar" and trace["xaxis"] == axis]
         ranks = np.concatenate([trace["x"] for trace in bars])
         values = np.concatenate([trace["y"] for trace in bars])
-        # Means over samples may be positive in more cells than the median sample.
+        # Means over samples may be positive in more cells than in the median sample.
         most = stages.threshold.positive if stages.threshold.sampled else None
         positive = np.sort(stages.average[stages.average > 0])[::-1][:most]
         np.testing.assert_array_equal(ranks, 1 + np.arange(positive.size))
@@ -143,7 +143,7 @@ def test_probabilities_are_those_of_the_printed_law(name, variant):
     values = sorted(one.true.average[one.true.average > 0])
     top = one.private.average.max() if variant == "sound" else values[-1]
     k, share = one.true.threshold.k, 0.3 * 0.8
-    # In a loop: length * exp(-eps2 * |rank - k| / (2 s)), with s = 1 for Haar on level 1.
+    # Computed in a loop: length * exp(-eps2 * |rank - k| / (2 s)), with s = 1 for Haar on level 1.
     edges = [0.0, *(min(value, top) for value in values), top]
     weights = [
         (edges[i + 1] - edges[i]) * math.exp(-share * abs(len(values) - i - k) / 2)

@@ -162,7 +162,7 @@ class Repeated(SecureAccountant):
         self.random = np.random.default_rng(0)
 
     def _drawn(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Whole values, with noise of about the size that was paid for."""
+        """Whole values, with noise of about the scale on the ledger."""
         spend = self._spends[-1]
         # Nested counts, whose unit is 1, get their noise before their certificate.
         scale = spend.scale / (spend.unit if isinstance(spend, CertifiedSpend) else 1.0)
@@ -174,7 +174,7 @@ class Repeated(SecureAccountant):
         return self.random.random(size) < stay_chance(coarse, fine)
 
     def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
-        """Pay as usual, but then take the best one."""
+        """Spend as usual, but then return the best candidate."""
         super().choose(step, scores, **given)
         return int(np.argmax(scores))
 

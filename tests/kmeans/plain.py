@@ -1,7 +1,7 @@
-"""EUGkM, Hybrid, GUPT and PrivGene once more, in plain NumPy.
+"""EUGkM, Hybrid, GUPT and PrivGene again, in plain NumPy.
 
-They are from print and from their authors' programs; nothing of the package is used. Records are in
-[-1, 1]^d; each function returns K centres. EUGkM is as in github.com/DongSuIBM/PrivKmeans.
+These programs follow the papers and the authors' code, and use no code of the package. Records are
+in [-1, 1]^d; each function returns K centres. EUGkM is as in github.com/DongSuIBM/PrivKmeans.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def eugkm(points: Floats, clusters: int, epsilon: float, rng: np.random.Generato
 
 
 def far_apart(clusters: int, d: int, rng: np.random.Generator) -> Floats:
-    """Centres 2a from each other and a from the corners; a is neither too easy nor too hard."""
+    """Random centres at least ``2 * radius`` from each other, and ``radius`` from the corners."""
     low, high = 0.0, math.sqrt(d)
     while True:
         radius = (low + high) / 2
@@ -75,7 +75,7 @@ def far_apart(clusters: int, d: int, rng: np.random.Generator) -> Floats:
 
 
 def weighted_kmeans(places: Floats, weights: Floats, centers: Floats) -> Floats:
-    """Lloyd's iteration until the movement changes by less than a millionth, 101 at most."""
+    """At most 101 Lloyd iterations, until the movement changes by less than a millionth."""
     last, movement, loops, before = math.inf, float(((centers + 1) ** 2).sum()), 0, centers
     while abs(last - movement) >= 1e-6 and loops <= 100:
         before, last = centers, movement
@@ -93,7 +93,7 @@ def weighted_kmeans(places: Floats, weights: Floats, centers: Floats) -> Floats:
 
 
 def hybrid(points: Floats, clusters: int, epsilon: float, rng: np.random.Generator) -> Floats:
-    """EUGkM, and one noisy iteration with half of the budget where this is at least the bound."""
+    """EUGkM, then a noisy iteration with half of the budget if this half is at least the bound."""
     n, d = points.shape
     bound = math.sqrt(500 * clusters**3 * (d + (4 * d * 0.225**2) ** (1 / 3)) ** 3) / n
     if epsilon / 2 < bound:
@@ -141,7 +141,7 @@ def kmeans(points: Floats, clusters: int, rng: np.random.Generator) -> Floats:
 
 
 def privgene(points: Floats, clusters: int, epsilon: float, rng: np.random.Generator) -> Floats:
-    """200 sets of centres evolve; an exponential mechanism picks ten, at last one."""
+    """200 sets of centres evolve; an exponential mechanism picks ten sets, and in the end one."""
     n, d = points.shape
     generations = max(8, int(n * epsilon / 8000))
     sets = rng.uniform(-1, 1, (200, clusters, d))
@@ -164,7 +164,7 @@ def privgene(points: Floats, clusters: int, epsilon: float, rng: np.random.Gener
 def chosen(
     points: Floats, sets: Floats, number: int, epsilon: float, rng: np.random.Generator
 ) -> Floats:
-    """Different sets, each by an exponential mechanism on minus the sum of squared distances."""
+    """Pick different sets by an exponential mechanism; a small sum of squares is a good score."""
     scores = np.array([-squares(points, one).min(axis=1).sum() for one in sets])
     left = list(range(len(sets)))
     most = difference(sets)
@@ -176,7 +176,7 @@ def chosen(
 
 
 def difference(sets: Floats) -> float:
-    """Largest difference of the squared distances of a place of the box to two sets."""
+    """Largest difference of the squared distances from a point of the box to two sets."""
     farthest = ((1 + np.abs(sets)) ** 2).sum(axis=2).min(axis=1)
     corners = [(one**2 - sets**2 + 2 * np.abs(one - sets)).sum(axis=2).max(axis=1) for one in sets]
     return float(np.minimum(corners, farthest[:, None]).max())

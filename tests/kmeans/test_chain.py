@@ -217,7 +217,7 @@ def test_consistent_statistics_stay_as_they_are() -> None:
 
 def test_consistency_of_a_case_worked_by_hand() -> None:
     # The totals of the positive values are 6, 9 and 8; the median is 8. The first iteration has two
-    # records too few, the second has one record too many.
+    # records too few, the second iteration has one too many.
     counts = np.array([[5.0, 1.0, -1.5], [0.25, 8.75, 0.0], [8.0, -7.0, 0.0]])
     # The totals are 0, 3, 6. The median is 3, so row 1 gets +1, row 3 gets -1.
     sums = np.array([[-1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [6.0, 0.0, 0.0]])[:, :, None]
@@ -450,7 +450,7 @@ def test_best_is_the_likelihood_of_the_points(seed: int, size: int) -> None:
 
 
 def test_chain_finds_data_that_explain_the_statistics() -> None:
-    """Statistics without noise: the final distance is much smaller than that of the start."""
+    """Statistics without noise: the last distance is much smaller than the first."""
     points, statistics = lloyd(4)
     assert log_likelihood(points, statistics, np.ones(4)) == pytest.approx(0, abs=1e-9)
     numbers = draws(np.random.default_rng(1), 30_000, 2)

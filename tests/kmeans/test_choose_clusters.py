@@ -1,4 +1,4 @@
-"""The choice of K from noisy counts: by its definition, without extra budget, nearly the best."""
+"""The choice of K from noisy counts follows its definition, costs nothing, and is nearly best."""
 
 from __future__ import annotations
 

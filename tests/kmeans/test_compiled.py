@@ -1,4 +1,4 @@
-"""Compiled code is cached where possible; a missing folder and damaged files are no error."""
+"""Compiled code is cached where possible; a missing folder and damaged files are not errors."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def test_projections_and_squares_are_those_of_their_definitions(
     directions, centers = rng.normal(size=(ndim, m)), rng.uniform(-1, 1, (m, ndim))
     places = projected(points, center, directions)
     np.testing.assert_allclose(places, ((points - center) @ directions).clip(-1, 1), atol=1e-12)
-    # A record's place depends on no other record.
+    # A record's place does not depend on other records.
     np.testing.assert_array_equal(places[7:9], projected(points[7:9], center, directions))
     labels, squares = assigned(points, centers)
     np.testing.assert_array_equal(squares_to(points, centers, labels), squares)

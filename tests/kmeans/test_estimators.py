@@ -1,4 +1,4 @@
-"""The k-means estimators behave like those of scikit-learn and give the library's results."""
+"""The k-means estimators behave like scikit-learn's estimators and give the library's results."""
 
 import inspect
 

@@ -61,7 +61,7 @@ PRIVATE = tuple(
     if variant.private
 )
 
-#: The same, except methods with nested or K-norm noise, which tests/test_replay.py checks.
+#: The same methods, except methods with nested or K-norm noise, which tests/test_replay.py checks.
 LAPLACE = tuple(one for one in PRIVATE if one[0] != "dprefine")
 
 #: Methods with a choice of start.
@@ -86,7 +86,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use a tenth of the steps of a chain, which other tests check."""
+    """Use a tenth of the steps of a chain, because other tests check chains."""
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 3000)
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 2)
 
@@ -282,7 +282,7 @@ def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
     twice = (config.method, config.variant) == ("privgene", "published")
     rough = 0.0
     for spend in found.ledger:
-        # The noise of a refined count is that of both budgets together.
+        # The noise of a refined count is the noise for the sum of both budgets.
         nested, rough = rough, spend.epsilon if spend.step == "rough cells" else 0.0
         budget = nested + spend.epsilon
         assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / budget)
@@ -482,7 +482,7 @@ def test_shares_and_sensitivities_on_the_ledger(
 
 
 def test_gupt_divides_by_as_many_blocks_as_the_noisy_number_says() -> None:
-    # All records are in one place, so the centres of all blocks and their average are there.
+    # All records are in one place, which is also the centre of each block and their average.
     records = records_of(place(np.full((1024, 2), 0.75)))
     for seed in range(5):
         config = KMeansConfig(method="gupt", clusters=4, epsilon=2.0)
@@ -703,9 +703,8 @@ def promises(config: KMeansConfig) -> bool:
 def test_private_results_are_functions_of_the_mechanisms_answers(
     config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
 ) -> None:
-    # Data sets that have only public values in common give the same run if the answers are the
-    # same: the number of cells and blocks, the stop, the starts and everything else depend on the
-    # answers.
+    # Data sets with the same public values give the same run if the answers are the same. For
+    # example, the number of cells and blocks, the stop and the starts depend only on the answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     (found, _), (again, replay) = replayed(config, one, other)
     assert_same(found, again)
@@ -886,8 +885,8 @@ def test_one_record_changes_the_centers_of_its_own_block_alone(K: int) -> None:
 def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
     # There are 40 sets of 3 records. Records alternate between two corners, which are -1 and 1 when
     # scaled, so each sum is 1 or -1. One more record at the end moves all 39 borders by one and
-    # changes the sign of each sum. The total change is 39 times 2 in both columns. The noise is for
-    # a change of 3.
+    # changes the sign of each sum. The total change is 39 times 2 in both columns. The noise hides
+    # only a change of 3.
     points = np.tile([[0.0, 0.0], [1.0, 1.0]], (60, 1))
     more = np.vstack([points, [[0.5, 0.5]]])
     losses = {}
@@ -900,7 +899,7 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
         losses[variant] = loss_of(*first)
     assert losses["sound"] <= 0.5 * (1 + 1e-9)
     assert losses["published"] > 0.5 * 39 * 4 / 3
-    # The claim says so for all methods.
+    # The claims of all methods agree with these losses.
     for method in ("dplloyd", "mcmc", "dpkmeans_mapreduce"):
         for variant in VARIANTS:
             cut = KMeansConfig(method=method, variant=variant, start="partition")
@@ -925,8 +924,8 @@ def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
 
 @pytest.mark.parametrize("method", ["dplloyd", "mcmc"])
 def test_a_corner_record_is_drawn_into_the_ball_that_the_noise_is_for(method: str) -> None:
-    # Lee, Kifer, section 4: normalized, then projected onto the ball. Without the projection the
-    # loss would be (d + 1)/2 times the budget.
+    # Lee, Kifer, section 4: records are normalized, then projected onto the ball. Without the
+    # projection the loss would be (d + 1)/2 times the budget.
     points = drawn(0, 30, 3)
     more = np.vstack([points, place(np.ones((1, 3)))])
     for variant in VARIANTS:
@@ -981,8 +980,8 @@ def by_contour(points: NDArray[np.float64], weights: Any) -> Any:
 
 
 def test_contour_deals_an_iterations_budget_by_hand() -> None:
-    # Line 0, 4, 10, 11 with centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2,
-    # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). Shares: (1 + S_k - 0) / (1 + 2/3).
+    # Records 0, 4, 10, 11; centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2, a =
+    # 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). Shares: (1 + S_k - 0) / (1 + 2/3).
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 10, 11], [0, 10, 12]))
     deal = by_contour(points, None)
     np.testing.assert_allclose(deal(centers, 0.5), [0.5, 0.5 * 1.5 * 3 / 5, 0.5 * 3 / 5])
@@ -1082,7 +1081,7 @@ def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
     middle = np.zeros((1, 1))
     for c, answer in ((0.0, True), (0.031, True), (0.032, False), (-0.031, True), (-0.5, False)):
         assert settled(middle, middle + c) == answer
-    # The change is relative to the error before, so on the way back it is smaller.
+    # The change is relative to the previous error, so the change back to 0 is smaller.
     assert not settled(middle, middle + 0.03163)
     assert settled(middle + 0.03163, middle)
     assert as_printed(records, KMeansConfig(method="dpkmeanspp", clusters=1)) is None
@@ -1363,7 +1362,7 @@ def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
 def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
     clusters: int, n: int, epsilon: float
 ) -> None:
-    """Hybrid is not worse than the grid, and with many records better in almost all runs.
+    """Hybrid is not worse than the grid; with many records it is better in almost all runs.
 
     With many records, Hybrid was better in 100 of 100 other runs, so its probability is above 0.95
     with 99% confidence. Then the probability of fewer than 13 better runs of 20 is below 1e-6.
@@ -1452,7 +1451,7 @@ def test_the_chain_is_told_what_the_iterations_did(
         epsilon=2.0,
     )
     found = run_kmeans(records, config, SeededNoise(0))
-    # These are the places to which records were assigned, even those outside the ball.
+    # These are the places to which records were assigned, even the places outside the ball.
     domain = records.domain
     low = 0 if geometry == "cube" else -1
     path = [
@@ -1481,7 +1480,7 @@ def test_the_chain_is_told_what_the_iterations_did(
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # Each record costs 1 / b, or 1 with temperature printed.
+    # Each record costs 1 / b, or 1 if the temperature is "printed".
     worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0

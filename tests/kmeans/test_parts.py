@@ -235,8 +235,8 @@ def test_contour_coefficients_worked_by_hand() -> None:
     # 13: (3 - 1) / 3 = 2/3. Means: 2/3, 1/3, 2/3.
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 9, 11, 13], [0, 10, 12]))
     np.testing.assert_allclose(simplified_silhouettes(points, centers), [2 / 3, 1 / 3, 2 / 3])
-    # The fourth centre equals the first, so both have the same distance to the first cluster's
-    # records.
+    # The fourth centre equals the first, so both centres have the same distance to the first
+    # cluster's records.
     twin = np.vstack([centers, [[0.0]]])
     np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
@@ -354,8 +354,8 @@ def test_of_equal_centers_the_lowest_number_wins(d: int) -> None:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_the_cluster_of_a_record_is_a_matter_of_that_record_alone(d: int) -> None:
-    # The sensitivity of counts and sums depends on this: an added record changes the cluster of no
-    # other record, not even at equal distance to two centres.
+    # The sensitivity of counts and sums depends on this: an added record does not change the
+    # cluster of another record, not even at equal distance to two centres.
     for seed in range(60):
         rng = np.random.default_rng(seed)
         points, centers = rng.uniform(-1, 1, (13, d)), rng.uniform(-1, 1, (6, d))
@@ -601,7 +601,7 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
     assert shares[0] == epsilon / 2
     for share, following in pairwise(shares[:-1]):
         assert following == share / 2
-    # Nothing is left, so the last step gets the same budget as the step before.
+    # No budget is left, so the last step gets the same budget as the step before.
     assert shares[-1] == pytest.approx(shares[-2])
     # In the published variant, the last step gets only epsilon / 2^t.
     printed = budgets("halving", epsilon, steps, whole=False)
@@ -781,7 +781,7 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     assert grid.scale == cells.scale
     noisy = 4000 + float(SeededNoise(3).laplace("cells: records", size.scale, ()))
     assert grid.shape == grid_sides(noisy, 0.49, 2, 3, 3.0)
-    # Two estimates of the total; the variance of the second one is the sum over all cells.
+    # Two estimates of the total; the variance of the second estimate is the sum over all cells.
     in_cells = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),)).sum() + 4000
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
     total = ((noisy, in_cells) / variances).sum() / (1 / variances).sum()
@@ -879,7 +879,7 @@ def test_spheres_are_packed_as_wide_as_random_placing_gets(clusters: int, ndim: 
 
 @pytest.mark.parametrize(
     ("clusters", "ndim", "least"),
-    # Half of the largest possible radius; for one centre nearly this radius, which is 1.
+    # Half of the largest possible radius; one centre gets nearly the largest radius, 1.
     [(1, 2, 0.999), (2, 1, 0.25), (4, 2, 0.25), (9, 2, 1 / 6), (8, 3, 0.25)],
 )
 def test_spheres_are_not_much_smaller_than_the_best(clusters: int, ndim: int, least: float) -> None:
@@ -980,7 +980,7 @@ def test_points_are_drawn_by_their_weights() -> None:
 
 
 def test_plus_plus_draws_by_weight_then_by_squared_distance() -> None:
-    # Line 0, 1, 3, 7 with weights 1, 2, 1, 0.5: P(i) = w_i / 4.5, then P(j | i) is
+    # Records 0, 1, 3, 7 on a line, weights 1, 2, 1, 0.5: P(i) = w_i / 4.5, then P(j | i) is
     # proportional to w_j (x_i - x_j)^2. 3,000 draws, chi-square.
     x, weights = np.array([0.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 0.5])
     generator, seen = np.random.default_rng(0), np.zeros((4, 4))
@@ -1008,8 +1008,8 @@ def is_right(centers: NDArray, middles: NDArray) -> bool:
 
 
 def test_improved_start_puts_clear_blobs_right() -> None:
-    # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start
-    # always. If it failed in 1 of 10 cases, 20 successes in 20 cases would have a probability of
+    # Plain k-means from the same starts finds all blobs in 40 of 60 cases, the improved start in
+    # all cases. If it failed in 1 of 10 cases, 20 successes in 20 cases would have a probability of
     # 12%.
     points, middles = blobs(0)
     right = {"plain": 0, "improved": 0}
@@ -1064,7 +1064,7 @@ def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # All records are one wide cluster, except a heavy point far away. The wide cluster has the
-    # whole error, and its own centre is the least useful one.
+    # whole error, and its own centre is the least useful centre.
     calls = []
     plain = start.converged
     monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
@@ -1096,7 +1096,8 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
-    # A blob of two halves has one centre, another blob has two: k-means cannot leave this optimum.
+    # A blob of two halves has one centre, another blob two centres: k-means can't leave this
+    # optimum.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
     np.testing.assert_allclose(start.converged(points, None, stuck), stuck)
@@ -1181,7 +1182,7 @@ class _Given(SeededNoise):
 @pytest.mark.parametrize(
     ("variant", "low", "high"),
     # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and (-1,
-    # 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Sound: the first centre does not move.
+    # 1). Published: (-1/2, -3/2), which is clipped, and (-1/2, 1/2). Sound: centre 1 does not move.
     [("published", [-0.5, -1], [-0.5, 0.5]), ("sound", [-0.5, 0], [-0.5, 0.5])],
 )
 def test_two_records_under_given_noise(variant: Any, low: list[float], high: list[float]) -> None:
@@ -1336,7 +1337,7 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     from dpviz.kmeans.methods.dpkmeans_mapreduce import run
 
     config = KMeansConfig(method="dpkmeans_mapreduce", clusters=2, iterations=5, epsilon=1.0)
-    # All records are in one place, so the means of the sets are there, and no centre moves.
+    # All records and all means of the sets are in one place, so no centre moves.
     still = run(records_of(np.full((30, 2), 0.5)), config, silent())
     assert epsilons_of(still) == [0.25, 0.25]
     assert still.ledger.spends[0].epsilon == 0.5

@@ -1,6 +1,6 @@
-"""Published methods against plain programs of the same steps: their results have one distribution.
+"""Published methods and plain programs with the same steps have the same distribution of results.
 
-What the cards call a reading is the same in both. Runs are compared by their NICV.
+Both use the interpretations that the cards describe. Runs are compared by their NICV.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.kmeans import plain
 
 RUNS = 200
 
-#: Method, set, budget and, where it is not that of the set, the number of clusters.
+#: Method, set, budget, and the number of clusters if it is not the usual number for the set.
 CASES = [
     ("eugkm", "s1", 1.0, None),
     ("eugkm", "unbalance", 0.1, None),

@@ -110,18 +110,18 @@ def test_matching_is_the_best_of_all_orders(seed: int, K: int, d: int) -> None:
 @pytest.mark.parametrize(
     ("table", "score"),
     [
-        # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both have weight 5.
+        # P = 4/4, R = 4/5, F = 8/9; P = 5/6, R = 5/5, F = 10/11; both clusters have weight 5.
         ([[4, 1], [0, 5]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # This is the same case with the two numbers exchanged.
         ([[1, 4], [5, 0]], (5 * 8 / 9 + 5 * 10 / 11) / 10),
         # P = 3/3, R = 3/4: 6/7; P = R = 1: 1; the third cluster has no match.
         ([[3, 0, 1], [0, 4, 0]], (4 * 6 / 7 + 4) / 8),
-        # One cluster replaces two and matches the larger: P = 6/8, R = 1, F = 6/7; the other has 0.
+        # One cluster replaces two; the larger has P = 6/8, R = 1, F = 6/7, the smaller has F = 0.
         ([[2], [6]], 6 * 6 / 7 / 8),
         # A result has an empty cluster.
         ([[0, 0], [0, 5]], 1),
         ([[2, 0, 0], [0, 0, 0], [0, 0, 3]], 1),
-        # One cluster joins two clusters of two records: P = 2/4, R = 1, F = 2/3 for one of them.
+        # One cluster joins two clusters of two records: P = 2/4, R = 1, F = 2/3 for one cluster.
         ([[2, 0], [2, 0]], 2 * 2 / 3 / 4),
         ([[0]], 0),
     ],
@@ -409,7 +409,7 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
         # Class 0 of 4: 2 * 3/(4 + 5) = 2/3 or 2 * 1/(4 + 3); class 1 of 4: 2 * 2/(4 + 5) or
         # 2 * 2/(4 + 3) = 4/7. (4 * 2/3 + 4 * 4/7) / 8 = 13/21.
         ([0, 0, 0, 1, 1, 0, 1, 1], 13 / 21),
-        # Class 0 of 2: 4/7; class 1 of 3: 6/8; both match the first cluster; class 2: 1.
+        # Class 0 of 2: 4/7; class 1 of 3: 6/8; both classes match the first cluster; class 2: 1.
         ([0, 0, 1, 1, 1, 2, 2, 2], (2 * 4 / 7 + 3 * 3 / 4 + 3) / 8),
         # One class of 8 records: 2 * 5 / 13.
         ([0] * 8, 10 / 13),
@@ -436,7 +436,7 @@ def test_against_the_same_method_without_noise() -> None:
         )
         assert truth.against_silenced(silent, SeededNoise(4)) == 1
     # The clusters without noise are {1, 2, 3} and {7, 9}; the run has {1, 2} and {3, 7, 9}. F is 2
-    # * 2 / 5 for both: P = 1, R = 2/3 and P = 2/3, R = 1.
+    # * 2 / 5 for both clusters: P = 1, R = 2/3 and P = 2/3, R = 1.
     line = KMeansTruth(records_of(column(1, 2, 3, 7, 9), Domain(((0, 10),))), 2)
     found = run_with(column(1, 3))
     assert line.against_silenced(found, SeededNoise(0)) == pytest.approx(0.8)
@@ -501,7 +501,7 @@ def test_reference_eugkm_is_near_the_optimum_on_ds1(reference: Any) -> None:
     assert max(values) < 1.2
 
 
-#: Mean F-measures against the classes of DPk-means, ++ and up as printed, at T 2.
+#: Printed mean F-measures of DPk-means, DPk-means++ and DPk-means-up against classes, T = 2.
 REFERENCE_F = {0.25: (0.94, 0.94, 0.92), 0.5: (0.94, 0.96, 0.97), 1.0: (0.89, 0.95, 0.98)}
 
 

@@ -180,7 +180,7 @@ def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
     config, sketch = KMeansConfig(method="gupt", clusters=4, epsilon=1), Sketch.of(many)
     run = run_kmeans(sketch, config, SeededNoise(1))
     assert (len(blocks), sum(blocks)) == (SKETCHED_BLOCKS, len(sketch.points))
-    # The noise is that of the sum over all blocks, of which there are more than in the sketch.
+    # The noise is the noise of a sum over all blocks; the sketch has fewer blocks.
     assert round(sketch.n**0.4) > SKETCHED_BLOCKS
     assert run.ledger.spends[-1].scale == pytest.approx(2 * 4 * 2 / 0.98)
     whole = run_kmeans(many, config, SeededNoise(1))

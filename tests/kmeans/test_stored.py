@@ -128,7 +128,7 @@ def test_slices_of_the_list_are_those_in_memory(tmp_path, outside, sets):
     found, expected = stored.slices(space, sets), held.slices(space, sets)
     assert (found[:, 0] == expected[:, 0]).all()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
-    # Each set is a slice of the list, and slices are equal as far as that is possible.
+    # Each set is a slice of the list, and the sizes of slices differ by at most one.
     points = held.scaled(space)
     assert np.ptp(found[:, 0]) <= 1
     ends = np.cumsum(found[:, 0]).astype(int)

@@ -207,7 +207,7 @@ def test_two_ce_of_one_cluster_against_single_points_is_one() -> None:
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        # Classes have 4 (noise), 6 and 10 points, clusters 5 (noise), 9 and 6 points. The largest
+        # Classes have 4 (noise), 6, 10 points; clusters have 5 (noise), 9, 6 points. The largest
         # values of 2 n_ij / (n_i + n_j) are 6/9, 8/15 and 12/16; their weights are 4, 6, 10.
         ([[3, 1, 0], [2, 4, 0], [0, 4, 6]], (4 * 6 / 9 + 6 * 8 / 15 + 10 * 12 / 16) / 20),
         # The result labels all points as noise: 2 * 3 / (3 + 8) and 2 * 5 / (5 + 8).
@@ -437,7 +437,7 @@ def test_noise_points_and_records_are_those_of_the_labelled_points(source: Sourc
 def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most_cells_with():
     true = np.array([1, 1, 1, 2, 2, 0, 0], dtype=np.int32)
     private = np.array([2, 2, 1, 3, 0, 4, 0], dtype=np.int32)
-    # Clusters 1 and 2 share cells with true cluster 1, cluster 2 the most; cluster 4 shares none.
+    # Cluster 2 shares the most cells with true cluster 1; cluster 4 shares no cell.
     assert matched_numbers(true, private).tolist() == [0, 3, 1, 2, 4]
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]

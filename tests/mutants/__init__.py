@@ -1,1 +1,1 @@
-"""Mistakes that tests have to find: each is one changed line of what privacy and scores rest on."""
+"""Mistakes that tests have to find: each changes code that privacy or scores depend on."""

@@ -1,7 +1,7 @@
-"""The planted mistakes: a text of a file, what stands there instead, and tests that turn red.
+"""The planted mistakes: each replaces a text of a file, so that a test must fail.
 
-``python -m tests.mutants`` plants each in a copy of the project and runs its tests. Where a text
-changes, its entry changes with it (``tests/test_mutants.py``).
+``python -m tests.mutants`` plants each mistake in a copy of the project and runs its tests. If a
+text in a file changes, change its entry here, too (``tests/test_mutants.py``).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Mistake:
     file
         Path below ``dpviz/``.
     old, new
-        Text that occurs once in the file, and what replaces it.
+        Text that occurs once in the file, and its replacement.
     tests
-        Files of tests below ``tests/``, of which one has to fail.
+        Files of tests below ``tests/``; at least one of these tests has to fail.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""The numbers that captions and cards give for the figures of Hu et al. come out again."""
+"""The numbers in captions and cards for the figures of Hu et al. are reproduced."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.benchmarks.papers.hu import METHODS, options
 from tests.benchmarks.papers.lab import Floats, Lab
 from tests.conftest import reference_file
 
-#: Draws of a point here, and at least behind the texts; joint standard errors that may be between.
+#: Number of draws here; smallest number of draws for the texts; allowed joint standard errors.
 FEW, MANY, ERRORS = 12, 50, 4.5
 
-#: Settings under which Algorithm 3 as listed spends all of epsilon in each iteration.
+#: With these settings, Algorithm 3 as printed spends all of epsilon in each iteration.
 WHOLE = {"iterations": 10, "schedule": "uniform"}
 
 
@@ -31,7 +31,7 @@ def lab() -> Lab:
 
 
 def triples(text: str) -> Iterator[list[tuple[float, float]]]:
-    """Numbers of the three methods, each with what rounding may hide."""
+    """Numbers of the three methods, each with its largest rounding error."""
     for found in re.finditer(r"(\d?\.\d+)/(\d?\.\d+)/(\d?\.\d+)", text):
         yield [(float(one), 0.5 * 10.0 ** -len(one.partition(".")[2])) for one in found.groups()]
 
@@ -115,7 +115,7 @@ def test_clipping_the_last_centers_alone_changes_as_little_as_the_card_says(
 
 
 def test_orders_on_unbalance_are_as_the_caption_says(lab: Lab) -> None:
-    # 16 draws: the gaps at 1 are .07 and .02 of F, with standard errors of .016 and .01 at most.
+    # With 16 draws at ε 1, F differs by .07 and .02, with standard errors of at most .016 and .01.
     f = [lab.class_f("unbalance", one, 16, epsilon=1.0, **options(one)).mean() for one in METHODS]
     nicv = [
         lab.scores("unbalance", one, "nicv", 16, epsilon=1.0, **options(one)).mean()

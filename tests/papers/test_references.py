@@ -1,4 +1,4 @@
-"""What to cite: the same in BibTeX, in CITATION.cff and in the table of papers."""
+"""Citations are the same in BibTeX, in CITATION.cff and in the table of papers."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def test_each_paper_has_an_entry_with_all_that_is_known():
 
 
 def test_the_citation_file_is_what_the_program_says():
-    """Else write it anew: ``python -m dpviz.papers.references > CITATION.cff``."""
+    """To write a new file: ``python -m dpviz.papers.references > CITATION.cff``."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert text == citation_file()
     head, _, papers = text.partition("references:\n")

@@ -1,4 +1,4 @@
-"""The table of the papers: complete, measured, and every number comes out again."""
+"""The table of the papers is complete and measured, and every number is reproduced."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from tests.support.tiers import daily
 CHECKED = [row for row in ROWS if row.claim]
 QUICK = [row for row in CHECKED if not row.slow]
 
-#: For every day one row of each way to measure, the first: others differ in data, method or budget.
+#: Daily rows: the first row of each measurement; its other rows vary data, method or budget.
 FIRST = {row.measure: row.name for row in reversed(QUICK)}
 
-#: Rows that are computed again in all tests, others each day.
+#: Number of rows whose draws are sampled again in `make test-all`; the rows change every day.
 SEVERAL = 40
 
-#: States from the one that says most for a paper on; the others do not say that a claim holds.
+#: Verdicts that confirm a claim, the strongest verdict first.
 KIND = ("as printed", "close")
 
 
@@ -51,7 +51,7 @@ def labs() -> dict[str, Lab]:
 
 
 def same(before: Measured, again: Measured) -> bool:
-    """Whether a number came out again."""
+    """Whether a number was reproduced."""
     ends = zip(before.interval, again.interval, strict=True)
     return all(
         math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-8)
@@ -79,7 +79,7 @@ def test_a_number_is_computed_again_from_the_stored_draws(row: Row, labs: dict[s
 def test_seeds_give_the_stored_draws_again(labs: dict[str, Lab]) -> None:
     for row in of_the_day(QUICK):
         few = Lab(share=1e-9)  # two draws of each list
-        # Two draws may be too few for a number, and a set of a checkout may not be here.
+        # Two draws may be too few for a number, and the checkout with a set may be missing.
         with suppress(ValueError, ZeroDivisionError, RuntimeWarning, pytest.skip.Exception):
             measure(row, few)
         for name, values in few.lists.items():
@@ -170,7 +170,7 @@ def test_a_row_is_green_or_says_why_not(row: Row) -> None:
     assert row.printed
     assert row.place
     if row.claim is None:
-        # Only a measurement makes a row green.
+        # Only a measurement can confirm a row's claim.
         assert row.declared in ("differs", "arithmetic", "not at hand", "not possible")
     else:
         assert row.declared is None
@@ -181,7 +181,7 @@ def test_a_row_is_green_or_says_why_not(row: Row) -> None:
         assert re.fullmatch(r"[A-Z].{10,250}\.", row.why), row.why
 
 
-#: Draws that are out of reach: more of them would take days.
+#: More draws than this number would take days.
 OUT_OF_REACH = 20_000
 
 
@@ -221,7 +221,7 @@ def test_what_can_be_opened_has_a_link_and_a_place() -> None:
         assert row.where, row.name
 
 
-#: What each paper has, as its rows name the places.
+#: Parts of each paper, by the names that rows use for places.
 PRINTED = {
     "000": {
         "Algorithm": range(1, 5), "Theorem": range(1, 7), "figure": range(1, 9),
@@ -241,7 +241,7 @@ def test_every_figure_algorithm_theorem_and_equation_is_there(paper: str) -> Non
     places = " ; ".join(row.place for row in ROWS if row.paper == paper)
     for kind, numbers in PRINTED[paper].items():
         for number in numbers:
-            # "steps 2, 3" and "eq. 3, 4" name several.
+            # "steps 2, 3" and "eq. 3, 4" name several numbers.
             pattern = rf"{re.escape(kind)}s? ([\d.]+(, | to ))*{number}\b"
             assert re.search(pattern, places), (kind, number)
 

@@ -40,7 +40,7 @@ def test_a_plain_run_without_noise_is_lloyds_iteration(method: str) -> None:
     slices = [points[:34], points[34:68], points[68:]]
     np.testing.assert_allclose(run.start, [one.mean(axis=0) for one in slices])
     apart = np.linalg.norm(points[:, None] - run.start[None], axis=2).argmin(axis=1)
-    # Starts that are so near to each other come to rest at once.
+    # Starts that are so near to each other converge in one iteration.
     np.testing.assert_allclose(run.centers, [points[apart == k].mean(axis=0) for k in range(3)])
 
 

@@ -1,4 +1,4 @@
-"""The lifetime budget is never overspent, not even after crashes; refusals are readable."""
+"""The lifetime budget is not overspent, even after crashes; refusals are readable."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_crash_before_the_mark_keeps_the_debit(budget: Budget) -> None:
 
 def test_debits_are_forced_to_the_disk(budget: Budget) -> None:
     # A test that kills a process can't show this, because the system keeps the written data. A
-    # write-ahead log would hold the newest debits in a second file, which a copy may lack.
+    # write-ahead log would keep the newest debits in a second file, which a copy may lack.
     budget.open("visits", 1.0)
     with budget._transaction() as log:
         assert log.connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
@@ -213,7 +213,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
 
 def floor(epsilon: float) -> Fraction:
-    """Whole micro-epsilon in the decimal number that was typed."""
+    """Number of whole micro-epsilon in the decimal number that was typed."""
     return Fraction(int(Fraction(repr(epsilon)) * 10**6), 10**6)
 
 
@@ -241,7 +241,7 @@ def test_equal_shares_use_up_a_budget_and_no_more(
     share = floor(total / shares)
     for _ in range(shares):
         assert Fraction(repr(budget.debit("visits", total / shares, WHAT).epsilon)) == share
-    # Rounding left less than a micro-epsilon per share. This rest can be spent, but no more than
+    # Rounding left less than a micro-epsilon per share. This rest can be spent, but not more than
     # this rest.
     left = Fraction(repr(total)) - shares * share
     assert Fraction(repr(budget.find("visits").remaining)) == left <= Fraction(shares, 10**6)
@@ -557,7 +557,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
         path.chmod(0o444)
         folder.chmod(0o555)
         with nobody():
-            # Whoever may read the file can see which epsilon was spent.
+            # Everyone who may read the file can see the spent epsilon.
             budget = Budget(path)
             assert [one.id for one in budget.datasets()] == ["visits"]
             with pytest.raises(InputError, match="can't be written: check its rights") as error:
@@ -960,7 +960,7 @@ def test_two_copies_that_debit_the_same_in_one_second_do_not_both_go_on(
     budget.open("visits", 1.0)
     copy = tmp_path / "copy.db"
     shutil.copy(budget.path, copy)
-    # Both copies read the note before the other copy writes it.
+    # Each copy reads the note before the other copy writes the note.
     (note,) = (home / "heads").iterdir()
     before = note.read_bytes()
     budget.debit("visits", 1.0, WHAT)

@@ -63,7 +63,7 @@ def test_staying_or_more_noise_gives_the_coarser_law(fine: float, times: float) 
 @quick
 @given(st.floats(0.05, 50))
 def test_geometric_noise_is_the_inverse_of_its_law(scale: float) -> None:
-    """Laplace noise of quantile u gives the least number whose distribution function is >= u."""
+    """Laplace noise of quantile u gives the smallest number with a distribution function >= u."""
     share = (np.arange(4000) + 0.5) / 4000
     drawn = geometric(stats.laplace.ppf(share), scale)
     size = int(40 * scale) + 2
@@ -223,7 +223,7 @@ def test_what_is_over_budget_or_not_nested_is_refused_and_spends_nothing(secure:
 
 @pytest.mark.parametrize("secure", [False, True])
 def test_what_was_split_is_told_no_finer(secure: bool) -> None:
-    """Only the largest parallel spend of a step is added, so each value is split only once."""
+    """Only the largest parallel cost of a step is added, so each value is split only once."""
     accountant = SecureAccountant(1.0) if secure else Accountant(SeededNoise(0), 1.0)
     found = accountant.gradual(np.zeros(4), levels(), sensitivity=1)
     half = np.array([True, True, False, False])
@@ -234,7 +234,7 @@ def test_what_was_split_is_told_no_finer(secure: bool) -> None:
 
 
 def test_nested_counts_are_whole_whatever_the_unit() -> None:
-    """The probability of a false alarm is below 1e-6: whole noise has variance 0.36, else 0.54."""
+    """Integer noise has variance 0.36, other noise 0.54; a false alarm has probability < 1e-6."""
     accountant = SecureAccountant(2.0, unit=LATTICE)
     found = accountant.gradual(np.full(4000, 7), levels(2.0), sensitivity=1)
     finest = found.releases[-1] - 7
@@ -321,7 +321,7 @@ def worst_loss(counts: tuple[int, ...], others: tuple[int, ...], room: Enumerate
             ends = [0.0, 0.0]
             for y, is_low, one, other in zip(first, lows, counts, others, strict=True):
                 table = logs[choice.share, one, other][0 if is_low else 1][y]
-                # With the first share there is no release in between, so Ya equals Y0.
+                # With the first share there is no release between them, so Ya equals Y0.
                 there = shown == shown[y] if choice.share == 0 else np.ones(len(shown), dtype=bool)
                 there &= (shown < choice.limit) == is_low
                 if not there.any():
@@ -347,11 +347,11 @@ def bought(relation: Relation) -> Enumerated:
         return kept[-1]
 
     accountant.gradual = gradual  # type: ignore[method-assign]
-    # Enough cells for low counts with this budget, for both relations.
+    # There are enough cells for low counts with this budget, for both relations.
     twostage.release(np.zeros((4, 4), dtype=np.int64), config, accountant)
     number = accountant.ledger.spends[-1]
     share = kept[0].known
-    # The number of zeros gets the budget that the share leaves.
+    # The number of zeros gets the rest of the budget.
     assert number.epsilon == pytest.approx((1 - SHARES[share]) * EPSILON)
     assert number.scale == number.sensitivity / number.epsilon
     zeros = [number.sensitivity / ((1 - one) * EPSILON) for one in SHARES]

@@ -1,4 +1,4 @@
-"""Mechanisms sample from the stated distribution, and no noise is drawn without a spend."""
+"""Mechanisms sample from the stated distribution, and put every noise scale on the ledger."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_laplace_noise_has_the_law_of_its_spend() -> None:
 
 
 def probabilities(edges: list, scores: list, sensitivity: float, epsilon: float) -> list[float]:
-    """Exact probabilities, in a loop: length times exp(epsilon * score / (2 * sensitivity))."""
+    """Exact probabilities by a loop: length times exp(epsilon * score / (2 * sensitivity))."""
     weights = [
         (high - low) * math.exp(epsilon * score / (2 * sensitivity))
         for low, high, score in zip(edges[:-1], edges[1:], scores, strict=True)
@@ -129,7 +129,7 @@ def test_intervals_are_chosen_with_the_exact_probabilities(relation: str) -> Non
 
 
 def test_weights_are_in_proportion_to_the_law() -> None:
-    # The noise scale of a spend: 2 * sensitivity / epsilon.
+    # The noise scale is 2 * sensitivity / epsilon.
     weights = interval_weights(np.array(EDGES), np.array(SCORES), 2 * 0.8 / 1.5)
     assert weights.max() == 1
     expected = probabilities(EDGES, SCORES, 0.8, 1.5)
@@ -264,7 +264,7 @@ def test_disjoint_rows_cost_the_largest_budget_wherever_the_records_lie(
     seed: int, rows: int, neighbours: Neighbours, epsilon: float
 ) -> None:
     # A person who joins or leaves has up to the allowed number of records, in any rows. An exchange
-    # also removes this number. The loss is the sum over rows of the change divided by the scale.
+    # also removes as many. The loss is the sum over rows of the change divided by the scale.
     rng = np.random.default_rng(seed)
     shares = epsilon * rng.uniform(0.1, 1, rows)
     accountant = Accountant(SeededNoise(0), epsilon, neighbours)
@@ -353,7 +353,7 @@ def test_a_choice_loses_no_more_than_its_budget(
     accountant.choose("c", one, sensitivity=1.3, epsilon=epsilon, monotone=monotone)
     (spend,) = accountant.ledger
     # Changes of the scores by the records of one unit. Monotone scores all fall; an exchange
-    # removes one unit and adds another.
+    # removes one unit and adds another unit.
     parts = rng.uniform(0, 1, (2, len(one)))
     if extreme:
         parts = np.round(parts)

@@ -68,8 +68,8 @@ def test_what_shows_nothing_or_pretends_is_refused(name: str, why: str) -> None:
 
 
 def test_no_character_that_shows_nothing_can_be_in_a_name() -> None:
-    # Characters with the property Default_Ignorable_Code_Point of Unicode 16, and others that print
-    # as a blank.
+    # Characters with the property Default_Ignorable_Code_Point of Unicode 16, and other characters
+    # that print as a blank.
     ranges = (
         "00AD 034F 061C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 2800 3164 "
         "FE00-FE0F FEFF FFA0 FFF0-FFF8 16FE4 1BCA0-1BCA3 1D159 1D173-1D17A E0000-E0FFF"

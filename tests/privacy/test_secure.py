@@ -172,7 +172,7 @@ def test_a_row_that_can_not_be_paid_for_takes_all_rows_along(wrong: float) -> No
 
 
 def permute_and_flip(scores: list[float], scale: float) -> list[float]:
-    """Exact law: the first candidate, in random order, whose coin shows heads.
+    """Exact probabilities of the first candidate, in random order, whose coin shows heads.
 
     A coin shows heads with probability exp((score - best) / scale). The coin of the best candidate
     always shows heads, so the loop ends there at the latest.
@@ -342,8 +342,8 @@ def test_what_is_certified_is_rounded_up(value: Fraction) -> None:
 
 
 def test_the_last_share_gives_way_to_rounding() -> None:
-    # 0.1 + 0.2 is more than 0.3 in double precision. Both are granted, but the certified sum stays
-    # below 0.3.
+    # 0.1 + 0.2 is more than 0.3 in double precision. Both amounts are granted, but the certified
+    # sum stays below 0.3.
     accountant = SecureAccountant(0.3)
     accountant.laplace("a", 0, sensitivity=1, epsilon=0.1)
     accountant.laplace("b", 0, sensitivity=1, epsilon=0.2)
@@ -507,7 +507,7 @@ def records() -> Records:
 
 
 def same_ledger(secure: SecureAccountant, plain: Accountant) -> None:
-    """The release has the same spends as the explorer, and its certificates do not exceed them."""
+    """The release has the explorer's ledger, and its certificates do not exceed this ledger."""
     left = [(s.step, s.composition, s.sensitivity) for s in secure.ledger]
     assert left == [(s.step, s.composition, s.sensitivity) for s in plain.ledger]
     for one, other in zip(secure.ledger, plain.ledger, strict=True):

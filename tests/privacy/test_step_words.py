@@ -1,4 +1,4 @@
-"""Spends that are shown together in one line."""
+"""Entries of the ledger that are shown together in one line."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ SLICE = {
 def test_few_releases_without_a_cluster_have_one_that_passes(method: str, kind: str) -> None:
     runs = 40 if (method, kind) in SLICE else CLAIMED
     found = passed(method, kind, runs)
-    # Fails if the true rate is above the stated rate with 99% confidence.
+    # The test fails if the true rate is above the stated rate with 99% confidence.
     assert holds(found, runs), found
 
 
@@ -317,7 +317,7 @@ def test_the_stored_table_has_all_kinds_and_its_sentences_hold() -> None:
             if cell["claimed"]:
                 assert cell["releases"] == CLAIMED
                 assert holds(cell["passed"], cell["releases"]), (method, kind)
-                # If a few releases don't decide the test, many others do, with 99% confidence.
+                # If a few releases don't decide the test, many releases do, with 99% confidence.
                 most = cell.get("again", cell)
                 limits.append(limit(most["passed"], most["releases"]))
     assert max(limits) <= LEVEL

@@ -330,7 +330,7 @@ def test_schema_rejects_wrong_values(validator, path, value):
 
 
 def shapes(document: Document) -> list[Any]:
-    """Geometries by RFC 7946: rings are closed, outer ones counter-clockwise, holes clockwise."""
+    """Geometries by RFC 7946: rings are closed, outer rings counter-clockwise, holes clockwise."""
     collection = json.loads(files(document)["clusters.geojson"])
     assert collection["type"] == "FeatureCollection"
     found = []
@@ -448,7 +448,7 @@ def test_a_region_is_what_lies_nearest_to_its_centre(unit, bounds, seed):
         assert polygon.area / box.area == pytest.approx(share, abs=1e-9)
     points = np.random.default_rng(seed).random((50, 2))
     scaled = (centers - lows) / (highs - lows)
-    # Equal centres are one position, which belongs to the first of these centres.
+    # Equal centres are one position, which belongs to the first of the equal centres.
     places, first = np.unique(scaled, axis=0, return_index=True)
     distances = np.sqrt(((points[:, None] - places) ** 2).sum(axis=2))
     owner = first[distances.argmin(axis=1)]

@@ -75,7 +75,7 @@ ODD = (
 
 
 class Cheap(SecureAccountant):
-    """Accountant with the spends of a release, but with fast noise that is not secure."""
+    """Accountant with the ledger of a release, but with fast noise that is not secure."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -103,7 +103,7 @@ class Case:
     request: Callable[[], Request]
     load: Callable[[Any], Dataset]
     pair: tuple[Any, Any]
-    #: Input without any record: its message can't contain a number from a record.
+    #: Input without any record: an error message about it can't contain a number from a record.
     nothing: Any
     text: str
 

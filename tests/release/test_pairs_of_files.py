@@ -241,7 +241,7 @@ class Arrays:
 
 
 class Grid:
-    """Counts, one of which is larger by one, in any notation that programs write.
+    """Counts in any notation that programs write; one count is larger by one in the second file.
 
     The first line is public, so a separator in one of its cells is in quotation marks. Further
     lines may have any number of cells.

@@ -75,7 +75,7 @@ def test_scattered_records_ask_for_a_larger_p() -> None:
 
 
 def test_the_size_of_clusters_is_chosen_and_the_advice_is_for_it_alone() -> None:
-    """Five hot spots fill few cells, so most cells of the densest fifth hold scattered records."""
+    """Five hot spots fill few cells, so most cells of the densest fifth have scattered records."""
     request = plan(method="privqt", grid=50, density=0.8)
     wide, small = tried(request), tried(request, small=True)
     assert wide.best is wide.plan
@@ -196,7 +196,7 @@ def test_a_first_look_comes_after_a_few_draws_with_pictures_and_agrees_with_the_
     assert (last.plan.found.invented[:FIRST] == seen[0].plan.found.invented).all()
     for one, invented in zip(last.plan.found.drawn, last.plan.found.invented, strict=False):
         assert (~one.real).sum() == invented
-    # No plan is drawn twice, so the progress bar reaches exactly its end.
+    # No plan is run twice, so the progress bar reaches exactly its end.
     assert sorted(set(done)) == list(dict.fromkeys(done))
 
 
@@ -251,8 +251,8 @@ def counts(true: Any, found: Any) -> tuple[int, int]:
 def test_clusters_are_matched_one_to_one() -> None:
     true = np.array([0, 0, 0, 0, 1, 1, 1, 1, -1, -1])
     assert counts(true, true) == (2, 2)
-    # One found cluster covers both true clusters. It matches one true cluster, which is half of the
-    # found cluster.
+    # One found cluster covers both true clusters. The found cluster matches one true cluster, which
+    # is half of the found cluster.
     assert counts(true, np.where(true >= 0, 0, -1)) == (1, 1)
     # A found cluster of records in no true cluster matches nothing.
     assert counts(true, [0, 0, 0, 0, -1, -1, -1, -1, 1, 1]) == (1, 1)

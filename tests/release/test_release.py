@@ -75,7 +75,7 @@ def request_of(case: dict[str, Any], unit: str | None = None, **more: Any) -> Re
 
 
 def dataset(seed: int, n: int) -> Dataset:
-    """Records in the left or the right half, by the seed; the two halves have no common part."""
+    """Records in the left or right half; the seed chooses the half. The halves are disjoint."""
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2)) * [3.5, 2.0] + [0.2 + 4 * (seed % 2), -1.0]
     points[0] = [-5.0, 40.0]  # one record outside the domain
@@ -467,7 +467,7 @@ def test_a_person_counts_no_more_than_the_cap() -> None:
         counts = np.array(Prepared.build(data, request).draw(1e4, null_sets=1)["result"]["counts"])
         assert counts.sum() == 3
         kept.add(tuple(np.flatnonzero(counts)))
-    # The kept records are chosen anew in each release, with a key that is not stored.
+    # Each release chooses the kept records again, with a key that is not stored.
     assert len(kept) > 1
     assert (
         Prepared.build(data, request).draw(1e4, null_sets=1)["privacy"]["ledger"][0]["sensitivity"]
@@ -944,7 +944,7 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str
 ) -> None:
-    """Whether a method stops before such an iteration is random and depends on the data."""
+    """Whether a method stops before this iteration is random and depends on the data."""
     case = {"method": method, "schedule": "halving", "clusters": 30, "epsilon": 1.0}
     said = set()
     for seed, n in ((0, 500), (1, 40), (2, 3)):

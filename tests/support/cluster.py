@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 @pytest.fixture(scope="session")
 def dask_workers() -> Iterator[str]:
-    """Address of the workers' scheduler. If a worker dies, another one is started."""
+    """Address of the workers' scheduler. If a worker dies, a new worker is started."""
     with started() as (address, _):
         yield address
 

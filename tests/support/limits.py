@@ -47,7 +47,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
         begun += time.process_time() - looked
         left = SECONDS * slowness - (time.process_time() - begun)
         if left <= 0:
-            # Not a subclass of Exception, so no reader interprets it as a damaged file.
+            # This is not a subclass of Exception, so no reader interprets it as a damaged file.
             pytest.fail(f"more than {SECONDS * slowness:.0f} s")
         signal.setitimer(signal.ITIMER_PROF, left)
 
@@ -64,7 +64,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
 
 
 def _slowness() -> float:
-    """Time that this processor takes now, divided by that of the processor above; at least 1."""
+    """Factor by which this processor is slower than the reference processor; at least 1."""
     rows: list[str] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda tag, given: rows.append(tag.rpartition(":")[2])

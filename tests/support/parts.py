@@ -16,8 +16,8 @@ from dpviz.base.errors import InputError
 CHUNK = 300
 
 #: np.load parses a Python literal. The parser of Python 3.11 has one depth counter for all threads.
-#: So if a garbage collection lets another thread parse, it raises "AST constructor recursion depth
-#: mismatch".
+#: So if a garbage collection lets another thread parse, this thread raises "AST constructor
+#: recursion depth mismatch".
 _ONE_PARSER = threading.Lock()
 
 
@@ -66,7 +66,7 @@ def reader(place: Path) -> int:
 
 
 def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers, whose sum is the same in any order, and floats, whose sum is not."""
+    """Whole numbers, whose sum is the same in any order, and floats, whose sum is not the same."""
     values = np.concatenate([chunk for chunk, _ in part.chunks()])
     return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
 
@@ -103,7 +103,7 @@ def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = Non
 def killing(
     place: Path, process: int | None = None, by: int = signal.SIGKILL
 ) -> Callable[[], bool]:
-    """Never cancels, but kills the waiting reader (or instead ``process``), and stores this."""
+    """Never cancels, but kills the waiting reader (or ``process``), and stores that it did so."""
 
     def ask() -> bool:
         if (place / "reader").exists() and not (place / "killed").exists():

@@ -21,7 +21,7 @@ _DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES = 24, 1
 
 
 def obey_modes() -> None:
-    """Before another program starts: if this is root, drop the capability to ignore file modes."""
+    """If this process is root, drop the capability to ignore file modes, for the next program."""
     if os.geteuid() == 0:
         ctypes.CDLL(None).prctl(_DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES, 0, 0, 0)
 

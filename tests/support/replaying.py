@@ -80,7 +80,7 @@ class Recorder(Accountant):
         return gradual.noisy
 
     def split(self, gradual: Any, where: Any, numbers: Any) -> Any:
-        # A record may change a value or a number, so the budget is for both together.
+        # A record may change a value or a number, so one budget covers both changes.
         values, split = np.append(gradual.values[where], numbers), super().split
         step = gradual.levels[-1].step
         return self._keep("split", step, values, lambda _: split(gradual, where, numbers))

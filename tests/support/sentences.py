@@ -1,4 +1,4 @@
-"""Check every error message of a test: a message must contain all that it announces.
+"""Check every error message of a test: a message must be complete.
 
 Values in quotation marks, after an equals sign or after an option come from the user, and may be
 anything.

@@ -11,7 +11,7 @@ import pytest
 def daily(cases: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:
     """Cases of a parametrized test; cases that are not chosen are marked exhaustive.
 
-    Choose one case of each kind: the cheapest that can fail.
+    Choose one case of each kind: the cheapest case that can fail.
     """
     every = list(cases)
     kept = [chosen(one) for one in every]

@@ -22,9 +22,9 @@ def brief_held_out_scores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _ReaderHere:
-    """Answers about a file as the reading process does; to start that process takes too long.
+    """Answers questions about a file; to start the reading process would take too long.
 
-    The process itself is tested in ``test_uploads.py`` and ``tests/data/reading``.
+    The tests of the reading process are ``test_uploads.py`` and ``tests/data/reading``.
     """
 
     alive = True

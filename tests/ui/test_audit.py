@@ -614,8 +614,8 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
     test = app()
     (table,) = (one.value for one in test.dataframe if "Unbalance" in one.value.columns)
     assert set(table.index) == {CARDS[row.method].title for row in costs()}
-    # The sound variant is equal on the first row, better on the second (late iterations of the
-    # published variant are only noise), and worse on the third.
+    # The sound variant is equal in the first row and worse in the third row. It is better in the
+    # second row, because late iterations of the published variant are only noise.
     for method, data, mark in (("dplloyd", "s1", ""), ("dpkmeanspp", "s1", " ▼"),
                                ("gupt", "unbalance", " ▲")):  # fmt: skip
         row = next(

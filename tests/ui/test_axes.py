@@ -44,7 +44,7 @@ def boxes(test: AppTest) -> dict[str, str]:
 
 
 def chosen(test: AppTest) -> list[str]:
-    """Columns of the two axes: the horizontal one first; the release page has its own order."""
+    """Columns of the two axes: the horizontal column first; the release page has its own order."""
     if named := [one.value for one in test.multiselect if one.label == "Columns"]:
         return list(named[0])
     return [one.value for one in test.selectbox if one.label in ("Across", "Upwards")]

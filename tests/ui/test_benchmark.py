@@ -101,7 +101,7 @@ def test_the_average_is_over_sets_that_all_have(figures: Benchmark) -> None:
     assert shown.count("best on 2") == 2
     assert shown.count("best on 1") == 2
     # The ends of the bands are averaged in the same way as the values; one draw is 0.01 lower, one
-    # is 0.01 higher.
+    # draw is 0.01 higher.
     assert f"{(1.1 * 1.4) ** 0.5:.3f} – {(1.12 * 1.42) ** 0.5:.3f}\nbest on 2" in shown
 
 

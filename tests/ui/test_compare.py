@@ -236,7 +236,7 @@ def test_k_stands_beside_the_true_one(app):
     (ranks,) = (one.value for one in test.dataframe if "inside" in one.value.columns)
     assert list(ranks["k"]) == [212, 212]
     assert list(ranks["mean"]) == list(table(test)["mean"])
-    # The paper gives no value, so there is no such column; instead a line gives the reason.
+    # The paper gives no value, so there is no column for it; instead a line gives the reason.
     assert "printed" not in ranks
     assert any("only for its own set DS2" in one.value for one in test.caption)
     # Theorem 5 is shown beside the draws: in the table, and as a band of the chart.
@@ -1001,7 +1001,7 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     assert test.query_params["g"] == g
     east = [box.value for box in test.number_input if box.label == "Grid g · east"]
     assert east == ([17] if "," in g else [])
-    # Its command line gives the same rows for the same file.
+    # The command line of the page gives the same rows for the same file.
     (tmp_path / "visits.csv").write_bytes(own_csv())
     monkeypatch.chdir(tmp_path)
     (code,) = (one.value for one in test.code)

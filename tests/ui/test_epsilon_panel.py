@@ -1,4 +1,4 @@
-"""The meaning of epsilon: years of releases, and precedents that say how they are different."""
+"""The meaning of epsilon: years of releases, and precedents with their differences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_precedent_has_its_source_and_says_why_it_does_not_compare() -> No
     for one in PRECEDENTS:
         assert one.source
         assert one.unit
-        # No precedent protects everything that a person ever does with a pure epsilon.
+        # No precedent with a pure epsilon protects everything that a person ever does.
         assert one.differs
         assert "|" not in "".join((one.who, one.epsilon, one.unit, one.differs, one.source))
     assert [one.year for one in PRECEDENTS] == sorted(one.year for one in PRECEDENTS)

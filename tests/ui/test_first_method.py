@@ -16,7 +16,7 @@ from tests.support.links import opened
 ERRORS = {
     ("dprefine", "sound"): {"a": 1.1, "b": 1.3, "c": 1.2, "seen": 1.0},
     ("dplloyd", "sound"): {"a": 1.5, "b": 1.4, "c": 1.2, "seen": 2.0, "far": 1.0},
-    # These methods are not private and so are no rivals; the same is true of centres without data.
+    # These are not rivals, because they are not private, or because they read no data.
     ("dpkmeanspp", "published"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("kmeans", "sound"): {"a": 1.0, "b": 1.0, "c": 1.0},
     ("nodata", "sound"): {"a": 1.05},

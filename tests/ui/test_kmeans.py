@@ -381,7 +381,7 @@ def test_the_player_steps_along_the_path(app):
         drawn = marks(test, 2)
         # In the step before post-processing, clusters are numbered by the centres of that step.
         assert np.allclose(drawn[np.lexsort(drawn.T)], path[step][np.lexsort(path[step].T)])
-        # At every position of the player, the numbers are those of the result.
+        # At every position of the player, the numbers of the result are shown.
         assert cards(test) == readouts
 
 
@@ -1126,7 +1126,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     assert "all 30,000 records" in line(test)
     assert "sketch" not in line(test)
     assert "They follow" not in told_below(test)
-    # The same run is not repeated; for another epsilon, a sketch in the same colours comes first.
+    # The same run is not repeated; for another epsilon, a sketch in the same colours is first.
     go.clear()
     test.session_state["kmeans:epsilon"] = 2.0
     checked(test.run())
@@ -1137,7 +1137,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     test.session_state["kmeans:epsilon"] = 0.5
     checked(test.run())
     assert_readouts(test, truth, run)
-    # The nested grid of a sketch may be coarser than that of the full run; the picture says so.
+    # The nested grid of a sketch may be coarser than the grid of the full run; the picture says so.
     test.session_state["kmeans:method"] = "dprefine"
     checked(test.run())
     assert "records on a coarse grid, all follow" in line(test)

@@ -114,7 +114,8 @@ def test_bars_of_a_person_are_the_numbers_of_the_text():
     rows = dict(with_and_without(look).rows)
     assert rows["2 clusters"] == [one.count(2) for one in look.outcomes]
     assert [sum(one) for one in zip(*rows.values(), strict=True)] == [DRAWS, DRAWS]
-    # The task says: at its epsilon, most results with Sam have one cluster, and few without Sam.
+    # The task says: at its epsilon, most results with Sam have one cluster, few results without Sam
+    # do.
     settings = look.settings
     clear = Look(replace(settings, config=replace(settings.config, epsilon=5.0)), look.explorer)
     joined, without = (one.count(1) for one in clear.outcomes)

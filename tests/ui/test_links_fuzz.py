@@ -37,7 +37,7 @@ LINKS = {
     "docs": 5,
 }  # fmt: skip
 
-#: Number of links of each page that are tested every day: the first ones.
+#: Number of links of each page that are tested every day: the first links of the page.
 DAILY = 5
 
 #: Number of seconds after which a page is considered blocked.
@@ -110,7 +110,7 @@ FITTING = {
 
 
 def value(rng: random.Random, name: str) -> str | list[str]:
-    """Return a value of a parameter: a valid one or an arbitrary one, sometimes several values."""
+    """Return a value of a parameter: valid or arbitrary, sometimes several values."""
     if rng.random() < 0.05:
         return [rng.choice(rng.choice(KINDS)) for _ in range(rng.choice((2, 3, 50)))]
     fitting = sorted(FITTING.get(name, NUMBERS))
@@ -118,7 +118,7 @@ def value(rng: random.Random, name: str) -> str | list[str]:
 
 
 def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
-    """Return random links of a page, with few or all parameters and sometimes an unknown one."""
+    """Return random links of a page, with few, all or unknown parameters."""
     rng = random.Random(page)
     names = parameters()[page]
     made = []

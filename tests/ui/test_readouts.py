@@ -88,7 +88,7 @@ def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
     assert (f"a guess {of_unit(persons)}: {said}" in sentence) == bool(said)
     assert bool(said) is ("a guess" in sentence)
     assert ("dpv-risk" in sentence) is loud
-    # If a guess can be more than 90% sure, there is no green tick.
+    # If a guess can be more than 90% certain, no green tick is shown.
     assert ("dpv-yes" in tile) is (claim.private and not loud)
     assert ("promises little" in tile) is loud
     assert ("proof holds" in tile) is loud

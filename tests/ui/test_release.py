@@ -319,7 +319,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     test = page(data="own", method="privqt", g=8)
     test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
     checked(test.run())
-    # It depends on every record which columns contain numbers, so a person names the columns.
+    # The list of columns with numbers depends on every record, so a person names the columns.
     assert [one.value for one in test.info] == [
         "Name two columns under Columns on the left: what to cluster by, such as longitude "
         "and latitude."

@@ -338,7 +338,7 @@ def test_own_data_with_many_columns_goes_through_all_pages() -> None:
 
 
 def test_bounds_belong_to_columns_and_not_to_positions() -> None:
-    # All columns are in the order of the table; two columns are in the order of the axes.
+    # If all columns are used, they have the table's order; if only two are used, the axes' order.
     test = many_columns(columns="d,b,a,c,e", method="dplloyd")
     assert link_of(test)["domain"] == domain_of(*"abcde")
     assert visit(test, "wavecluster")["domain"] == domain_of("d", "b")

@@ -130,7 +130,7 @@ def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
         assert unit_of[1] in one, one
     # Three records of a person are mentioned if records are protected, and only then.
     assert any("three" in one for one in guesses) == (not unit)
-    # If a guess can be more than 90% sure, there is no green tick.
+    # If a guess can be more than 90% certain, no green tick is shown.
     little = promises_little(float(epsilon))
     whole = " ".join(said)
     if page == "release":

@@ -48,7 +48,7 @@ def test_the_line_keeps_its_order_and_says_its_places() -> None:
     assert [task.steps for task in tasks[1:]] == [0, 0, 0]
     assert progress_text(jobs[1], "runs") == "Waiting: 1 job before yours"
     assert progress_text(jobs[3], "runs") == "Waiting: 3 jobs before yours"
-    # A job that is stopped while it waits leaves the queue immediately, and others move up.
+    # If a waiting job is stopped, it leaves the queue immediately, and the jobs behind it move up.
     jobs[1].cancel()
     assert jobs[1].wait(5)
     assert (jobs[1].result, progress_text(jobs[1], "runs")) == (None, "Stopped")

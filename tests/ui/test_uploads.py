@@ -93,7 +93,7 @@ async def answer(door: Shield, path: str, size: int | None, method: str = "PUT")
 
 
 def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: Files) -> None:
-    """Six files of 90 MB arrive at once: two are accepted, the others get one sentence each."""
+    """Six files of 90 MB arrive at once: two are accepted, each other file gets one sentence."""
     held: list[int] = []
 
     async def store(scope: Any, receive: Any, send: Any) -> None:

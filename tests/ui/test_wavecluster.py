@@ -233,7 +233,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
     assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
-    # Methods of papers have two variants. Our own methods have one; a change sets this one.
+    # Methods of papers have two variants. Our own methods have one variant, which a change sets.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
     checked(method("privthr").run())
@@ -638,7 +638,7 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert figures["L (positive coefficients)"] == positive
     assert figures["Z (non-positive)"] == nonpositive
     assert cells.dropna().tolist() == sizes
-    # The help of k' contains the theorem on the chosen method, and so does the table of numbers.
+    # The help of k' and the table of numbers contain the theorem on the chosen method.
     theorem = test.dataframe[2].value["Theorem 5"]
     assert theorem["k′ min"] < k < theorem["k′ max"]
     assert "Theorem 5: " in text(test)

@@ -36,7 +36,7 @@ def opened(page: str, **link: Any) -> AppTest:
 
 
 def visit(test: AppTest, page: str, **link: Any) -> dict[str, str]:
-    """Go to another page, by the navigation or by a link; return the link there."""
+    """Go to another page, by the navigation or by a link; return the link of this page."""
     test.query_params.clear()
     test.switch_page(f"pages/{page}.py")
     for name, value in link.items():
@@ -204,7 +204,7 @@ def test_back_brings_columns_and_unit_with_their_bounds(monkeypatch: pytest.Monk
         assert link_of(test) == link
         (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
         assert across.value == link["columns"][0]
-    # After Back, the other pages also have the state of before.
+    # After Back, the other pages also have the earlier state.
     assert visit(test, "wavecluster")["unit"] == "who"
 
 
@@ -288,7 +288,7 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.selectbox, "own:unit").select("a record").run())
     assert "tells persons apart" not in notes(test)
-    # If another file has no such column, explorers say so.
+    # If another file does not have this column, explorers say so.
     test = load(opened("wavecluster", data="own", unit="who", cap=2))
     test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))
     test.run()

@@ -252,7 +252,7 @@ def test_draws_are_compared_at_the_values_that_they_chose():
 
 @pytest.mark.parametrize(("name", "epsilon"), [("spirals", 0.5), ("shapes", 1), ("gaussians", 1)])
 def test_it_is_nearly_as_good_as_what_suits_the_sample(name, epsilon):
-    """Nine of ten draws reach 90% of the mean score with g and p from the sample set's makers.
+    """Nine of ten draws reach 90% of the mean score that the sample set's own g and p give.
 
     If this is true, 20 draws fail the test with a probability of one in a thousand.
     """

@@ -126,7 +126,7 @@ def test_noise_comes_before_a_threshold_that_would_break_it_too():
     found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=LOW / 2))
     assert found.stage == "counts"
     assert set(fates(found).values()) == {"joined", "kept"}
-    # Noise raises cells, and a high threshold removes all cells: the sentence names both.
+    # Noise raises cells, and a high threshold removes all cells: the sentence names both causes.
     found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=10 * HIGH))
     assert (found.stage, found.outcome.fate, found.at_stage.fate) == ("counts", "lost", "joined")
     said = in_words(found)
@@ -206,7 +206,7 @@ def test_one_cell_decides_on_a_cluster_of_two(picture, fate):
     found = diagnosed(truth, faked(truth, noise), number)
     assert (found.stage, found.outcome.fate) == ("grid", fate)
     assert "so small" in in_words(found)
-    # If cells join the cluster with others, its size is not the cause.
+    # If cells join the cluster with other clusters, its size is not the cause.
     joined = diagnosed(truth, faked(truth, np.full((8, 8), HIGH)), number)
     assert (joined.stage, joined.outcome.fate) == ("counts", "joined")
 
@@ -259,7 +259,7 @@ def test_a_cell_among_others_is_not_the_one():
     found = diagnosed(truth_of(average), faked(truth_of(average), noise))
     assert (found.cells, found.outcome.left, found.outcome.pieces) == (11, 6, 2)
     assert (found.stage, found.cell) == ("counts", None)
-    # Two cells make the bridge; one of them alone is not enough.
+    # Two cells make the bridge; one cell alone is not enough.
     average = drawn("........ .#..###. ........")
     noise = np.zeros(average.shape)
     noise[1, 2:4] = HIGH
@@ -283,7 +283,7 @@ def test_a_cell_among_others_is_not_the_one():
     ],
 )
 def test_the_bounds_between_fates(true, other, fate, match_cells, overlap):
-    # The diagnosed cluster is the largest cluster, or the first of several largest clusters.
+    # The diagnosed cluster is the largest cluster, or the first of several equally large clusters.
     grids = [connected_components(drawn(one) == HIGH)[0] for one in (true, other)]
     found = outcome(*grids, 1)
     assert (found.fate, found.match_cells, found.overlap) == (fate, match_cells, overlap)

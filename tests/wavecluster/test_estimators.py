@@ -1,4 +1,4 @@
-"""The estimators behave like those of scikit-learn, and give the results of the library."""
+"""The estimators behave like scikit-learn's estimators, and give the results of the library."""
 
 import re
 

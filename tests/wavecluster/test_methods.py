@@ -145,7 +145,7 @@ def test_ledger_sums_to_epsilon_and_results_are_finite_and_reproducible(
 ) -> None:
     found = run(source, config, SeededNoise(seed))
     budget = 0 if config.method == "wavecluster" else config.epsilon
-    # If spends of a step are parallel, its budget is the largest spend.
+    # If a step has parallel costs, its budget is the largest cost.
     steps = {
         spend.step if spend.composition == "parallel" else number: spend.epsilon
         for number, spend in enumerate(found.ledger)

@@ -151,7 +151,7 @@ def test_private_runs_land_on_the_numbers(
     ranks = np.array([one.k for one in runs], dtype=float)
     scores = np.array([dsg_c(truth(name).stages.labels, one.stages.labels) for one in runs])
     assert_close(ranks, k, k_error)
-    # If no standard error is known, use that of 30 seeds with the measured standard deviation.
+    # If no standard error is known, compute it from the standard deviation for 30 seeds.
     error = score_error if score_error is not None else scores.std(ddof=1) / math.sqrt(30)
     assert_close(scores, score, error)
 
@@ -192,7 +192,7 @@ def at_centres(leaves, shape, generator):
 
 
 def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, monkeypatch):
-    """Paper: over 30 clusters on DS1 at epsilon 0.1; k' = 284 on DS2 at 1; 32.2% error from 0.5."""
+    """Printed: over 30 clusters (DS1, epsilon 0.1), k' = 284 (DS2, 1), error 32.2% (from 0.5)."""
 
     def drawn(name, epsilon):
         settings = config(name, "baseline", epsilon, variant="published")
@@ -211,8 +211,8 @@ def test_no_place_of_the_points_gives_all_that_is_printed_about_baseline(truth, 
 @pytest.mark.parametrize(("name", "epsilon", "method", "ocm", "two_ce"), AGREEMENT)
 def test_classifiers_agree_as_measured(truth, name, epsilon, method, ocm, two_ce):
     # Each expected number comes from one round. If rounds differ little, our mean must be within
-    # 0.05. If rare merges of two clusters make rounds differ more (DS2 and DS3: up to 0.07 per
-    # round), the number must be in the usual range of our rounds.
+    # 0.05. On DS2 and DS3, rare merges of two clusters make rounds differ by up to 0.07. Then the
+    # number must be in the usual range of our rounds.
     rounds = np.array(
         [
             list(truth(name).agreement(config(name, method, epsilon), seed).values())

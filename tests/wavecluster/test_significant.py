@@ -129,7 +129,7 @@ def test_chances_are_shares_of_samples() -> None:
     found = chances(samples, samples, 4.0, 0.5, lambda counts: counts)
     np.testing.assert_allclose(found.chance, [1, 0.6, 0.4, 0, 0, 0])
     assert (found.positive, found.threshold) == (4, 8)
-    # By the law, the number of filled cells is that of the samples, or twice that number.
+    # The expected number of filled cells is the number in the samples, or twice this number.
     assert found.expected == pytest.approx(2)
     assert chances(samples, samples, 8.0, 0.5, lambda counts: counts).expected == pytest.approx(4)
 
@@ -142,7 +142,7 @@ def test_certain_cells_leave_no_doubt_and_too_many_likely_ones_do() -> None:
     # All cells are likely, but a third of them is expected.
     assert seen(np.ones((9, 9)), 27.0).doubt == 1
     assert seen(np.ones((9, 9)), 81 / 1.3).doubt == pytest.approx(math.log(1.3))
-    # Fewer likely than expected cells are not a sign of doubt, because noise hides single cells.
+    # If fewer cells are likely than expected, there is no doubt, because noise hides single cells.
     assert seen(sure, 81.0).doubt == 0
     # Without likely cells there is no doubt.
     assert seen(np.zeros((9, 9))).doubt == 0
@@ -210,9 +210,9 @@ def test_pools_tell_a_chance_of_every_cell(shape: tuple[int, ...]) -> None:
 def test_sums_over_released_counts_are_unbiased() -> None:
     """Mean error of all pools over 64 x 64 counts of the method, in standard deviations.
 
-    If some counts are low, counts are selected by their noise, and pools with low and other counts
-    would be too small. An error of five standard errors, over 20 seeds and one grid of pools,
-    occurs in one of a million tests.
+    Low counts are left out: a count is low partly because its noise is negative, so pools with low
+    counts would be too small. An error of five standard errors, over 20 seeds and one grid of
+    pools, occurs in one of a million tests.
     """
     counts = np.random.default_rng(0).poisson(2.0, (64, 64))
     counts[20:40, 20:40] += np.random.default_rng(1).poisson(20.0, (20, 20))
@@ -282,7 +282,7 @@ def test_broad_clusters_are_told_by_pools_alone(
 
 
 def test_pools_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
-    """Two discs of 1,500 records: the mean DSG_C of 20 seeds is .68 without, .52 with pools."""
+    """Two discs of 1,500 records: mean DSG_C of 20 seeds: .68 without pools, .52 with pools."""
     rng = np.random.default_rng(0)
     angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
     middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)

@@ -41,7 +41,7 @@ def paper(reference):
     return truth
 
 
-# -- the law of the noise ----------------------------------------------------------------
+# -- the distribution of the noise -------------------------------------------------------
 
 
 def four_laplaces(value):

@@ -122,7 +122,7 @@ def test_expectation_maximisation_climbs_and_keeps_the_share_of_zeros() -> None:
         score = float(times @ np.log(chances @ weights))
         assert score >= last
         last = score
-    # Several mixtures together give the same as each mixture separately.
+    # Several mixtures together give the same results as each mixture separately.
     shares = np.array([[0.25], [0.0], [0.9]])
     fixed = expectation_maximisation(chances, np.full((3, 6), 1 / 6), times, 10, shares)
     np.testing.assert_allclose(fixed[:, :1], shares, rtol=1e-12)
@@ -219,7 +219,7 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
     for counts in (wide, single):
         found = smoothed(rough_alone(counts.round() + noise, 0.1))
         taken.append(np.mean((found.counts - counts.round() - noise) ** 2))
-    # Smoothing removes nearly all noise from the wide cluster, and nearly none from single cells.
+    # Smoothing removes nearly all noise from the wide cluster, but little from single cells.
     assert taken[0] > 0.8 * noise_variance(0.1)
     assert taken[1] < 0.01 * (single + noise).var()
 
@@ -228,7 +228,7 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
 
 
 def law_within(low: float, high: float, noisy: float, rate: float) -> tuple[Floats, Floats]:
-    """By the definition: counts from the noisy count down, then up; cumulative chances."""
+    """Counts below the noisy count, then counts above it, with their cumulative probabilities."""
     counts = np.arange(low, high)
     ordered = np.concatenate([counts[counts <= noisy][::-1], counts[counts > noisy]])
     far = np.abs(ordered - noisy)
@@ -450,7 +450,7 @@ def test_no_cell_is_reported_of_which_nothing_is_known() -> None:
 
 
 def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() -> None:
-    # The number is between those of likely and of expected cells, and depends on doubt.
+    # The number is between the numbers of likely and of expected cells, and depends on doubt.
     chance = np.zeros((9, 12))
     chance[:, :6] = np.linspace(0.54, 0.5, 54).reshape(9, 6)
     chance[:, 6:8] = 0.9
@@ -458,8 +458,8 @@ def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() 
     number = likely_cells(chance, 60).sum()
     assert 18 < number < 60
     assert number == round(18 ** (1 - doubt) * 60**doubt)
-    # Few cells are likely and all are doubtful, so the number is the geometric mean of two numbers:
-    # the expected number, and the number at which enough cells are correct.
+    # Few cells are likely and all cells are doubtful. So the number is the geometric mean of the
+    # expected number and of the number at which enough cells are correct.
     chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.1, 54).reshape(9, 6), 0.0
     doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
     rank = np.sort(with_surroundings(chance, likely.SURROUNDINGS * doubt), axis=None)[::-1]
@@ -634,7 +634,7 @@ def shown(counts: NDArray[np.int64], rate: float, runs: int = 200) -> list[Evide
 
 @pytest.mark.parametrize(("shape", "rate"), [((40,), 0.1), ((9, 8), 1.0), ((4, 4, 4), 0.1)])
 def test_no_records_are_noise(shape: tuple[int, ...], rate: float) -> None:
-    """Other results occur in 1 of 100 runs; 9 or more in 200 runs occur in 1 of 4,000 tests."""
+    """Other results occur in 1 of 100 runs; 9 or more in 200 runs have probability 1 in 4,000."""
     found = shown(np.zeros(shape, dtype=np.int64), rate)
     assert sum(one != "noise" for one in found) < 9
 
@@ -661,7 +661,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
 def test_one_dense_cell_and_a_broad_weak_half_are_structure(
     shape: str, more: int, rate: float
 ) -> None:
-    """Sums of squares over 3 x 3 cells hide both; the largest count and wide sums show them."""
+    """Sums of squares over 3 x 3 cells hide this; the largest count and wide sums reveal it."""
     counts = np.random.default_rng(0).poisson(20, (64, 64))
     counts[(20, 30) if shape == "one" else np.s_[:, 32:]] += more
     found = [evidence(rough(counts, rate, seed), np.random.default_rng(seed)) for seed in range(20)]
@@ -928,7 +928,7 @@ def dsg(
 
 @pytest.mark.parametrize(("name", "epsilon"), [("gaussians", 0.1), ("shapes", 0.5)])
 def test_it_finds_more_than_noise_on_all_counts(name: str, epsilon: float) -> None:
-    """The error is less than two thirds of PrivTHR's with the same budget; seeds are fixed."""
+    """The error is below two thirds of PrivTHR's error with the same budget; seeds are fixed."""
     ours, theirs = (dsg(name, method, epsilon, range(4)) for method in ("twostage", "privthr"))
     assert ours < 0.67 * theirs
 
@@ -971,7 +971,7 @@ def test_the_number_of_positive_coefficients_is_right_with_other_wavelets(wavele
 
 
 def test_on_the_papers_set_a_quarter_of_the_budget_beats_their_techniques(reference: Any) -> None:
-    """DSG_C on DS1 at 0.25 is below that of PrivTHR, the best technique of the paper (0.19)."""
+    """DSG_C on DS1 at 0.25 is below 0.19, the value of PrivTHR, the paper's best technique."""
     source = Source.build(reference("ds1"), 64)
     true, errors = Truth(source, Config(density=0.58)).stages.labels, []
     for method in ("twostage", "privthr"):

@@ -1,4 +1,4 @@
-"""Subbands equal those of PyWavelets; sensitivities equal the largest effect of one record."""
+"""Subbands equal PyWavelets' subbands; sensitivities equal the largest effect of one record."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ def assert_within(bound: Sensitivity, without: NDArray, with_it: NDArray, densit
 
 
 def test_taps_that_cancel_on_paper_leave_no_residue() -> None:
-    """Millions of records, and one more in a cell in which two taps cancel."""
+    """Millions of records, and one more record in a cell where two taps cancel."""
     counts = np.zeros((4, 8), dtype=np.int64)
     for column in (2, 4, 5, 6):
         counts[2, column] = 68_281_193

@@ -77,8 +77,8 @@ class ParameterMap(Displayed):
     def best(self) -> Cell:
         """Cell of the best choice.
 
-        If epsilon is one of the two parameters, it stays as in ``config``, because it is a cost: a
-        larger epsilon is nearly always better.
+        If epsilon is one of the two parameters, it stays as in ``config``. The reason is that
+        epsilon is a cost: a larger epsilon is nearly always better.
         """
         given = [axis for axis, name in enumerate(self.names) if name == "epsilon"]
         cells = (cast(Cell, cell) for cell in np.ndindex(*self.reached.shape))
@@ -101,7 +101,7 @@ class ParameterMap(Displayed):
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; of equal cells the cheapest, then the nearest to the current cell."""
+        """Best of some cells; ties go to the cheapest cell, then to the nearest to ``config``."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 
@@ -198,8 +198,8 @@ def _axes(
     known = [name for name in searched(config.method) if card.parameter(name)]
     if len(known) < 2:
         raise InputError(
-            f"method = {config.method} has no two parameters to search: choose another one, such "
-            "as privthr or dplloyd."
+            f"method = {config.method} has no two parameters to search: choose another method, "
+            "such as privthr or dplloyd."
         )
     if len(over) != 2 or not set(over) <= set(known):
         raise InputError(

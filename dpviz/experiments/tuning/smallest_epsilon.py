@@ -136,9 +136,9 @@ class SmallestEpsilon(Displayed):
             f"({self._confidence(self.epsilon)})"
         )
         if self.epsilon == self.epsilons[-1]:
-            return f"{found}. It is the largest that was tried."
+            return f"{found}. It is the largest ε that was tried."
         if self.epsilon == self.epsilons[0]:
-            return f"{found}. It is the smallest that was tried; a smaller one may be enough."
+            return f"{found}. It is the smallest ε that was tried; a smaller ε may be enough."
         if self.early:
             listed = ", ".join(readable(epsilon) for epsilon in self.early)
             return f"{found}. ε = {listed} met it too, but not every larger ε below the answer did."
@@ -207,9 +207,9 @@ def smallest_epsilon(
         Share of the draws that must meet the target, in (0, 1].
     search
         ``"every"`` tries all budgets. ``"bisect"`` tries every fifth budget, bisects between two of
-        them, and then tries the next three budgets above the budget found. ``"bisect"`` needs less
-        than half of the draws. The answer can differ only if the share drops for a short range of
-        larger budgets. None chooses one of the two by the speed of the method.
+        these budgets, and then tries the next three budgets above the result. ``"bisect"`` needs
+        less than half of the draws. The answer can differ only if the share drops for a short range
+        of larger budgets. None chooses one of these two searches by the speed of the method.
     """
     check_spends(config)
     check_share(share)
@@ -250,14 +250,14 @@ def _bisections(n: int) -> int:
 
 
 def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
-    """First index from which on the target is always met; all indices are tried."""
+    """First index at and after which the target is always met; all indices are tried."""
     failed = [place for place in range(n) if not met(place)]
     first = failed[-1] + 1 if failed else 0
     return first if first < n else None
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """The same index by bisection; may miss a failure at a larger index that is not tried."""
+    """The same index, found by bisection, which may miss a failure at a larger untried index."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:

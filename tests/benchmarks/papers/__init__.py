@@ -1,4 +1,4 @@
-"""What is measured for the table of the papers: a row names a function of these modules."""
+"""Measurements for the table of the papers: each row names a function of these modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.benchmarks.papers.lab import Lab
 
 
 def function_of(row: Row) -> Callable[..., Measured]:
-    """Function that a row names: ``chen.bound`` is that of chen.py."""
+    """Function that a row names; for example, ``chen.rise`` is the function ``rise`` in chen.py."""
     module, _, name = row.measure.partition(".")
     found: Callable[..., Measured] = getattr(import_module(f"{__name__}.{module}"), name)
     return found

@@ -1,10 +1,10 @@
-"""The table of the papers: measures its numbers and stores them in ``dpviz/papers``.
+"""Measure the numbers in the table of the papers, and store them in ``dpviz/papers``.
 
     python -m tests.benchmarks.papers [NAME ...]
 
-Without a name all rows are measured; with names, or beginnings of names, only these, and the other
-numbers stay. What is measured: see :mod:`dpviz.papers`. Sets of public repositories are read from
-the folder of checkouts that ``DPVIZ_CHECKOUTS`` names, where their draws are not stored.
+Without a name, all rows are measured; with names, or their beginnings, only these rows. Then all
+other numbers stay the same. See :mod:`dpviz.papers`. The folder ``DPVIZ_CHECKOUTS`` must contain
+sets of public repositories whose draws are not stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.benchmarks.papers.lab import Lab, store_of, stored_draws
 
 
 def main(names: Sequence[str]) -> None:
-    """Measure the rows of these names, or all, and write their numbers and draws."""
+    """Measure the rows of these names, or all rows, and write their numbers and draws."""
     for paper, file in MEASURED.items():
         rows = [row for row in ROWS if row.claim and row.paper == paper]
         wanted = [row for row in rows if not names or row.name.startswith(tuple(names))]
@@ -50,7 +50,7 @@ def main(names: Sequence[str]) -> None:
 
 
 def entry(measured: Measured) -> dict[str, object]:
-    """Entry of the file: numbers to nine digits, an infinite end as null."""
+    """Entry of the file; numbers have nine digits, and an infinite end is null."""
     found: dict[str, object] = {"value": _rounded(measured.value), "draws": measured.draws}
     if measured.error:
         found["error"] = _rounded(measured.error)
@@ -64,7 +64,7 @@ def _rounded(value: float) -> float | None:
 
 
 def report(row: Row, measured: Measured, seconds: float) -> None:
-    """Print on standard error what was measured."""
+    """Print a measured number on standard error."""
     if row.claim is None:
         raise ValueError(f"{row.name} has no claim")
     low, high = measured.interval

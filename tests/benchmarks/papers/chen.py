@@ -1,4 +1,4 @@
-"""What is measured for the rows of Chen, Yu, Chirkova 2015."""
+"""Measurements for the rows of Chen, Yu, Chirkova 2015."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ FROM_HALF = (0.5, 1.0, 1.5, 2.0)
 ABOVE_HALF = (0.75, 1.0, 1.5, 2.0)
 TITLES = {"ds1": "DS1", "ds2": "DS2", "ds3": "DS3"}
 
-#: Draws of k', of numbers of noisy cells, of other scores, of held-out scores, and of those by
-#: trees.
+#: Numbers of draws: for k', for numbers of noisy cells, for other scores, for scores on held-out
+#: points, and for scores of trees.
 RANKS, CELLS, CURVE, HELD_OUT, TREES = 2000, 10_000, 400, 200, 50
 
-#: Scores by classifiers that know the significant cells alone.
+#: Scores of classifiers that know only the significant cells.
 ALONE = ("ocm_alone", "two_ce_alone")
 
 
 def scored(lab: Lab, data: str, method: str, score: str, draws: int, **options: Any) -> Floats:
-    """A score of each of the first seeds, shape (draws,)."""
+    """A score for each of the first seeds, shape (draws,)."""
     if score in ALONE:
         number = _alone(lab, data, method, score, options)
         epsilon = options.get("epsilon", 1.0)
@@ -85,15 +85,15 @@ def _size(found: Measured) -> Measured:
 
 
 def _moved(found: Measured, by: float) -> Measured:
-    """A number minus a known one."""
+    """A measured number minus a known number."""
     low, high = found.interval
     return replace(found, value=found.value - by, interval=(low - by, high - by))
 
 
 def holding(found: Sequence[Measured], how: str) -> Measured:
-    """Share of cases with a positive number; its ends count those that are and may be positive.
+    """Share of positive numbers; the ends count the numbers that surely or possibly are positive.
 
-    All cases are held at once at the confidence (Bonferroni).
+    The confidence applies to all numbers together (Bonferroni).
     """
     errors = norm.isf((1 - CONFIDENCE) / 2 / len(found))
     sure = sum(one.value - errors * one.error > 0 for one in found)
@@ -107,7 +107,7 @@ def holding(found: Sequence[Measured], how: str) -> Measured:
 
 
 def same_clusters(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether two grids of labels have the same clusters under any numbers."""
+    """Whether two grids of labels have the same clusters, whatever numbers the clusters have."""
     pairs = {*zip(first.ravel().tolist(), second.ravel().tolist(), strict=True)}
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) and (
         ((first == 0) == (second == 0)).all()
@@ -118,7 +118,7 @@ def same_clusters(first: NDArray[Any], second: NDArray[Any]) -> bool:
 
 
 def printed_algorithm(method: str, lab: Lab) -> Measured:
-    """Runs in which the printed lines, from the same noisy counts on, give other clusters."""
+    """Number of runs in which the printed steps find other clusters in the same noisy counts."""
     wrong = [
         lab.each(f"lines {data} {method}", 20, _other_lines(lab, data, method)) for data in TITLES
     ]
@@ -127,7 +127,7 @@ def printed_algorithm(method: str, lab: Lab) -> Measured:
 
 
 def _other_lines(lab: Lab, data: str, method: str) -> Callable[[int], float]:
-    """Whether the printed lines give other clusters than the run of a seed."""
+    """Function of a seed: whether the printed steps and the run find different clusters."""
     trial = lab.trial(data, method)
 
     def differ(seed: int) -> float:
@@ -148,14 +148,14 @@ def _other_lines(lab: Lab, data: str, method: str) -> Callable[[int], float]:
 
 
 def _laplace(seed: int, step: str, scale: float) -> float:
-    """Noise that a seed draws for a single number."""
+    """Noise of a seed for a single number."""
     from dpviz.privacy.noise_source import SeededNoise
 
     return float(SeededNoise(seed).laplace(step, scale, ()))
 
 
 def _plain_and_ours(method: str, data: str, draws: int, lab: Lab) -> tuple[Floats, Floats]:
-    """k' of the plain lines, from the points on, and k' of the app, at epsilon 1."""
+    """k' of the plain program, which starts from the points, and k' of the app, at epsilon 1."""
     points, settings = lab.data(data).dataset.points, SETS[data]
     assert points is not None
 
@@ -173,7 +173,7 @@ def _plain_and_ours(method: str, data: str, draws: int, lab: Lab) -> tuple[Float
 
 
 def plain_mean(method: str, lab: Lab) -> Measured:
-    """Largest distance of the mean k' from that of the plain lines, as a share of k."""
+    """Largest difference between the mean k' of the app and of the plain program, divided by k."""
     found = []
     for data, title in TITLES.items():
         ours, plain = _plain_and_ours(method, data, RANKS, lab)
@@ -183,9 +183,9 @@ def plain_mean(method: str, lab: Lab) -> Measured:
 
 
 def plain_law(method: str, draws: int, lab: Lab) -> Measured:
-    """Largest distance of the distribution of k' from that of the plain lines (Kolmogorov-Smirnov).
+    """Kolmogorov-Smirnov distance of the distributions of k' of the app and the plain program.
 
-    The interval is that of Massart's inequality, with half of the error for each side.
+    The interval is from Massart's inequality, with half of the error probability for each side.
     """
     ours, plain = (np.sort(one) for one in _plain_and_ours(method, "ds2", draws, lab))
     places = np.union1d(ours, plain)
@@ -201,7 +201,7 @@ def plain_law(method: str, draws: int, lab: Lab) -> Measured:
 
 
 def drawn_ranks(lab: Lab) -> Measured:
-    """Largest distance of the shares of eleven ranks k' from |Pt_i| exp(-eps |i - k| / 2)."""
+    """Largest difference, over 11 ranks k', of the share and |Pt_i| exp(-eps |i - k| / 2)."""
     trial = lab.trial("ds2", "privthrem")
     values = np.sort(haar(trial.material.counts), axis=None)
     values = values[values > 0]
@@ -219,10 +219,10 @@ def drawn_ranks(lab: Lab) -> Measured:
 
 
 def drawn_places(lab: Lab) -> Measured:
-    """Mean place of d' in the interval of its rank: 0 at the upper end, 1 at the lower."""
+    """Mean position of d' in the interval of its rank: 0 at the upper end, 1 at the lower end."""
     trial = lab.trial("ds2", "privthrem")
     values = np.sort(haar(trial.material.counts), axis=None)[::-1]
-    # From above: the largest, ..., the smallest, 0.
+    # In descending order, with 0 at the end.
     edges = np.append(values[values > 0], 0.0)
 
     def place(run: Any) -> float:
@@ -234,7 +234,7 @@ def drawn_places(lab: Lab) -> Measured:
 
 
 def printed_partitions(lab: Lab) -> Measured:
-    """Parts (x_(i-1), x_i] of (0, Max] that are not empty, where x_1 is the largest value."""
+    """Number of non-empty parts (x_(i-1), x_i] of (0, Max], where x_1 is the largest value."""
     values = np.sort(haar(lab.trial("ds2", "privthrem").material.counts), axis=None)[::-1]
     values = values[values > 0]
     return exact(1 + (values[:-1] < values[1:]).sum(), "DS2, the part (0, x_m] is the first")
@@ -280,12 +280,12 @@ def relative_errors(methods: Sequence[str], epsilons: Sequence[float], lab: Lab)
 
 
 def mean_error(lab: Lab) -> Measured:
-    """Average of the relative errors of PrivTHR and PrivTHREM."""
+    """Mean of the relative errors of PrivTHR and PrivTHREM."""
     return _average(relative_errors(OURS, FROM_HALF, lab))
 
 
 def mean_single_error(lab: Lab) -> Measured:
-    """Average of |k' - k| / k of single draws of PrivTHR and PrivTHREM."""
+    """Mean of |k' - k| / k over single draws of PrivTHR and PrivTHREM."""
     found = []
     for data, method, epsilon in product(TITLES, OURS, FROM_HALF):
         k = true_number(data, "k", lab).value
@@ -295,7 +295,7 @@ def mean_single_error(lab: Lab) -> Measured:
 
 
 def _average(found: Sequence[Measured]) -> Measured:
-    """Average of numbers of different draws on all sets."""
+    """Mean of numbers that are from different draws, over all sets."""
     error = math.hypot(*(one.error for one in found)) / len(found)
     draws = found[0].draws
     how = f"DS1 to DS3, ε 0.5, 1, 1.5, 2, {draws} draws each"
@@ -303,7 +303,7 @@ def _average(found: Sequence[Measured]) -> Measured:
 
 
 def least_error(methods: Sequence[str], epsilons: Sequence[float], lab: Lab) -> Measured:
-    """The least relative error of k'."""
+    """The smallest relative error of k'."""
     return least(relative_errors(methods, epsilons, lab))
 
 
@@ -313,7 +313,7 @@ def largest_error(methods: Sequence[str], epsilons: Sequence[float], lab: Lab) -
 
 
 def more_off(lab: Lab) -> Measured:
-    """How much further k' of PrivTHREM is from k than that of PrivTHR at epsilon 0.1."""
+    """Error of k' by PrivTHREM minus error of k' by PrivTHR, at epsilon 0.1."""
     found = []
     for data in TITLES:
         thr, em = (relative_error(method, 0.1, lab, data) for method in OURS)
@@ -341,12 +341,12 @@ def _log_ratio(data: str, lab: Lab) -> float:
 
 
 def foretold(lab: Lab) -> Measured:
-    """Share of the sets on which the sign of ln(Wk / (Wmax - Wk)) tells whose k' is nearer to k."""
+    """Share of sets where the sign of ln(Wk / (Wmax - Wk)) predicts which method's k' is better."""
     found = []
     for data in TITLES:
         k = true_number(data, "k", lab).value
         thr, em = ((scored(lab, data, method, "k", RANKS) - k) ** 2 for method in OURS)
-        # Positive: PrivTHREM is the less accurate one, as a positive logarithm says.
+        # A positive logarithm predicts that PrivTHREM is less accurate than PrivTHR.
         found.append(gap(thr, em, "") if _log_ratio(data, lab) > 0 else gap(em, thr, ""))
     return holding(found, "DS1 to DS3, ε 1, mean (k' - k)^2")
 
@@ -355,7 +355,7 @@ def foretold(lab: Lab) -> Measured:
 
 
 def below(score: str, data: str, epsilons: Sequence[float], draws: int, lab: Lab) -> Measured:
-    """Smallest lead of PrivTHR or PrivTHREM over Baseline or PrivQT: all pairs."""
+    """Smallest lead of PrivTHR or PrivTHREM over Baseline or PrivQT, over all pairs."""
     return least(
         gap(
             scored(lab, data, ours, score, draws, epsilon=epsilon),
@@ -387,7 +387,7 @@ def extreme(of: Literal["least", "largest"], lab: Lab, **given: Any) -> Measured
 
 
 def outside(between: tuple[float, float], lab: Lab, **given: Any) -> Measured:
-    """Largest distance of a mean beyond a range, negative inside."""
+    """Largest distance of a mean from a range; negative if the mean is inside the range."""
     low, high = between
 
     def beyond(found: Measured) -> Measured:
@@ -399,7 +399,7 @@ def outside(between: tuple[float, float], lab: Lab, **given: Any) -> Measured:
 
 
 def least_left(lab: Lab) -> Measured:
-    """The least share of DSG_C that PrivQT keeps from epsilon 0.25 to 2."""
+    """Smallest ratio of DSG_C of PrivQT at epsilon 2 to DSG_C of PrivQT at epsilon 0.25."""
     return least(
         ratio(
             scored(lab, data, "privqt", "dsg_c", CURVE, epsilon=2.0),
@@ -411,13 +411,13 @@ def least_left(lab: Lab) -> Measured:
 
 
 def high_f(score: str, lab: Lab) -> Measured:
-    """Share of the points of figure 7 (a) at which F is above 0.8."""
+    """Share of the points of figure 7 (a) where F is above 0.8."""
     found = means(score, ["ds1"], THEIRS, EPSILONS, CURVE // 4, lab)
     return holding([_moved(one, 0.8) for one in found], "DS1, two techniques at nine ε")
 
 
 def synopses(lab: Lab) -> Measured:
-    """Smallest lead in DSG_C of PrivTHR over Baseline with each synopsis, at epsilon 1."""
+    """Smallest lead in DSG_C of PrivTHR over Baseline, over all synopses, at epsilon 1."""
     from dpviz.wavecluster.methods.synopses import SYNOPSES
 
     return least(
@@ -431,7 +431,7 @@ def synopses(lab: Lab) -> Measured:
 
 
 def finer(method: str, lab: Lab) -> Measured:
-    """Smallest rise of DSG_C from one grid of DS2 to the next finer one."""
+    """Smallest increase of DSG_C from one grid of DS2 to the next finer grid."""
     scores = {
         grid: scored(lab, "ds2", method, "dsg_c", 1000, grid=grid) for grid in (20, 40, 80, 160)
     }
@@ -447,7 +447,7 @@ ALPHAS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.95, 0.99)
 
 
 def best_alpha(data: str, draws: int, lab: Lab) -> Measured:
-    """How much lower DSG_C of PrivTHR is at another share alpha than at 0.9."""
+    """DSG_C of PrivTHR at alpha 0.9 minus its DSG_C at another alpha: the largest difference."""
     printed = scored(lab, data, "privthr", "dsg_c", draws, alpha=0.9)
     return largest(
         gap(
@@ -460,7 +460,7 @@ def best_alpha(data: str, draws: int, lab: Lab) -> Measured:
 
 
 def little_for_counts(lab: Lab) -> Measured:
-    """Lead in DSG_C of the better of two shares below a half over the better of two above, DS1."""
+    """Lead in DSG_C on DS1 of the better alpha below 0.5 over the better alpha above 0.5."""
     values = {
         alpha: scored(lab, "ds1", "privthr", "dsg_c", 1000, alpha=alpha)
         for alpha in (0.1, 0.3, 0.7, 0.9)
@@ -487,7 +487,7 @@ def resilience(score: str, draws: int, lab: Lab) -> Measured:
 
 
 def ocm_over_two_ce(lab: Lab) -> Measured:
-    """Smallest OCM minus 2CE on DS1, of the same draws."""
+    """Smallest OCM minus 2CE on DS1; both scores are from the same draws."""
     found = []
     for method, epsilon in product(TECHNIQUES, FROM_HALF):
         ocm, two_ce = (
@@ -499,9 +499,9 @@ def ocm_over_two_ce(lab: Lab) -> Measured:
 
 
 def pairs_expressed(lab: Lab) -> Measured:
-    """Smallest of C(k, 2) + k(N - k) over C(N, 2) by 2CE, for the k = OCM N samples of a tenth.
+    """Smallest ratio of (C(k, 2) + k(N - k)) / C(N, 2) to 2CE, where k = OCM N and N = n / 10.
 
-    Both are of the same draws, so the error of their ratio is smaller than it is taken to be.
+    OCM and 2CE are from the same draws.
     """
     found, n = [], lab.trial("ds1", "privqt").truth.source.n // 10
     for method in TECHNIQUES:
@@ -513,7 +513,7 @@ def pairs_expressed(lab: Lab) -> Measured:
 
 
 def merged(lab: Lab) -> Measured:
-    """Share of draws in which Baseline joins two clusters of DS2."""
+    """Share of draws in which Baseline merges two clusters of DS2."""
     true = lab.trial("ds2", "baseline").truth.stages
 
     def joins(run: Any) -> float:
@@ -527,11 +527,11 @@ def merged(lab: Lab) -> Measured:
     return share(found, "DS2, Baseline at ε 1, share of draws")
 
 
-# -- classifiers of significant cells alone ---------------------------------------------------
+# -- classifiers that know only the significant cells ------------------------------------------
 
 
 def learned_alone(lab: Lab) -> Measured:
-    """Largest mean of OCM minus what trees give that know the significant cells alone."""
+    """Largest mean difference: OCM minus the OCM of trees that know only the significant cells."""
     found = []
     for data, method in product(TITLES, TECHNIQUES):
         ours, theirs = (scored(lab, data, method, score, TREES) for score in ("ocm", "ocm_alone"))
@@ -542,7 +542,7 @@ def learned_alone(lab: Lab) -> Measured:
 def _alone(
     lab: Lab, data: str, method: str, score: str, options: dict[str, Any]
 ) -> Callable[[int], float]:
-    """Function from a seed to OCM or 2CE of trees that know the significant cells alone."""
+    """Function from a seed to OCM or 2CE of trees that know only the significant cells."""
     from dpviz.metrics.matching import contingency, ocm, two_ce
 
     trial = lab.trial(data, method, **options)
@@ -562,7 +562,7 @@ def _alone(
 def _predicted_alone(
     trial: Any, data: str, seed: int, lab: Lab
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Classes of each tenth of the points, by the true and the private tree."""
+    """Classes of each tenth of the points, predicted by the true tree and by the private tree."""
     from dpviz.privacy.noise_source import SeededNoise
     from dpviz.wavecluster.truth import run
 
@@ -577,7 +577,7 @@ def _predicted_alone(
 
 
 def _classes(stages: Any, places: Floats) -> NDArray[Any]:
-    """Classes of places, by a tree that is grown on the significant cells until it splits them."""
+    """Classes of positions, predicted by a tree that separates the significant cells completely."""
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
@@ -591,14 +591,14 @@ def _classes(stages: Any, places: Floats) -> NDArray[Any]:
 
 @cache
 def chance_of(distance: float) -> float:
-    """Chance that the sum of four Lap(1) is at most minus a distance, exactly."""
-    # The difference of two Gamma(4) variables.
+    """Exact probability that the sum of four Lap(1) variables is at most ``-distance``."""
+    # This sum has the distribution of the difference of two Gamma(4) variables.
     chance: float = quad(lambda x: gamma.pdf(x, 4) * gamma.sf(x + distance, 4), 0, 60)[0]
     return chance
 
 
 def lost_in_mean(data: str, epsilon: float, lab: Lab) -> float:
-    """Number theta of positive coefficients that noise turns non-positive, exactly."""
+    """Exact expected number, theta, of positive coefficients that become non-positive by noise."""
     average = haar(lab.trial(data, "privqt").material.counts)
     values, times = np.unique(average[average > 0], return_counts=True)
     # A coefficient is half the sum of four counts.
@@ -606,12 +606,12 @@ def lost_in_mean(data: str, epsilon: float, lab: Lab) -> float:
 
 
 def theta_of_equal(value: float, lab: Lab) -> Measured:
-    """Chance that noise turns a coefficient of a size non-positive at epsilon 1, exactly."""
+    """Exact probability that a coefficient of this value becomes non-positive at epsilon 1."""
     return exact(chance_of(2 * value), f"exact: P(sum of four Lap(1) <= -{2 * value:g})")
 
 
 def empty_turned_positive(lab: Lab) -> Measured:
-    """Zero coefficients of DS2 that noise turns positive."""
+    """Mean number of zero coefficients of DS2 that become positive by noise."""
     empty = lab.trial("ds2", "privqt").truth.stages.average == 0
     found = lab.of_draws(
         "empty", "ds2", "privqt", CELLS, lambda run: float((run.stages.average[empty] > 0).sum())
@@ -620,7 +620,7 @@ def empty_turned_positive(lab: Lab) -> Measured:
 
 
 def most_lost(epsilon: float, lab: Lab) -> Measured:
-    """Largest share of the positive coefficients that noise turns non-positive: theta / |L|."""
+    """Largest share, theta / |L|, of positive coefficients that become non-positive by noise."""
     found = []
     for data, title in TITLES.items():
         positive = lab.trial(data, "privqt").truth.stages.average > 0
@@ -630,7 +630,7 @@ def most_lost(epsilon: float, lab: Lab) -> Measured:
 
 
 def _lost(lab: Lab, data: str, positive: NDArray[np.bool_], draws: int, **options: Any) -> Floats:
-    """Positive coefficients of each draw that noise turns non-positive."""
+    """Number of positive coefficients that become non-positive by noise, for each draw."""
     return lab.of_draws(
         "lost",
         data,
@@ -642,7 +642,7 @@ def _lost(lab: Lab, data: str, positive: NDArray[np.bool_], draws: int, **option
 
 
 def expected_rise(lab: Lab) -> Measured:
-    """Mean k' - k of PrivQT minus (1 - p)(|Z|/2 - theta), with the theta of each draw."""
+    """Mean of k' - k - (1 - p)(|Z|/2 - theta) for PrivQT, with theta counted in each draw."""
     trial = lab.trial("ds2", "privqt")
     true = trial.truth.stages
     k, p = true.threshold.k, trial.config.density
@@ -652,11 +652,11 @@ def expected_rise(lab: Lab) -> Measured:
 
 
 def density_total(lab: Lab) -> Measured:
-    """Sum over all x of the printed density of |L'n| on DS2 at epsilon 1, exactly."""
+    """Exact sum over all x of the printed density of |L'n|, on DS2 at epsilon 1."""
     average = haar(lab.trial("ds2", "privqt").material.counts)
     values = np.sort(average[average > 0])
     lost = np.array([max(chance_of(2 * one), 1e-300) for one in values])
-    # W_1 to W_x are turned, the others not; the list L is in ascending order.
+    # The noise changes the sign of W_1 to W_x only; the list L is in ascending order.
     turned = np.concatenate(([0.0], np.cumsum(np.log(lost))))
     kept = np.log1p(-lost)
     others = kept.sum() - np.concatenate(([0.0], np.cumsum(kept)))
@@ -666,9 +666,9 @@ def density_total(lab: Lab) -> Measured:
 
 
 def correlated(lab: Lab) -> Measured:
-    """Variance of the number of empty cells that turn positive, over the binomial one.
+    """Variance of the number of empty cells that become positive, / binomial variance.
 
-    The interval is that of chi-square: the number is a sum of 256 and nearly normal.
+    The interval is from a chi-square distribution, as a sum of 256 terms is nearly normal.
     """
     from dpviz.wavecluster.wavelet import average_subband
 
@@ -694,7 +694,7 @@ OMEGA = 0.1
 
 
 def bands(method: str, data: str, lab: Lab) -> tuple[float, float, float, Any]:
-    """k'min, k'max, gamma and trial of a method at epsilon 1, omega 0.1."""
+    """k'min, k'max, gamma and the trial of a method at epsilon 1 and omega 0.1."""
     trial = lab.trial(data, method)
     true, p = trial.truth.stages, trial.config.density
     k, z, size = true.threshold.k, true.threshold.nonpositive, true.threshold.positive
@@ -717,7 +717,7 @@ def bands(method: str, data: str, lab: Lab) -> tuple[float, float, float, Any]:
 
 
 def covered(method: str, lab: Lab) -> Measured:
-    """Least share of draws with k' inside an end of the band, and no noise above gamma / 2."""
+    """Smallest share of draws with k' on the right side of an end and no noise above gamma / 2."""
     found = []
     for data, title in TITLES.items():
         low, high, width, trial = bands(method, data, lab)
@@ -739,17 +739,17 @@ def covered(method: str, lab: Lab) -> Measured:
 def limits(method: str, data: str, lab: Lab) -> tuple[float, float]:
     """W(k'min) + gamma and W(k'max) - gamma.
 
-    W at a rank beyond the list is 0, at a rank below 1 it is the largest value.
+    W at a rank beyond the list is 0; W at a rank below 1 is the largest value.
     """
     low, high, width, trial = bands(method, data, lab)
     true = trial.truth.stages.average
-    # The fewer cells, the higher the threshold: k'min belongs to the upper end.
+    # The threshold is higher if fewer cells are significant, so k'min belongs to the upper end.
     upper, lower = (_value_at(math.ceil(place), true) for place in (low, high))
     return upper + width, lower - width
 
 
 def cells_in_reach(method: str, of: Literal["in", "out"], lab: Lab) -> Measured:
-    """Fewest cells that a theorem says are in, or out, on one of the sets."""
+    """Smallest number, over all sets, of cells that a theorem places surely in, or surely out."""
     found = []
     for data, title in TITLES.items():
         true = lab.trial(data, method).truth.stages.average
@@ -760,7 +760,7 @@ def cells_in_reach(method: str, of: Literal["in", "out"], lab: Lab) -> Measured:
 
 
 def missed(method: str, lab: Lab) -> Measured:
-    """Largest share of draws that miss a cell above W(k'min) + gamma, where there is one."""
+    """Largest share of draws that miss a cell above W(k'min) + gamma, on sets with such a cell."""
     found = []
     for data, title in TITLES.items():
         sure = lab.trial(data, method).truth.stages.average > limits(method, data, lab)[0]
@@ -784,7 +784,7 @@ def _value_at(place: int, average: Floats) -> float:
 
 
 def beyond_list(lab: Lab) -> Measured:
-    """Upper end k'max of theorem 6 over the number of positive coefficients."""
+    """Upper end k'max of theorem 6, divided by the number of positive coefficients."""
     found = []
     for data, title in TITLES.items():
         high = bands("privthrem", data, lab)[1]
@@ -797,7 +797,7 @@ def beyond_list(lab: Lab) -> Measured:
 
 
 def _grids(number: int, generator: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Two random labels grids with up to five clusters."""
+    """Two random grids of labels with up to five clusters."""
     shape = (4, 4)
     first, second = (generator.integers(0, 1 + number % 5 + 1, shape) for _ in range(2))
     first.flat[0] = 1
@@ -805,7 +805,7 @@ def _grids(number: int, generator: np.random.Generator) -> tuple[NDArray[Any], N
 
 
 def worked_distance(lab: Lab) -> Measured:
-    """DSG_C times |T| of the worked example."""
+    """DSG_C times |T| for the paper's worked example."""
     from dpviz.metrics.matching import dsg_c
 
     true, private = np.zeros((2, 10), dtype=np.int32)
@@ -814,7 +814,7 @@ def worked_distance(lab: Lab) -> Measured:
 
 
 def plain_dsg_c(lab: Lab) -> Measured:
-    """Cases in which DSG_C is not the least cost over all matchings."""
+    """Number of cases in which DSG_C is not the smallest cost over all matchings."""
     from dpviz.metrics.matching import dsg_c
 
     generator, wrong = np.random.default_rng(0), 0
@@ -837,7 +837,7 @@ def plain_dsg_c(lab: Lab) -> Measured:
 
 
 def plain_ocm(lab: Lab) -> Measured:
-    """Cases in which OCM is not 1 - CT/TT of the best of all matchings."""
+    """Number of cases in which OCM is not 1 - CT/TT for the best of all matchings."""
     from dpviz.metrics.matching import contingency, ocm
 
     generator, wrong = np.random.default_rng(1), 0
@@ -854,7 +854,7 @@ def plain_ocm(lab: Lab) -> Measured:
 
 
 def plain_two_ce(lab: Lab) -> Measured:
-    """Cases in which 2CE is not the share of inconsistent pairs."""
+    """Number of cases in which 2CE is not the share of inconsistent pairs."""
     from dpviz.metrics.matching import contingency, two_ce
 
     generator, wrong = np.random.default_rng(2), 0
@@ -870,7 +870,7 @@ def plain_two_ce(lab: Lab) -> Measured:
 
 
 def changed(what: str, lab: Lab) -> Measured:
-    """Largest change of Z, of the quality or of M by one record that a search finds with Haar."""
+    """Largest change of Z, of the quality or of M by one record, found by a search with Haar."""
     generator, most = np.random.default_rng(0), 0.0
     for _ in range(200):
         counts = generator.poisson(0.4, (8, 8))
@@ -901,7 +901,7 @@ def _quality_moves(one: Floats, two: Floats, density: float) -> float:
 
 
 def other_wavelet(lab: Lab) -> Measured:
-    """Largest change of the quality by one record that a search finds with bior2.2."""
+    """Largest change of the quality by one record, found by a search with bior2.2."""
     from dpviz.wavecluster.wavelet import average_subband
 
     generator, most = np.random.default_rng(4), 0.0
@@ -916,7 +916,7 @@ def other_wavelet(lab: Lab) -> Measured:
 
 
 def noise_scale(lab: Lab) -> Measured:
-    """Mean size of the noise on a count, times epsilon."""
+    """Mean absolute noise on a count, times epsilon."""
     counts = lab.trial("ds2", "privqt", epsilon=0.5).material.counts
     sizes = lab.of_draws(
         "noise size",
@@ -930,7 +930,7 @@ def noise_scale(lab: Lab) -> Measured:
 
 
 def spent(lab: Lab) -> Measured:
-    """Largest distance of a ledger from epsilon."""
+    """Largest difference between the total of a ledger and epsilon."""
     totals = [
         abs(lab.trial(data, method).draw(0).ledger.epsilon - 1)
         for data in TITLES
@@ -940,7 +940,7 @@ def spent(lab: Lab) -> Measured:
 
 
 def above_threshold(lab: Lab) -> Measured:
-    """Cells of DS2 with more than d, where k cells are to be significant."""
+    """Number of cells of DS2 above d; according to the paper, k cells are significant."""
     true = lab.trial("ds2", "privqt").truth.stages
     return exact((true.average > true.threshold.value).sum(), "DS2, no noise")
 
@@ -956,7 +956,7 @@ def setting(method: str, name: str, lab: Lab) -> Measured:
 
 
 def stages_shown(lab: Lab) -> Measured:
-    """Stages of the figure that the explorer does not show."""
+    """Number of stages of the figure that the explorer does not show."""
     from dpviz.figures.wavecluster import VIEWS
 
     wanted = {"counts", "average", "details", "significant", "clusters"}
@@ -964,14 +964,14 @@ def stages_shown(lab: Lab) -> Measured:
 
 
 def folds(lab: Lab) -> Measured:
-    """Share of the points of DS2 that a classifier is not learned from."""
+    """Largest share of the points of DS2 that a classifier is not trained on."""
     folds = lab.trial("ds2", "privqt").truth.folds
     shares = folds.test_counts.sum(axis=(1, 2)) / folds.source.n
     return exact(shares.max(), "DS2, ten folds")
 
 
 def joined_by_one(lab: Lab) -> Measured:
-    """Clusters without the person minus clusters with the person."""
+    """Number of clusters without the person minus number of clusters with the person."""
     from dpviz.audit.membership import pair_of, with_person
     from dpviz.wavecluster.parameters import Config
     from dpviz.wavecluster.truth import Truth
@@ -985,7 +985,7 @@ def joined_by_one(lab: Lab) -> Measured:
 
 
 def plain_wavecluster(lab: Lab) -> Measured:
-    """Data sets on which the plain steps give other clusters."""
+    """Number of data sets on which the plain program finds other clusters."""
     wrong = 0
     for data in TITLES:
         truth = lab.trial(data, "privqt").truth
@@ -997,5 +997,5 @@ def plain_wavecluster(lab: Lab) -> Measured:
 
 
 def half_noise(lab: Lab) -> Measured:
-    """Loss of PrivQT with half of its noise."""
+    """Measured privacy loss of PrivQT with half of its noise."""
     return loss("privqt", "sound", "half-noise", 5000, lab)

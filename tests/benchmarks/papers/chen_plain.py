@@ -1,6 +1,6 @@
-"""Chen, Yu, Chirkova 2015 in plain lines, written from the text of the paper: numpy alone.
+"""A plain program of Chen, Yu, Chirkova 2015: written from the paper's text, with only NumPy.
 
-Nothing here reads the code of the app, and each draw has its own generator.
+It does not use the code of the app, and each draw has its own generator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rank(density: float, values: int) -> int:
 
 
 def components(significant: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Connected cells, found cell by cell: each has the number of its component, or 0."""
+    """Number of the component of each cell, or 0; the search goes from cell to cell."""
     labels: NDArray[np.intp] = np.zeros(significant.shape, dtype=np.intp)
     for row, column in np.argwhere(significant).tolist():
         if labels[row, column]:
@@ -54,7 +54,7 @@ def quantized(points: Floats, cells: int) -> NDArray[np.intp]:
 def drawn_rank(
     method: str, points: Floats, cells: int, density: float, epsilon: float
 ) -> Callable[[int], float]:
-    """Return the function from a seed to k', by Algorithm 1, 2 or 3 from the points on."""
+    """Return the function from a seed to k', by Algorithm 1, 2 or 3 with all of its steps."""
     unit = (points - points.min(axis=0)) / np.ptp(points, axis=0)
     counts = quantized(unit, cells)
     if method == "baseline":
@@ -78,7 +78,7 @@ def _rank_of(counts: NDArray[Any], removed: int, density: float) -> int:
 
 
 def _publishing(unit: Floats, epsilon: float) -> Callable[[np.random.Generator], Floats]:
-    """Adaptive grid of Qardaji, Yang, Li 2013, and uniform points in each leaf, as it counts."""
+    """Adaptive grid of Qardaji, Yang, Li 2013; each leaf gets its noisy count of uniform points."""
     side = max(10, math.ceil(math.sqrt(len(unit) * epsilon / 10) / 4))
     corners = np.minimum((unit * side).astype(np.intp), side - 1)
     order = np.argsort(corners[:, 0] * side + corners[:, 1], kind="stable")

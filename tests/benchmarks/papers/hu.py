@@ -1,4 +1,4 @@
-"""What is measured for the rows of Hu, Yang, Bai 2019."""
+"""Measurements for the rows of Hu, Yang, Bai 2019."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from tests.benchmarks.papers.lab import (
 METHODS = ("dplloyd", "dpkmeanspp", "dpkmeansup")
 EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0)
 
-#: Draws of a point of a figure, and on Birch3, where a start takes seconds. The paper has 50, which
-#: do not tell the methods apart.
+#: Number of draws for each point of a figure; number on Birch3, where a start takes seconds. The
+#: paper's 50 draws are too few to distinguish the methods.
 DRAWS, SLOW = 2000, 150
 
-#: Settings of the figures: two iterations are ours, all else is printed.
+#: Settings of the figures: the paper prints all of them except the two iterations.
 _FIGURE: dict[str, Any] = {"iterations": 2, "schedule": "halving", "geometry": "cube"}
 
-#: The same where the error decides, as printed; the largest number of iterations is ours.
+#: Settings of runs that end when the error settles; we chose the largest number of iterations.
 _SETTLED = _FIGURE | {"iterations": 10}
 
 
 def options(method: str) -> dict[str, Any]:
-    """Options of a method in the figures; DPk-means starts from records."""
+    """Options of a method in the figures; the start of DPk-means consists of records."""
     return _FIGURE | ({"start": "records"} if method == METHODS[0] else {})
 
 
@@ -51,7 +51,7 @@ def options(method: str) -> dict[str, Any]:
 
 
 def box_scale(lab: Lab) -> Measured:
-    """Scale of the noise of algorithm 1 with r 1, d 2, t 5, epsilon 1."""
+    """Scale of the noise of algorithm 1 with r = 1, d = 2, t = 5 and epsilon = 1."""
     run = lab.trial("unbalance", "dplloyd", geometry="box", iterations=5).draw(0)
     return exact(max(one.scales.max() for one in run.iterations), "Unbalance, T 5, ε 1")
 
@@ -80,7 +80,7 @@ def other_centres(lab: Lab) -> Measured:
 
 
 def drawn_squares(lab: Lab) -> Measured:
-    """Largest distance of the share of a pair of centres from D(x)^2 / (n sum D(x)^2)."""
+    """Largest difference between the share of a pair of centres and D(x)^2 / (n sum D(x)^2)."""
     from dpviz.kmeans.start import plus_plus
 
     points = np.array([[0.0, 0], [1, 0], [0, 2], [3, 0]])
@@ -101,7 +101,7 @@ def drawn_squares(lab: Lab) -> Measured:
 
 
 def _differences(found: Measured, chance: float) -> list[Measured]:
-    """Distance of a share from a chance, upwards and downwards."""
+    """Difference between a share and a probability, with both signs."""
     low, high = found.interval
     up, down = found.value - chance, chance - found.value
     return [
@@ -111,7 +111,7 @@ def _differences(found: Measured, chance: float) -> list[Measured]:
 
 
 def start_error(lab: Lab) -> Measured:
-    """Mean error of the improved start over that of the k-means result it begins from."""
+    """Mean ratio of the improved start's error to the error of the k-means result before it."""
     from dpviz.kmeans.passes import wcss
     from dpviz.kmeans.start import converged, plus_plus, utility_plus
 
@@ -126,7 +126,7 @@ def start_error(lab: Lab) -> Measured:
 
 
 def start_gain(lab: Lab) -> Measured:
-    """NICV of the start of DPk-means-up over that of the start of another method: the largest."""
+    """Largest ratio of the start's NICV of DPk-means-up to the start's NICV of another method."""
     truth = lab.trial("unbalance", METHODS[0]).truth
     *others, up = (
         lab.of_draws(
@@ -156,7 +156,7 @@ def _points(lab: Lab, data: str) -> Floats:
 
 
 def offset(lab: Lab) -> Measured:
-    """Length of the offset of the first moved centre, in its root mean square distance."""
+    """Offset of the first moved centre, divided by the root mean square distance of its records."""
     from dpviz.kmeans import start
     from dpviz.kmeans.passes import fit
 
@@ -178,7 +178,7 @@ def offset(lab: Lab) -> Measured:
 
 
 def share_of(step: int, lab: Lab) -> Measured:
-    """Share of epsilon that the noise of an iteration costs under the schedule of the text."""
+    """Share of epsilon that the noise of an iteration costs with the paper's schedule."""
     run = lab.trial("unbalance", "dpkmeansup", **(_FIGURE | {"iterations": 6})).draw(0)
     return exact(_cost(run.iterations[step - 1]), "Unbalance, schedule halving, T 6, ε 1")
 
@@ -189,13 +189,13 @@ def _cost(iteration: Any) -> float:
 
 
 def first_noise(lab: Lab) -> Measured:
-    """Scale of the first noise with N = 4 iterations, d 2, epsilon 1."""
+    """Scale of the first noise with N = 4 iterations, d = 2 and epsilon = 1."""
     run = lab.trial("unbalance", "dpkmeansup", **(_FIGURE | {"iterations": 4})).draw(0)
     return exact(run.iterations[0].scales.max(), "Unbalance, T 4, ε 1")
 
 
 def spent(lab: Lab) -> Measured:
-    """Largest sum of what the noise of all iterations costs, of epsilon 1."""
+    """Largest sum of the costs of the noise of all iterations, at epsilon 1."""
     found = [
         sum(map(_cost, lab.trial("unbalance", one, **given).draw(0).iterations))
         for one in METHODS
@@ -206,7 +206,7 @@ def spent(lab: Lab) -> Measured:
 
 
 def sensitivity(lab: Lab) -> Measured:
-    """Largest L1 change of counts and sums by one corner of the unit cube."""
+    """Largest L1 change of counts and sums if a record in a corner of the unit cube joins."""
     from dpviz.kmeans.passes import cluster_sums
 
     generator, most = np.random.default_rng(0), 0.0
@@ -221,7 +221,7 @@ def sensitivity(lab: Lab) -> Measured:
 
 
 def laplace_size(lab: Lab) -> Measured:
-    """Mean size of the noise on counts and sums over Δf/ε."""
+    """Mean absolute noise on counts and sums, divided by Δf/ε."""
     given = options("dplloyd") | {"iterations": 1, "schedule": "uniform", "epsilon": 0.5}
     trial = lab.trial("unbalance", "dplloyd", **given)
     space = space_of_trial(trial)
@@ -239,7 +239,7 @@ def laplace_size(lab: Lab) -> Measured:
 
 
 def plain_f(lab: Lab) -> Measured:
-    """Cases in which F is not that of equations 15 and 16."""
+    """Number of cases in which F differs from equations 15 and 16."""
     from dpviz.metrics.matching import f_measure
 
     wrong = 0
@@ -260,7 +260,7 @@ def plain_f(lab: Lab) -> Measured:
 
 
 def plain_nicv(lab: Lab) -> Measured:
-    """Draws in which NICV is not the mean squared distance in the unit cube."""
+    """Number of draws in which NICV is not the mean squared distance in the unit cube."""
     trial, points = lab.trial("unbalance", "dpkmeanspp", **_FIGURE), _points(lab, "unbalance")
     domain = trial.material.domain
     low, span = domain.lows, domain.highs - domain.lows
@@ -275,7 +275,7 @@ def plain_nicv(lab: Lab) -> Measured:
 
 
 def plain_distance(lab: Lab) -> Measured:
-    """Points that are not with their nearest centre by the Euclidean distance."""
+    """Number of points that are not assigned to the centre with the smallest Euclidean distance."""
     from dpviz.kmeans.passes import nearest
 
     generator = np.random.default_rng(0)
@@ -288,7 +288,7 @@ def plain_distance(lab: Lab) -> Measured:
 
 
 def with_starts(lab: Lab, draw: Callable[[], Floats]) -> Floats:
-    """Draw, and search each start once: it takes the time, and epsilon is no part of it."""
+    """Draw, and compute each start only once: it takes most of the time and ignores epsilon."""
     from dpviz.kmeans import lloyd
 
     def remembered(
@@ -303,7 +303,7 @@ def with_starts(lab: Lab, draw: Callable[[], Floats]) -> Floats:
 
 
 def f_values(data: str, method: str, epsilon: float, lab: Lab, **more: Any) -> Floats:
-    """F-measure of each draw: against the classes, or without classes against no noise."""
+    """F-measure of each draw against the known classes, or, on Birch3, a run without noise."""
     given = options(method) | {"epsilon": epsilon} | more
     if data == "birch3":
         return with_starts(lab, lambda: lab.scores(data, method, "f_measure", SLOW, **given))
@@ -324,7 +324,7 @@ def nicv_values(data: str, method: str, epsilon: float, lab: Lab) -> Floats:
 
 
 def f_lead(data: str, lab: Lab, *, times: float = 1.0, **more: Any) -> Measured:
-    """Smallest lead in F of DPk-means-up over another method, at times epsilon."""
+    """Smallest lead in F of DPk-means-up over another method, at ``times`` epsilon."""
     return least(
         gap(other, up, said)
         for other, up, said in _pairs(
@@ -334,7 +334,7 @@ def f_lead(data: str, lab: Lab, *, times: float = 1.0, **more: Any) -> Measured:
 
 
 def nicv_lead(data: str, lab: Lab) -> Measured:
-    """Largest NICV of DPk-means-up over that of another method."""
+    """Largest ratio of the NICV of DPk-means-up to the NICV of another method."""
     return largest(
         ratio(up, other, said)
         for other, up, said in _pairs(
@@ -346,7 +346,7 @@ def nicv_lead(data: str, lab: Lab) -> Measured:
 def _pairs(
     data: str, values: Callable[[str, float], Floats]
 ) -> Iterator[tuple[Floats, Floats, str]]:
-    """Values of each other method and of DPk-means-up at each epsilon."""
+    """Values of each method except DPk-means-up, and of DPk-means-up, at each epsilon."""
     for epsilon in EPSILONS:
         *others, up = (values(one, epsilon) for one in METHODS)
         for method, other in zip(METHODS, others, strict=False):
@@ -354,7 +354,7 @@ def _pairs(
 
 
 def f_rises(method: str, lab: Lab) -> Measured:
-    """Least rise of F on Unbalance from one epsilon to any larger one."""
+    """Smallest increase of F on Unbalance from an epsilon to a larger epsilon."""
     values = {epsilon: f_values("unbalance", method, epsilon, lab) for epsilon in EPSILONS}
     return least(
         gap(values[low], values[high], f"Unbalance, ε {high:g} against {low:g}")
@@ -363,7 +363,7 @@ def f_rises(method: str, lab: Lab) -> Measured:
 
 
 def more_fall(lab: Lab) -> Measured:
-    """How much more the NICV of DPk-means-up falls from ε 0.1 to 1 than that of another method."""
+    """Decrease of NICV from ε 0.1 to 1: largest lead of DPk-means-up over another method."""
     *others, up = (
         nicv_values("unbalance", one, EPSILONS[0], lab)
         - nicv_values("unbalance", one, EPSILONS[-1], lab)
@@ -376,7 +376,7 @@ def more_fall(lab: Lab) -> Measured:
 
 
 def nicv_rise(methods: Sequence[str], lab: Lab) -> Measured:
-    """Largest NICV over that at the next smaller epsilon, on Unbalance."""
+    """Largest ratio of NICV at an epsilon to NICV at the next smaller epsilon, on Unbalance."""
     values = {
         method: [nicv_values("unbalance", method, one, lab) for one in EPSILONS]
         for method in methods
@@ -389,9 +389,9 @@ def nicv_rise(methods: Sequence[str], lab: Lab) -> Measured:
 
 
 def wider_spread(lab: Lab) -> Measured:
-    """Relative spread of the NICV of DPk-means-up on Birch3 over that on Unbalance: the largest.
+    """Largest ratio of the relative spreads of DPk-means-up's NICV on Birch3 and on Unbalance.
 
-    A spread is no mean: its error is that of the jackknife.
+    A spread is not a mean, so its error is computed by the jackknife.
     """
     found = []
     for epsilon in EPSILONS:
@@ -404,7 +404,7 @@ def wider_spread(lab: Lab) -> Measured:
 
 
 def _spread(values: Floats) -> tuple[float, float]:
-    """Standard deviation over the mean, and its error by the jackknife."""
+    """Standard deviation divided by the mean, and the error of this ratio by the jackknife."""
     without = [np.delete(values, one) for one in range(values.size)]
     each = np.array([one.std(ddof=1) / one.mean() for one in without])
     error = math.sqrt((values.size - 1) * each.var())
@@ -412,13 +412,13 @@ def _spread(values: Floats) -> tuple[float, float]:
 
 
 def fewer_iterations(lab: Lab) -> Measured:
-    """Iterations of DPk-means-up minus those of DPk-means++, until the error settles or ten."""
+    """Iterations until the error settles: DPk-means-up minus DPk-means++, at most ten each."""
     plus_plus, up = (_iterations(one, lab) for one in METHODS[1:])
     return gap(plus_plus, up, "Unbalance, at most 10 iterations, ε 1")
 
 
 def settles(lab: Lab) -> Measured:
-    """Share of the runs of DPk-means-up that end because the error settled, before the tenth."""
+    """Share of DPk-means-up's runs that end before iteration 10, because the error settled."""
     found = _iterations(METHODS[2], lab) < _SETTLED["iterations"]
     return share(found, "Unbalance, at most 10 iterations, ε 1")
 

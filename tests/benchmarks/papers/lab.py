@@ -1,4 +1,4 @@
-"""Draws and scores for the table of the papers, on the reference data of :mod:`tests.conftest`.
+"""Draws and scores for the table of the papers, from the reference data of :mod:`tests.conftest`.
 
 Random numbers are kept in lists with one number per seed. The lists are stored in one file per
 paper. So a row can be computed again quickly, and a seed gives the same number again.
@@ -70,7 +70,7 @@ CHECKED_OUT: dict[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = {
     "lifesci": ("prashmohan/GUPT", ("samples/komarix/ds1.10.csv",), tuple(range(10))),
 }
 
-#: Scores that are computed together, since one draw serves all of them.
+#: Scores that are computed together, because one draw is enough for all of them.
 _TOGETHER = (
     ("k", "clusters", "dsg_c", "f_measure"),
     ("ocm", "two_ce"),
@@ -81,7 +81,7 @@ _TOGETHER = (
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A data set of a paper, with the known class of each record where there is one."""
+    """A data set of a paper, with the known class of each record if the set has classes."""
 
     dataset: Dataset
     classes: NDArray[np.intp] | None = None
@@ -90,9 +90,9 @@ class Reference:
 def load(name: str) -> Reference:
     """Reference set of a name, with its classes.
 
-    Sets with classes are shuffled: some files list class by class, and a method that cuts the list
-    in pieces would get the answer from the order. A set of a checkout that is not here skips the
-    test.
+    Sets with classes are shuffled, because some files are sorted by class, and a method that splits
+    the list into blocks would learn the classes from the order. If a checkout is missing, the test
+    is skipped.
     """
     if name in CHECKED_OUT:
         return Reference(Dataset(name=name, points=_checked_out(*CHECKED_OUT[name])))
@@ -107,7 +107,7 @@ def load(name: str) -> Reference:
 
 
 def _checked_out(repository: str, files: Sequence[str], columns: tuple[int, ...]) -> Floats:
-    """Records of some files of a repository, or skip."""
+    """Records of some files of a repository; skip the test if the repository is missing."""
     try:
         parts = [OfRepository(repository, file, columns).read(folder(None)) for file in files]
     except MissingError as missing:
@@ -116,7 +116,7 @@ def _checked_out(repository: str, files: Sequence[str], columns: tuple[int, ...]
 
 
 def store_of(paper: str) -> Path:
-    """File with the numbers of seeds of a paper, by the name of their list."""
+    """File with the stored lists of a paper, by name; a list has one number per seed."""
     return Path(__file__).with_name("draws") / f"{paper}.npz"
 
 
@@ -134,11 +134,11 @@ class Lab:
     Parameters
     ----------
     share
-        Share of the draws that are used: less than all show whether few draws make a verdict kind.
+        Share of the draws that are used; a small share shows the verdicts with few draws.
     load
         Returns the reference set of a name in ``SETS``.
     store
-        Numbers of the first seeds by the name of their list; others are computed.
+        Stored lists by name; they have numbers for the first seeds only.
     """
 
     def __init__(
@@ -154,24 +154,24 @@ class Lab:
         self.used: set[str] = set()
 
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Return what does not change, built once."""
+        """Return an object that does not change; build it only once."""
         if key not in self._kept:
             self._kept[key] = build()
         found: T = self._kept[key]
         return found
 
     def limited(self, draws: int) -> int:
-        """Number of draws of which the share is used."""
+        """Number of draws that are used."""
         return max(int(draws * self._share), 2)
 
     def each(self, name: str, draws: int, number: Callable[[int], float]) -> Floats:
-        """Numbers of the first seeds, shape (draws,): stored ones, and others from a function."""
+        """Numbers for the first seeds, shape (draws,), from the store or from a function."""
         return self._several((name,), draws, lambda seed: (number(seed),))[0]
 
     def _several(
         self, names: Sequence[str], draws: int, numbers: Callable[[int], Sequence[float]]
     ) -> list[Floats]:
-        """Lists of several numbers that one draw gives."""
+        """One list for each of the numbers that a draw gives."""
         many = self.limited(draws)
         self.used |= {*names}
         known = min(self.lists.get(name, np.empty(0)).size for name in names)
@@ -186,7 +186,7 @@ class Lab:
         return self.kept(("data", name), lambda: self._load(name))
 
     def trial(self, data: str, method: str, epsilon: float = 1.0, **options: Any) -> Any:
-        """Trial of a method on a reference set, as published, on the range of the data."""
+        """Trial of a published method on a reference set, on the range of the data."""
         card, family = CARDS[method], family_of(method)
         own = {name: value for name, value in SETS[data].items() if card.parameter(name)}
         given = {"variant": "published", **own, **options}
@@ -198,7 +198,7 @@ class Lab:
         return replace(first, config=config)
 
     def scores(self, data: str, method: str, score: str, draws: int, **options: Any) -> Floats:
-        """Score of each of the first seeds, shape (draws,)."""
+        """Score for each of the first seeds, shape (draws,)."""
         trial = self.trial(data, method, **options)
         known = trial.score_names
         names = next(
@@ -226,13 +226,13 @@ class Lab:
         number: Callable[[Any], float],
         **options: Any,
     ) -> Floats:
-        """A number of each of the first runs, shape (draws,); ``what`` names the number."""
+        """A number for each of the first runs, shape (draws,); ``what`` names the number."""
         name = _list_name(what, data, method, options)
         trial = self.trial(data, method, **options)
         return self.each(name, draws, lambda seed: number(trial.draw(seed)))
 
     def class_f(self, data: str, method: str, draws: int, **options: Any) -> Floats:
-        """F-measure of each of the first seeds against the known classes, shape (draws,)."""
+        """F-measure against the known classes for each of the first seeds, shape (draws,)."""
         trial = self.trial(data, method, **options)
         classes = self.data(data).classes
         if classes is None:
@@ -244,7 +244,7 @@ class Lab:
 
 
 def _list_name(what: str, data: str, method: str, options: Mapping[str, Any]) -> str:
-    """Name of a list: the number, the data, the method and its settings."""
+    """Name of a list: name of the number, data, method and settings."""
     settings = {"epsilon": 1.0} | dict(options)
     return " ".join([what, data, method, *(f"{key}={settings[key]}" for key in sorted(settings))])
 
@@ -253,7 +253,7 @@ def _list_name(what: str, data: str, method: str, options: Mapping[str, Any]) ->
 
 
 def exact(value: float, how: str, draws: int = 1) -> Measured:
-    """A number without chance in it, or a count of cases in which something is wrong."""
+    """A number that is not random, or a number of wrong cases."""
     return Measured(value=float(value), interval=(float(value),) * 2, draws=draws, how=how)
 
 
@@ -269,14 +269,14 @@ def estimated(value: float, error: float, draws: int, how: str) -> Measured:
 
 
 def averaged(values: Sequence[float] | Floats, how: str) -> Measured:
-    """Mean of draws, with their number beside what they are of."""
+    """Mean over draws; ``how`` also gets the number of draws."""
     array = np.asarray(values, dtype=float)
     error = float(array.std(ddof=1)) / math.sqrt(array.size)
     return estimated(float(array.mean()), error, array.size, f"{how}, {array.size} draws")
 
 
 def share(values: Sequence[bool] | Floats, how: str) -> Measured:
-    """Share of draws in which something holds, with the interval of Clopper and Pearson."""
+    """Share of draws that meet a condition, with the interval of Clopper and Pearson."""
     array = np.asarray(values, dtype=float)
     many, draws = int(array.sum()), array.size
     return Measured(
@@ -295,7 +295,7 @@ def _clopper_pearson(many: int, draws: int, alarm: float) -> tuple[float, float]
 
 
 def _ends(found: Measured, cases: int = 1) -> tuple[float, float]:
-    """Ends of an interval that holds for all of some cases at once."""
+    """Ends of an interval; together, the intervals of all cases are correct at the confidence."""
     if not found.error:
         return found.interval
     more = float(t.ppf(1 - (1 - CONFIDENCE) / 2 / cases, max(found.draws - 1, 1)))
@@ -303,10 +303,10 @@ def _ends(found: Measured, cases: int = 1) -> tuple[float, float]:
 
 
 def least(found: Iterable[Measured]) -> Measured:
-    """The smallest of several numbers, where each may be it.
+    """The smallest of several numbers, each of which may really be the smallest.
 
-    No number is below the lowest lower end. That one is below an upper end needs all intervals at
-    once.
+    The lower end is the lowest lower end. For the upper end, all intervals must be correct
+    together, so each of them is wider.
     """
     cases = list(found)
     first = min(cases, key=lambda one: one.value)
@@ -316,7 +316,7 @@ def least(found: Iterable[Measured]) -> Measured:
 
 
 def largest(found: Iterable[Measured]) -> Measured:
-    """The largest of several numbers, where each may be it; see :func:`least`."""
+    """The largest of several numbers; see :func:`least`."""
     turned = least(_turned(one) for one in found)
     return _turned(turned)
 
@@ -328,12 +328,12 @@ def _turned(found: Measured) -> Measured:
 
 
 def gap(low: Floats, high: Floats, how: str) -> Measured:
-    """Mean of ``high`` minus mean of ``low``, seed by seed: a seed gives both the same noise."""
+    """Mean of ``high - low`` per seed, because both runs of a seed have the same noise."""
     return averaged(high - low, how)
 
 
 def ratio(above: Floats, under: Floats, how: str) -> Measured:
-    """Mean of one score over the mean of another, seed by seed, with an error to first order."""
+    """Ratio of the means of two scores of the same seeds, with an error to first order."""
     value = float(above.mean() / under.mean())
     parts = (above - value * under) / under.mean()
     error = float(parts.std(ddof=1)) / math.sqrt(parts.size)
@@ -348,12 +348,12 @@ def space_of_trial(trial: Any) -> Any:
 
 
 def titled(data: str) -> str:
-    """Name of a reference set for people."""
+    """Readable name of a reference set."""
     return data.upper() if len(data) < 4 else data.capitalize()
 
 
 def _said(options: dict[str, Any]) -> list[str]:
-    """Settings for people."""
+    """Readable settings."""
     signs = {"epsilon": "ε", "alpha": "α"}
     given = {"epsilon": 1.0} | options
     return [
@@ -366,7 +366,7 @@ def _said(options: dict[str, Any]) -> list[str]:
 
 
 def loss(method: str, variant: str, scenario: str, runs: int, lab: Lab) -> Measured:
-    """Lower bound on the privacy loss at claim 1."""
+    """Lower bound on the privacy loss, at the claim 1."""
     from dpviz.audit import audit
 
     runs = lab.limited(runs)
@@ -378,7 +378,7 @@ def loss(method: str, variant: str, scenario: str, runs: int, lab: Lab) -> Measu
 
 
 def fact(data: str, what: str, lab: Lab) -> Measured:
-    """Records n, columns d or classes K of a set."""
+    """Number of records n, of columns d or of classes K of a set."""
     reference = lab.data(data)
     classes = 0 if reference.classes is None else len(np.unique(reference.classes))
     value = {"n": reference.dataset.n, "d": reference.dataset.ndim, "K": classes}[what]
@@ -386,7 +386,7 @@ def fact(data: str, what: str, lab: Lab) -> Measured:
 
 
 def preset_fact(preset: str, what: str, lab: Lab) -> Measured:
-    """Draws of a point, or the lowest or highest epsilon, of a preset."""
+    """Number of draws of each point, or lowest or highest epsilon, of a preset."""
     from dpviz.experiments.presets import PRESETS
 
     one = PRESETS[preset]

@@ -1,4 +1,4 @@
-"""What is measured for the rows of Lee, Kifer 2016."""
+"""Measurements for the rows of Lee, Kifer 2016."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.benchmarks.papers.lab import (
 )
 from tests.kmeans import plain
 
-#: Budgets of figure 1, as far as the text names them, and between.
+#: Budgets of figure 1 that the text names, and budgets between them.
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
-#: Draws of a point: a chain takes 0.1 s on S1 and Lifesci, 0.3 s on Adult.
+#: Number of draws for a point; a chain takes 0.1 s on S1 and Lifesci, and 0.3 s on Adult.
 DRAWS = {"s1": 400, "adult": 200, "lifesci": 400}
 
 
@@ -35,13 +35,13 @@ DRAWS = {"s1": 400, "adult": 200, "lifesci": 400}
 
 
 def scales(lab: Lab) -> Measured:
-    """Scale of the noise of the first iteration, T 5, epsilon 1."""
+    """Scale of the noise of the first iteration, with T = 5 and epsilon = 1."""
     run = lab.trial("s1", "dplloyd").draw(0)
     return exact(run.iterations[0].scales.max(), "S1, T 5, ε 1")
 
 
 def shares(lab: Lab) -> Measured:
-    """Largest distance of an iteration's budget from epsilon / T."""
+    """Largest difference between an iteration's budget and epsilon / T."""
     run = lab.trial("s1", "dplloyd").draw(0)
     off = [abs(one.epsilon - 1 / len(run.iterations)) for one in run.iterations]
     return exact(max(off), "S1, T 5, ε 1")
@@ -54,7 +54,7 @@ def default(method: str, name: str, lab: Lab) -> Measured:
 
 
 def kept_centres(lab: Lab) -> Measured:
-    """Share of the new centres that are not the quotient of noisy sum and noisy count."""
+    """Share of new centres that are not the quotient of the noisy sum and the noisy count."""
     space = space_of_trial(lab.trial("s1", "dplloyd"))
 
     def clipped(run: Any) -> float:
@@ -69,14 +69,14 @@ def kept_centres(lab: Lab) -> Measured:
 
 
 def norms(lab: Lab) -> Measured:
-    """Largest L1 norm of a scaled record, as published."""
+    """Largest L1 norm of a scaled record, in the published variant."""
     trial = lab.trial("s1", "dplloyd")
     scaled = trial.material.scaled(space_of_trial(trial))
     return exact(np.abs(scaled).sum(axis=1).max(), "S1, all records")
 
 
 def distances(lab: Lab) -> Measured:
-    """Smallest distance of two starting centres over that of centres drawn at random."""
+    """Smallest distance of two sphere-packed centres / smallest distance of two random centres."""
     from dpviz.kmeans.start import sphere_packing, uniform
 
     def closest(place: Any) -> Any:
@@ -108,7 +108,7 @@ def _statistics(seed: int) -> Any:
 
 
 def _log_likelihood(points: Floats, statistics: Any, size: int) -> float:
-    """Minus the L1 distances of all counts and sums, as section 3.1 defines them."""
+    """Negative sum of the L1 distances of all counts and sums (section 3.1)."""
     total = float(statistics.counts[-1].sum())
     factor, loss = size / total if total else 1.0, 0.0
     for centers, counts, sums in zip(
@@ -122,7 +122,7 @@ def _log_likelihood(points: Floats, statistics: Any, size: int) -> float:
 
 
 def plain_likelihood(lab: Lab) -> Measured:
-    """Chains whose best log likelihood is not that of their points."""
+    """Number of chains whose best log likelihood is not the log likelihood of their points."""
     from dpviz.kmeans.chain import draws, run_chain
 
     wrong, cases = 0, 20
@@ -135,7 +135,7 @@ def plain_likelihood(lab: Lab) -> Measured:
 
 
 def plain_chain(lab: Lab) -> Measured:
-    """Chains that differ from Metropolis-Hastings in plain lines with the same random numbers."""
+    """Number of chains that differ from a plain program with the same random numbers."""
     from dpviz.kmeans.chain import DELTA, draws, run_chain, start
 
     wrong, cases, steps, size = 0, 10, 60, 12
@@ -165,7 +165,7 @@ def plain_chain(lab: Lab) -> Measured:
 
 
 def consistency(lab: Lab) -> Measured:
-    """Cases whose totals differ, whose counts are negative, or whose change is not the least."""
+    """Number of cases with unequal totals, negative counts, or a change that is too large."""
     from scipy.optimize import linprog
 
     from dpviz.kmeans.chain import consistent
@@ -186,10 +186,10 @@ def consistency(lab: Lab) -> Measured:
 
 
 def _least_change(counts: NDArray[Any], linprog: Any) -> float:
-    """Least L1 change to equal totals without negative counts, as a linear programme."""
+    """Smallest L1 change that makes totals equal and no count negative, by linear programming."""
     rows, columns = counts.shape
     size = counts.size
-    # Variables: the new counts, then the sizes of their changes.
+    # The variables are the new counts, then the absolute changes of the counts.
     cost = np.concatenate([np.zeros(size), np.ones(size)])
     one = np.eye(size)
     above = np.vstack([np.hstack([one, -one]), np.hstack([-one, -one])])
@@ -203,7 +203,7 @@ def _least_change(counts: NDArray[Any], linprog: Any) -> float:
 
 
 def first_state(lab: Lab) -> Measured:
-    """Points of the first data set that are not on their last centre in the right number."""
+    """Number of cases with an initial point that is not a last centre, or with wrong counts."""
     from dpviz.kmeans.chain import start
 
     wrong = 0
@@ -219,7 +219,7 @@ def first_state(lab: Lab) -> Measured:
 
 
 def rejected(lab: Lab) -> Measured:
-    """Share of the steps of the chain that are rejected on S1."""
+    """Share of the chain's steps that are rejected on S1."""
     found = lab.of_draws("rejected", "s1", "mcmc", 200, lambda run: 1 - run.chain.accepted)
     return averaged(found, "S1, ε 1, 30,000 steps")
 
@@ -234,7 +234,7 @@ def constant(name: str, lab: Lab) -> Measured:
 
 
 def simulated(lab: Lab) -> Measured:
-    """Runs whose simulated data set has not the consistent noisy number of records."""
+    """Number of runs whose simulated data set does not have the consistent noisy size."""
     from dpviz.kmeans.chain import consistent
 
     wrong, cases, trial = 0, 10, lab.trial("s1", "mcmc")
@@ -247,7 +247,7 @@ def simulated(lab: Lab) -> Measured:
 
 
 def without_epsilon(epsilon: float, lab: Lab) -> Measured:
-    """WCSS with the ratio as the target defines it over WCSS with the ratio as printed, S1."""
+    """WCSS with the target's acceptance ratio, divided by WCSS with the printed ratio, on S1."""
     return ratio(
         over_optimum("s1", "mcmc", epsilon, lab, temperature="posterior"),
         over_optimum("s1", "mcmc", epsilon, lab),
@@ -259,7 +259,7 @@ def without_epsilon(epsilon: float, lab: Lab) -> Measured:
 
 
 def over_optimum(data: str, method: str, epsilon: float, lab: Lab, **options: Any) -> Floats:
-    """WCSS of each draw over that without noise, of the records in the L1 ball as in the paper.
+    """WCSS of each draw, divided by WCSS without noise; records are in the paper's L1 ball.
 
     The data are read only if a draw is not stored.
     """
@@ -275,7 +275,7 @@ def over_optimum(data: str, method: str, epsilon: float, lab: Lab, **options: An
 
 
 def gain(data: str, epsilon: float, lab: Lab) -> Measured:
-    """Mean WCSS of MCMC over that of DPLloyd; a seed has the same noisy iterations in both."""
+    """Mean WCSS of MCMC / mean WCSS of DPLloyd, with the same noisy iterations per seed."""
     before, after = (over_optimum(data, method, epsilon, lab) for method in ("dplloyd", "mcmc"))
     value = after.mean() / before.mean()
     error = (after - value * before).std(ddof=1) / math.sqrt(after.size) / before.mean()
@@ -284,17 +284,17 @@ def gain(data: str, epsilon: float, lab: Lab) -> Measured:
 
 
 def worst_ratio(data: str, lab: Lab) -> Measured:
-    """Largest WCSS of MCMC over that of DPLloyd over all budgets."""
+    """Largest ratio, over all budgets, of the WCSS of MCMC to the WCSS of DPLloyd."""
     return largest(gain(data, epsilon, lab) for epsilon in EPSILONS)
 
 
 def best_ratio(data: str, lab: Lab) -> Measured:
-    """Smallest WCSS of MCMC over that of DPLloyd over all budgets."""
+    """Smallest ratio, over all budgets, of the WCSS of MCMC to the WCSS of DPLloyd."""
     return least(gain(data, epsilon, lab) for epsilon in EPSILONS)
 
 
 def lead_of_the_least_budget(lab: Lab) -> Measured:
-    """WCSS gained at epsilon 0.05 more than at another budget, in noise-free WCSS: the least."""
+    """Gain in WCSS at epsilon 0.05 minus the gain at another budget: the smallest difference."""
     gained = {
         epsilon: over_optimum("s1", "dplloyd", epsilon, lab)
         - over_optimum("s1", "mcmc", epsilon, lab)
@@ -305,7 +305,7 @@ def lead_of_the_least_budget(lab: Lab) -> Measured:
 
 
 def shape(data: str, axis: int, lab: Lab) -> Measured:
-    """Records (axis 0) or columns (axis 1) of a set; kept, since not every machine has it."""
+    """Number of records (axis 0) or columns (axis 1); stored, as not every machine has the set."""
 
     def number(seed: int) -> float:
         return float(np.asarray(lab.data(data).dataset.points).shape[axis])
@@ -314,7 +314,7 @@ def shape(data: str, axis: int, lab: Lab) -> Measured:
 
 
 def plain_wcss(lab: Lab) -> Measured:
-    """Cases in which WCSS is not the plain sum."""
+    """Number of cases in which WCSS differs from the sum of all squared distances."""
     from dpviz.kmeans.passes import wcss
 
     wrong = 0
@@ -329,7 +329,7 @@ def plain_wcss(lab: Lab) -> Measured:
 def beside_plain(
     method: str, data: str, epsilon: float, draws: int, lab: Lab, **options: Any
 ) -> Measured:
-    """Mean NICV over that of a plain program of the same steps (tests/kmeans/plain.py)."""
+    """Mean NICV divided by the mean NICV of a plain program (tests/kmeans/plain.py)."""
     trial = lab.trial(data, method, epsilon=epsilon, **options)
     points = plain.in_box(np.asarray(lab.data(data).dataset.points))
     program, K = getattr(plain, method), trial.config.clusters
@@ -343,12 +343,12 @@ def beside_plain(
 
 
 def nicv(method: str, data: str, epsilon: float, lab: Lab) -> Measured:
-    """Mean NICV over that of the best clustering."""
+    """Mean NICV divided by the NICV of the best clustering."""
     found = lab.scores(data, method, "nicv_ratio", 400, epsilon=epsilon)
     return averaged(found, f"{titled(data)}, ε {epsilon:g}")
 
 
 def spends_epsilon(method: str, lab: Lab) -> Measured:
-    """Distance of a method's ledger from epsilon."""
+    """Difference between the total of a method's ledger and epsilon."""
     run = lab.trial("s1", method).draw(0)
     return exact(abs(run.ledger.epsilon - 1), "S1, ε 1")

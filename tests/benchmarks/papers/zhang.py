@@ -1,7 +1,7 @@
-"""What is measured for the rows of Zhang, Liu, Wang 2018.
+"""Measurements for the rows of Zhang, Liu, Wang 2018.
 
-``PlainRun`` is both algorithms of the paper once more: step by step from its text, with no code of
-the product.
+``PlainRun`` implements both algorithms of the paper again, step by step from its text, without code
+of the product.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ from tests.benchmarks.papers.lab import (
 
 BASE, CONTOUR = BOTH = "dpkmeans_mapreduce", "contour"
 
-#: The sets of the paper that are at hand, from the fewest records to the most.
+#: The available sets of the paper, in ascending order of their numbers of records.
 SETS = ("blood", "abalone", "gamma")
 
 LARGE = (2.0, 3.0)
 
-#: Draws of a mean, and of each side of a comparison of two distributions.
+#: Number of draws for a mean, and for each side of a comparison of two distributions.
 DRAWS, COMPARED = 2000, 4000
 
-#: Most iterations, as printed, and the movement that ends them.
+#: Largest number of iterations in the paper; a run ends if the movement is below ``REST``.
 MOST, REST = 10, 1.0
 
-#: A centre that moves from a corner to the next one moves by 1, but for rounding.
+#: A centre that moves from a corner to the next corner moves by 1, except for rounding errors.
 _ROUNDING = 1e-9
 
 
@@ -71,7 +71,7 @@ _ROUNDING = 1e-9
 
 
 def plain_contours(points: Floats, centers: Floats) -> Floats:
-    """S_k in O(n): a is the average distance to the own centre, b that of a record to the next."""
+    """S_k in O(n): a is the mean distance to the own centre, b the distance to the next centre."""
     apart = cdist(points, centers)
     owner, ordered = apart.argmin(axis=1), np.sort(apart, axis=1)
     found = np.zeros(len(centers))
@@ -82,10 +82,10 @@ def plain_contours(points: Floats, centers: Floats) -> Floats:
 
 
 def pair_contours(points: Floats, owner: Floats, clusters: int) -> Floats:
-    """S_k as defined, in O(n^2): averages over pairs of records.
+    """S_k as defined by the paper, in O(n^2): averages over pairs of records.
 
-    a is the average distance of a record to the others of its cluster, b the least of its average
-    distances to the records of another cluster.
+    a is the average distance of a record to the other records of its cluster, b its smallest
+    average distance to the records of another cluster.
     """
     sizes = np.bincount(owner, minlength=clusters)
     members = np.eye(clusters)[owner]
@@ -102,11 +102,11 @@ def pair_contours(points: Floats, owner: Floats, clusters: int) -> Floats:
 
 
 class PlainRun:
-    """DP-Kmeans, or contour budgets, on records in [0, 1]^d: steps 1 to 8.
+    """DP-Kmeans, or contour budgets, on records in [0, 1]^d; steps 1 to 8 of the paper.
 
-    Three things are not in the text, and are read as the product reads them: the budget of the
-    start, the formula of a cluster's budget, and which movement counts. The text does not clip a
-    quotient outside the domain, and the product does. ``noise`` 0 leaves the noise out.
+    The text does not give the budget of the start, the formula of a cluster's budget, and the kind
+    of movement; here these are as in the product. The product clips a quotient outside the domain,
+    but the text does not. ``noise`` 0 means no noise.
     """
 
     def __init__(
@@ -150,12 +150,12 @@ class PlainRun:
 
 
 def error_of(points: Floats, centers: Floats) -> float:
-    """Mean squared distance of the records to the nearest centre."""
+    """Mean squared distance of a record to its nearest centre."""
     return float((cdist(points, centers).min(axis=1) ** 2).mean())
 
 
 def errors(lab: Lab, data: str, method: str, which: str, is_clipped: bool) -> tuple[Floats, Floats]:
-    """Errors of the start or the centres of our runs and of the plain runs, at ε 1."""
+    """Errors of ``which`` (start or centres), in our runs and in the plain runs, at ε 1."""
     trial, points = lab.trial(data, method), scaled(lab, data)
     space, clusters = space_of_trial(trial), trial.config.clusters
 
@@ -172,10 +172,10 @@ def errors(lab: Lab, data: str, method: str, which: str, is_clipped: bool) -> tu
 
 
 def same_law(which: str, method: str, lab: Lab, is_clipped: bool = True) -> Measured:
-    """Largest distance of the distribution functions of our errors and of those of plain runs.
+    """Largest distance of the distribution functions of our errors and of the plain runs' errors.
 
-    Its interval is that of Dvoretzky, Kiefer, Wolfowitz and Massart on both sides, for all sets at
-    once.
+    The interval is from the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart, for both sides
+    and all sets together.
     """
     pairs = [errors(lab, data, method, which, is_clipped) for data in SETS]
     off = max(float(ks_2samp(*pair).statistic) for pair in pairs)
@@ -205,7 +205,7 @@ def scaled(lab: Lab, data: str) -> Floats:
 
 
 def sensitivity(lab: Lab) -> Measured:
-    """Largest change of all counts and sums when a record joins, over the corners of [0, 1]^4."""
+    """Largest L1 change of counts and sums if a record in a corner of [0, 1]^4 joins."""
     from dpviz.kmeans.passes import cluster_sums
 
     points = scaled(lab, "blood")
@@ -224,7 +224,7 @@ def _corners(columns: int) -> Floats:
 
 
 def laplace(lab: Lab) -> Measured:
-    """Mean size of the noise of the first iteration over (d + 1) / ε_1, which is its law's mean."""
+    """Mean absolute noise of the first iteration, divided by its expected value, (d + 1) / ε_1."""
     trial = lab.trial("blood", BASE)
     space = space_of_trial(trial)
 
@@ -239,7 +239,7 @@ def laplace(lab: Lab) -> Measured:
 
 
 def noise_falls(lab: Lab) -> Measured:
-    """Largest difference of the mean noise from one budget of the figure to the next."""
+    """Largest increase of the mean noise from one budget of the figure to the next budget."""
     from dpviz.experiments.illustrations import ILLUSTRATIONS
     from dpviz.privacy.noise_source import SeededNoise
 
@@ -261,7 +261,7 @@ def noise_falls(lab: Lab) -> Measured:
 
 
 def overspent(lab: Lab) -> Measured:
-    """Runs of which the steps lose more than ε together, each its largest change over its scale."""
+    """Number of runs whose steps lose more than ε in total; a step loses largest change / scale."""
 
     def lost(run: Any) -> float:
         start = 5 / run.ledger.spends[0].scale
@@ -273,9 +273,9 @@ def overspent(lab: Lab) -> Measured:
 
 
 def overspent_in_parallel(lab: Lab) -> Measured:
-    """Runs with an iteration that loses more than its budget where any one record joins.
+    """Number of runs with an iteration that loses more than its budget when some record joins.
 
-    The record changes one cluster alone, and that one has noise of its own budget.
+    The record changes only one cluster, and the noise depends on this cluster's own budget.
     """
     trial = lab.trial("blood", CONTOUR, 0.1)
     space = space_of_trial(trial)
@@ -306,7 +306,7 @@ def _contours(points: Any, centers: Floats) -> Floats:
 
 
 def plain_contour(lab: Lab) -> Measured:
-    """Cases in which S_k is not that of the plain form."""
+    """Number of cases in which S_k differs from the plain program."""
     wrong = 0
     for seed in range(50):
         generator = np.random.default_rng(seed)
@@ -316,7 +316,7 @@ def plain_contour(lab: Lab) -> Measured:
 
 
 def pairs(lab: Lab) -> Measured:
-    """Largest difference of S_k in O(n) from S_k as defined, over the best clusters of each set."""
+    """Largest difference between S_k in O(n) and S_k as defined, for each set's best clusters."""
     found = []
     for data in SETS:
         trial, points = lab.trial(data, CONTOUR), scaled(lab, data)
@@ -330,7 +330,7 @@ def pairs(lab: Lab) -> Measured:
 
 
 class _Counted:
-    """Records that count how many of them are read."""
+    """Records that count how many records are read."""
 
     def __init__(self, points: Floats) -> None:
         self._points, self.read = points, 0
@@ -345,7 +345,7 @@ class _Counted:
 
 
 def reads(lab: Lab) -> Measured:
-    """How often a record is read with 8,000 records, over how often with 1,000."""
+    """Number of reads per record for 8,000 records, divided by this number for 1,000 records."""
     often = []
     for n in (1000, 8000):
         points: Any = _Counted(np.random.default_rng(0).random((n, 3)))
@@ -355,7 +355,7 @@ def reads(lab: Lab) -> Measured:
 
 
 def contour_range(lab: Lab) -> Measured:
-    """Largest size of a contour coefficient."""
+    """Largest absolute value of a contour coefficient."""
     most = 0.0
     for seed in range(50):
         generator = np.random.default_rng(seed)
@@ -365,7 +365,7 @@ def contour_range(lab: Lab) -> Measured:
 
 
 def plain_f(lab: Lab) -> Measured:
-    """Cases in which F is not the weighted harmonic mean of the clusters of a best matching."""
+    """Number of cases in which F is not the weighted harmonic mean for a best matching."""
     from dpviz.metrics.centers import matched_f_measure
 
     wrong = 0
@@ -380,7 +380,7 @@ def plain_f(lab: Lab) -> Measured:
 
 
 def _f(table: Any) -> float:
-    """F as printed, for clusters of the same number."""
+    """F as printed: cluster i is compared with the cluster that has the same number i."""
     sizes, common = table.sum(axis=1), np.diag(table)
     precision, recall = common / np.maximum(table.sum(axis=0), 1), common / np.maximum(sizes, 1)
     both = np.maximum(precision + recall, 1e-300)
@@ -388,7 +388,7 @@ def _f(table: Any) -> float:
 
 
 def matching_gains(lab: Lab) -> Measured:
-    """F of the best matching minus F of clusters of the same number, in plain runs."""
+    """F of the best matching minus F as printed, for plain runs."""
     from dpviz.metrics.centers import matched_f_measure
 
     def gain(points: Floats, seed: int) -> float:
@@ -411,7 +411,7 @@ def matching_gains(lab: Lab) -> Measured:
 
 
 def scaled_range(lab: Lab) -> Measured:
-    """Largest distance of an end of a scaled column from 0 or 1."""
+    """Largest distance of a scaled column's minimum from 0, or maximum from 1."""
     off = 0.0
     for data in SETS:
         trial = lab.trial(data, CONTOUR)
@@ -421,7 +421,7 @@ def scaled_range(lab: Lab) -> Measured:
 
 
 def plain_start(lab: Lab) -> Measured:
-    """Coordinates of starting centres that are not the means of equal parts, noise left out."""
+    """Number of coordinates of noise-free starting centres that are not means of equal parts."""
     from dpviz.kmeans.truth import run_kmeans
     from dpviz.privacy.noise_source import SeededNoise, Silenced
 
@@ -443,7 +443,7 @@ def start_share(lab: Lab) -> Measured:
 
 
 def sums_of_pieces(lab: Lab) -> Measured:
-    """Largest difference of counts and sums over pieces, added up, from those of all records."""
+    """Largest difference between the counts and sums added over pieces, and of all records."""
     off = 0.0
     for data in SETS:
         points, pieces = scaled(lab, data), in_pieces(lab, data, NODES, Local())
@@ -456,7 +456,7 @@ def sums_of_pieces(lab: Lab) -> Measured:
 
 
 def runs_of_pieces(lab: Lab) -> Measured:
-    """Largest difference of the centres of a run over pieces from those of the run in memory."""
+    """Largest difference between the centres of a run over pieces and of a run in memory."""
     off = 0.0
     for data in SETS:
         trial, pieces = lab.trial(data, CONTOUR), in_pieces(lab, data, NODES, Local())
@@ -477,16 +477,16 @@ def first_share(lab: Lab) -> Measured:
 
 
 def halves(lab: Lab) -> Measured:
-    """Budget of the second iteration over that of the first."""
+    """Budget of the second iteration, divided by the budget of the first iteration."""
     first, second = (one.epsilon for one in lab.trial("blood", CONTOUR, 0.1).draw(0).iterations[:2])
     return exact(second / first, "Blood, ε 0.1")
 
 
 def order_of_budgets(lab: Lab) -> Measured:
-    """Runs with an iteration in which a cluster of higher S_k gets more noise.
+    """Number of runs with an iteration in which a cluster with higher S_k gets more noise.
 
-    Iterations with a record as near to two centres are left out: it joins the one with the lower
-    number, and a run may have other numbers.
+    Iterations in which a record is equally near to two centres are left out, because its cluster
+    depends on the numbers of the centres.
     """
     trial, points = lab.trial("blood", CONTOUR, clusters=8), scaled(lab, "blood")
     space = space_of_trial(trial)
@@ -506,7 +506,7 @@ def order_of_budgets(lab: Lab) -> Measured:
 
 
 def clipped_centres(lab: Lab) -> Measured:
-    """Share of the new centres that are not the quotient of noisy sum and noisy count."""
+    """Share of new centres that are not the quotient of the noisy sum and the noisy count."""
     space = space_of_trial(lab.trial("blood", CONTOUR, 0.5))
 
     def clipped(run: Any) -> float:
@@ -528,7 +528,7 @@ def _movements(run: Any, space: Any) -> list[Floats]:
 
 
 def wrong_ends(method: str, lab: Lab) -> Measured:
-    """Runs that go on after a movement below 1, or end before the tenth iteration without one."""
+    """Number of runs that continue after a movement below 1, or end too early without it."""
     space = space_of_trial(lab.trial("blood", method))
 
     def wrong(run: Any) -> bool:
@@ -542,7 +542,7 @@ def wrong_ends(method: str, lab: Lab) -> Measured:
 
 
 def other_end(lab: Lab) -> Measured:
-    """Iterations until all centres move by less than 1 together, minus until each of them does."""
+    """Iterations until the movements sum to less than 1, minus iterations until each is below 1."""
 
     def more(space: Any, run: Any) -> float:
         each = [one.max() + _ROUNDING < REST for one in _movements(run, space)]
@@ -566,7 +566,7 @@ def other_end(lab: Lab) -> Measured:
 
 
 def most_iterations(lab: Lab) -> Measured:
-    """Most iterations of a run."""
+    """Largest number of iterations of a run."""
 
     def number(run: Any) -> float:
         return len(run.iterations)
@@ -579,12 +579,12 @@ def most_iterations(lab: Lab) -> Measured:
 
 
 def agreement(data: str, method: str, epsilon: float, lab: Lab) -> Floats:
-    """F-measure against the method without noise, of each draw."""
+    """F-measure of each draw against the method without noise."""
     return lab.scores(data, method, "zhang_f", DRAWS, epsilon=epsilon)
 
 
 def base_rises(lab: Lab) -> Measured:
-    """F of DP-Kmeans at epsilon 4 minus that at 0.5, the smaller of two sets."""
+    """F of DP-Kmeans at epsilon 4 minus F at epsilon 0.5: the smallest difference of two sets."""
     return least(
         gap(
             agreement(data, BASE, 0.5, lab),
@@ -604,7 +604,7 @@ def high_above(lab: Lab) -> Measured:
 
 
 def lead(data: str, epsilons: Sequence[float], lab: Lab) -> Measured:
-    """Lead of contour in F averaged over some epsilons, draw by draw with the same seeds."""
+    """Lead of contour in F, averaged over some epsilons; both methods have the same seeds."""
     leads = [
         agreement(data, CONTOUR, epsilon, lab) - agreement(data, BASE, epsilon, lab)
         for epsilon in epsilons
@@ -614,12 +614,12 @@ def lead(data: str, epsilons: Sequence[float], lab: Lab) -> Measured:
 
 
 def best_large(lab: Lab) -> Measured:
-    """Largest lead of contour where epsilon is large."""
+    """Largest lead of contour at large epsilons."""
     return largest(lead(data, LARGE, lab) for data in ("blood", "gamma"))
 
 
 def iterations(lab: Lab, data: str, method: str, epsilon: float) -> Floats:
-    """Iterations of each draw."""
+    """Number of iterations of each draw."""
 
     def number(run: Any) -> float:
         return len(run.iterations)
@@ -628,7 +628,7 @@ def iterations(lab: Lab, data: str, method: str, epsilon: float) -> Floats:
 
 
 def fewer_iterations(epsilon: float, lab: Lab) -> Measured:
-    """Largest difference of the iterations of contour from those of DP-Kmeans, the same seeds."""
+    """Largest mean difference: iterations of contour minus iterations of DP-Kmeans, same seeds."""
     found = []
     for data in SETS:
         own, other = (iterations(lab, data, method, epsilon) for method in (CONTOUR, BASE))
@@ -638,7 +638,7 @@ def fewer_iterations(epsilon: float, lab: Lab) -> Measured:
 
 
 def fewer_late(lab: Lab) -> Measured:
-    """Largest difference of the iterations of contour at ε 3 from those at ε 0.1."""
+    """Largest mean difference: iterations of contour at ε 3 minus iterations at ε 0.1."""
     found = []
     for data in SETS:
         early, late = (iterations(lab, data, CONTOUR, epsilon) for epsilon in (0.1, 3.0))
@@ -660,15 +660,15 @@ def empty(lab: Lab) -> Measured:
 
 # -- times --------------------------------------------------------------------------------------
 
-#: Nodes of the paper, and pieces of the records.
+#: Number of nodes in the paper; the records are split into the same number of pieces.
 NODES = 5
 
-#: Pairs of times, and runs in each: other programs slow both halves of a pair.
+#: Number of pairs of times, and runs per time; other programs slow down both times of a pair.
 PAIRS, TOGETHER = 100, 10
 
 
 class Nodes(Local):
-    """Reads one part after another, and says what nodes with a part each would save."""
+    """Reads one part after the other; computes the time that one node per part would save."""
 
     saved = 0.0
 
@@ -688,7 +688,7 @@ class Nodes(Local):
 
 
 class Timed:
-    """Runs of a printed algorithm on a set of the paper, and their processor time."""
+    """Runs of a published algorithm on a set of the paper, and their processor time."""
 
     def __init__(
         self, lab: Lab, data: str, method: str, epsilon: float, pieces: int = 0, clusters: int = 0
@@ -700,7 +700,7 @@ class Timed:
         self._records = in_pieces(lab, data, pieces, self._engine) if is_stored else trial.material
 
     def seconds(self, seeds: Sequence[int]) -> float:
-        """Processor time of a run of each seed, on as many nodes as there are pieces."""
+        """Total processor time of one run per seed, on one node for each piece."""
         run_kmeans(self._records, self._config, SeededNoise(0))  # compiles
         self._engine.saved = 0.0
         start = time.process_time()
@@ -710,7 +710,7 @@ class Timed:
 
 
 def in_pieces(lab: Lab, data: str, pieces: int, engine: Engine) -> StoredRecords:
-    """Records of a set in Parquet files of equal size, which go with the process."""
+    """Records of a set in Parquet files of equal size, which are deleted when the process ends."""
 
     def write() -> Any:
         folder = Path(mkdtemp())
@@ -728,7 +728,7 @@ def in_pieces(lab: Lab, data: str, pieces: int, engine: Engine) -> StoredRecords
 def times_as_long(
     lab: Lab, name: str, own: Timed, other: Timed, how: str, pairs: int = PAIRS
 ) -> Measured:
-    """Mean ratio of two processor times of the same seeds, over pairs of them."""
+    """Mean ratio of two processor times of the same seeds, over several pairs."""
 
     def pair(number: int) -> float:
         seeds = range(TOGETHER * number, TOGETHER * (number + 1))
@@ -739,12 +739,12 @@ def times_as_long(
 
 
 def slower_in_memory(lab: Lab) -> Measured:
-    """Largest ratio of the times of contour and DP-Kmeans, in memory."""
+    """Largest ratio of contour's time to DP-Kmeans' time, in memory."""
     return _slower(lab, "in memory", "")
 
 
 def slower(lab: Lab) -> Measured:
-    """Largest ratio of the times of contour and DP-Kmeans on five nodes."""
+    """Largest ratio of contour's time to DP-Kmeans' time, on five nodes."""
     return _slower(lab, "on nodes", f", {NODES} pieces", NODES)
 
 
@@ -761,7 +761,7 @@ def _slower(lab: Lab, where: str, said: str, *nodes: int) -> Measured:
 
 
 def grows(lab: Lab) -> Measured:
-    """Least ratio of the times of contour on a set and on the next smaller one, on five nodes."""
+    """Smallest ratio of contour's times on a set and on the next smaller set, on five nodes."""
     return least(
         times_as_long(
             lab,
@@ -774,7 +774,7 @@ def grows(lab: Lab) -> Measured:
 
 
 def over_epsilon(lab: Lab) -> Measured:
-    """Largest ratio of the times of contour at ε 3 and at ε 0.1, on five nodes."""
+    """Largest ratio of contour's time at ε 3 to its time at ε 0.1, on five nodes."""
     return largest(
         times_as_long(
             lab,
@@ -788,7 +788,7 @@ def over_epsilon(lab: Lab) -> Measured:
 
 
 def speedup(data: str, lab: Lab) -> Measured:
-    """S(5): time on one node with all records over that on five with a piece each."""
+    """S(5): time on one node with all records, divided by the time on five nodes."""
     return times_as_long(
         lab,
         f"speedup {data}",
@@ -798,12 +798,12 @@ def speedup(data: str, lab: Lab) -> Measured:
 
 
 def small_speedup(lab: Lab) -> Measured:
-    """S(5) on the two smaller sets, the larger one."""
+    """S(5) on the two smaller sets: the larger of two values."""
     return largest(speedup(data, lab) for data in SETS[:2])
 
 
 def speedup_gain(lab: Lab) -> Measured:
-    """Least gain in S(5) from one set to the next larger one."""
+    """Smallest gain in S(5) from a set to the next larger set."""
     found = [speedup(data, lab) for data in SETS]
     return least(
         estimated(

@@ -1,1 +1,1 @@
-"""Adapters. Each runs in the environment of its peer, not in the environment of dpviz."""
+"""Adapters. Each adapter runs in the environment of its peer, not in the environment of dpviz."""

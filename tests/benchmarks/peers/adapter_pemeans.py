@@ -30,7 +30,7 @@ def fit(points, clusters, epsilon, seed):
     # The first centres of PE-means come from a generator without a seed.
     pe_means_main.pack_in_sphere = partial(PACK, seed=seed)
     radius = float(np.sqrt(ndim))
-    # PE-means searches in single precision. Its input rows must be contiguous in memory.
+    # PE-means searches in single precision. The input rows must be contiguous.
     data = clustering_params.Data(
         datapoints=np.ascontiguousarray(points, dtype=np.float32), radius=radius
     )

@@ -1,4 +1,4 @@
-"""Files of real users: the result is that of ``cases/expected.csv``, or an error message."""
+"""Files of real users: the result is in ``cases/expected.csv``, or is an error message."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dpviz.data.reading.read import read_table
 CASES = Path(__file__).parent / "cases"
 EXPECTED = list(csv.DictReader((CASES / "expected.csv").read_text("utf-8").splitlines()))
 
-#: Rows of the table that can't be correct. This row counts three records, but the file has four
-#: lines of numbers, and the first of them is a record according to this row.
+#: Rows of the table that can't be correct. This row gives three records, but the file has four
+#: lines of numbers, and this row also says that the first line is a record.
 MISCOUNTED = {"double_colon.txt": "4"}
 
 #: Text that must be in the notes, in the questions, or in the error message about a file.

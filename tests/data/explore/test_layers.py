@@ -178,7 +178,7 @@ def test_a_shapefile_whose_parts_do_not_fit(tmp_path):
 
 
 def test_columns_of_a_shapefile_stay_whatever_its_names_and_bytes():
-    # 26 points are 828 bytes, and 828 has the byte of "<", as if the archive were XML.
+    # 26 points need 828 bytes. The number 828 contains the byte of "<", as if the archive were XML.
     fields = [("", "C", 1), ("", "C", 1), ("icon", "C", 1)]
     table = dbf(fields, [[b"a", b"", b"c"]] * 26)
     rows = read(zipped({"p.shp": shp([[(1.0, 2.0)]] * 26), "p.dbf": table}))

@@ -223,7 +223,7 @@ CELL = "<table:table-cell {} office:value-type='float' office:value='1'/>"
 WIDE = CELL.format('table:number-columns-repeated="16384"')
 FAR = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row><row><c r='XFD1048576'><v>2</v></c></row></sheetData></worksheet>"  # fmt: skip
 
-#: The headers of these files announce more data than the files contain.
+#: The headers of these files state larger sizes than the files have.
 READ_WITHIN_LIMITS = {"no places", "xlsb room", "xls sectors"}
 DANGERS = {
     "far": lambda: workbook({"a": FAR}),
@@ -281,7 +281,7 @@ def test_empty_cells_that_only_have_a_format_take_no_room() -> None:
 
 
 def _damaged(rng: random.Random) -> bytes:
-    """A workbook with a few changed bytes; in an archive, the bytes of a part before packing."""
+    """A workbook with a few changed bytes; in an archive, a part is changed before packing."""
     seed = rng.choice([by_openpyxl, by_xlwt, by_odfpy])(ROWS)
     parts = {one: member(seed, "t", one) for one in members(seed, "t")} if seed[:2] == b"PK" else {}
     which = rng.choice([one for one in parts if parts[one]]) if parts else ""

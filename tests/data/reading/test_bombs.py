@@ -68,7 +68,7 @@ os._exit(0)
 
 
 def repeated(rows: int) -> bytes:
-    """Columns that repeat one value: two of numbers, one of numbers of persons, one of text."""
+    """Columns that repeat one value: two columns of numbers, one of persons, one of text."""
     entries = [(by_hand.DOUBLE, bytes(8))] * 3 + [(by_hand.BYTE_ARRAY, b"\2\0\0\0ab")]
     columns = [
         by_hand.Column(

@@ -43,7 +43,7 @@ def test_far_places_are_outside_of_the_box_and_all_others_inside(name: str) -> N
     box = box_without_far(points, PLACE)
     assert box is not None
     assert np.flatnonzero(~box.contains(points)).tolist() == rows
-    # The bounds are round numbers and not coordinates of points, and never beyond a pole.
+    # The bounds are round numbers, not coordinates of points, and are never beyond a pole.
     assert all(len(f"{bound:.15g}") < 8 for pair in box.bounds for bound in pair)
     others = np.delete(points, rows, axis=0)
     widths = np.ptp(others, axis=0)

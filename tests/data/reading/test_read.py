@@ -742,7 +742,7 @@ def test_parquet_decodes_chosen_columns_alone():
         (parquet([repeated(b"x", 9)], 10**6), "not a whole Parquet file"),
         (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "not a whole Parquet"),
         (
-            # The page header announces a list of 2**60 numbers.
+            # The page header states the size of a list of 2**60 numbers.
             parquet([Column(b"x", DOUBLE, [struct({9: (9, b"\xf7" + varint(2**60))})[1]])], 9),
             "not a whole Parquet file",
         ),
@@ -1351,7 +1351,7 @@ def test_the_first_line_and_the_declared_axes_tell_how_a_release_reads_a_grid():
 @pytest.mark.parametrize("separator", [b";", b"\t", b"|", b","])
 @pytest.mark.parametrize("group", [".", ",", " ", "'", "\u2019", "\u00a0", "\u202f"])
 def test_one_record_does_not_change_how_a_release_reads_a_grid(separator, group):
-    """One record changes 999 to 1.000, so this must change one count by only one."""
+    """One record changes 999 to 1.000, so only one count may change, by one."""
     sign = group.encode("cp1252" if group == "\u00a0" else "utf-8")
     rows = [[b"1#500", b"7"], [b"999", b"2#250#000"]]
     before = b"\n".join(separator.join(b'"' + one + b'"' for one in row) for row in rows)

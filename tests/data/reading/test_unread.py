@@ -86,14 +86,14 @@ def test_one_cell_of_8000_rows_is_named_and_left_out_at_one_word(name: str) -> N
     )
     left = table.select(columns, unreadable="leave out")
     assert (left.n, left.dropped, left.unread) == (ROWS - 1, 1, caught.value.rows)
-    # Only this row is missing; all other rows are those of a table without the error.
+    # Only this row is missing; all other rows are the same as in a table without the error.
     whole = read_table(WRITERS[name](table_of()), name=name).select(columns)
     assert np.array_equal(np.delete(whole.points, 4710, axis=0), left.points)
     assert whole.unread is None
     if name in ("a.csv", "a.tsv"):
         released = read_table(data, name=name, unreadable="missing")
         assert released.select(columns, unreadable="missing").notes[-1:] == left.notes[-1:]
-    # The same result from another process.
+    # Another process gives the same result.
     upload = Upload(name, len(data), lambda: data, 2**24).table(unreadable="leave out")
     assert columns[1] in upload.nearly_numeric
     with pytest.raises(UnreadableError) as away:
@@ -138,7 +138,7 @@ def test_a_row_of_another_number_of_fields_is_one_of_them() -> None:
     assert np.array_equal(left.points, released.points)
     assert left.notes == released.notes
     assert left.notes[0].endswith("no number, or the row has more or fewer fields than the first.")
-    # Many such rows are not mistakes.
+    # If many rows are unreadable, they are not mistakes.
     many = read_table(b"a,b,c\n1,2,3\n1,2\n1,2,3\n", unreadable="leave out")
     with pytest.raises(InputError, match="row 3 has 2 fields where most have 3") as caught:
         many.select(["a", "b"], unreadable="leave out")
@@ -151,7 +151,7 @@ def test_many_words_are_no_slips() -> None:
         with pytest.raises(InputError, match='row 3, column "y" holds "a"') as caught:
             read_table(data).select(["x", "y"], unreadable=unreadable)
         assert not isinstance(caught.value, UnreadableError)
-    # The first mistake is late, but all rows are checked.
+    # The first mistake is in a late row, but all rows are checked.
     late = b"x,y\n" + b"1,2\n" * 2000 + b"1,a\n" * 1500
     assert read_table(late).nearly_numeric == ("y",)
     with pytest.raises(InputError) as caught:

@@ -62,7 +62,7 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
         ),
         (
             lambda d: best(d, MEANS, "nicv_ratio", {"epsilon": (), "iterations": ()}),
-            "method = eugkm has no two parameters to search: choose another one",
+            "method = eugkm has no two parameters to search: choose another method",
         ),
         (
             lambda d: best(

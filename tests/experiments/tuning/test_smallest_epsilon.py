@@ -220,13 +220,13 @@ def test_shares_and_bands_are_those_of_the_draws_that_were_made():
     ("met", "n", "low", "high"), [(45, 50, 78, 97), (50, 50, 92, 100), (180, 200, 84, 94)]
 )
 def test_the_answer_says_how_sure_it_is(met, n, low, high):
-    """Exact bounds: at each bound, this number of draws or a more extreme one occurs once in 40."""
+    """Exact bounds: at a bound, this number or a more extreme number of draws occurs once in 40."""
     goal = goal_of([[0.1] * met + [1.0] * (n - met)], 0.5, epsilons=(0.5,))
     goal = replace(goal, seeds=tuple(range(n)))
     assert f"met DSG_C ≤ 0.2 in {met} of {n} draws" in goal.summary
     assert f"(with 95% confidence, {low}% to {high}% of all possible draws do)" in goal.summary
     assert "enough" not in goal.summary
-    # Reported bounds are rounded outwards: at a bound it is rarer, one percent inside it is not.
+    # Rounded outwards: the number is rarer at a reported bound, but not 1% inside the bounds.
     for ends, rarer in (((low, high), True), ((low + 1, high - 1), False)):
         assert (stats.binom.sf(met - 1, n, ends[0] / 100) <= 0.025) == rarer
         if met < n:
@@ -249,8 +249,8 @@ def test_a_way_that_is_not_steady_is_told():
     [
         ([BAD, HALF, BAD, BAD], None, "the best is 2 of 4 draws, at ε = 1."),
         ([BAD] * 4, None, "DSG_C ≤ 0.2 is met in no draw"),
-        ([GOOD] * 4, 0.5, "It is the smallest that was tried; a smaller one may be enough."),
-        ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest that was tried."),
+        ([GOOD] * 4, 0.5, "It is the smallest ε that was tried; a smaller ε may be enough."),
+        ([BAD, BAD, BAD, GOOD], 4.0, "It is the largest ε that was tried."),
     ],
 )
 def test_the_ends_of_the_grid_are_told(rows, epsilon, said):
