@@ -89,7 +89,7 @@ def curves(
     axis
         Parameter on the horizontal axis.
     """
-    # Four panels look better in two rows of two than in rows of three and one.
+    # Four panels look better in two rows of two panels than in rows of three panels and one panel.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(values, axis)
@@ -184,8 +184,8 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Ticks for axes whose ends have a ratio below the first number; the positions of the ticks are
-#: multiplied by powers of ten.
+#: Upper limit of the ratio of an axis's ends, and the ticks below this limit; the axis has these
+#: numbers and their multiples by powers of ten as ticks.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -206,7 +206,7 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _short(tick: float) -> str:
-    """Format a number on an axis; up to a million, all digits before the point are shown."""
+    """Format a number on an axis; numbers up to a million have all digits before the point."""
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 
@@ -248,7 +248,7 @@ def _traces(
 
 
 class _Values(NamedTuple):
-    """Numbers of one method on one data set, along the axis; only numbers that can be plotted."""
+    """Those numbers of one method on one data set, along the axis, that can be plotted."""
 
     places: Floats
     median: Floats

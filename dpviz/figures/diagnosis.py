@@ -1,4 +1,4 @@
-"""Figure of the stage that broke a true cluster: all stages around it, true above private.
+"""Figure of the stage that broke a true cluster: the true stages above the private stages.
 
 The figure shows all stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
 surroundings of the cluster. Every panel has the outline of the cluster, and a frame marks the stage

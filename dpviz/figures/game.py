@@ -1,4 +1,4 @@
-"""Plots for the game: the private result of a draw, the scores, and the draws that a class saw."""
+"""Plots for the game: the private result of a draw, scores, and draws that a school class saw."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             cliponaxis=False,
         )
     ]
-    # This upper limit is rounded up, as in the text.
+    # This upper limit is rounded up, as in the text below the figure.
     most = percent_at_most(limit)
     layout = base_layout(
         title,
@@ -220,7 +220,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
 def telling_bars(
     without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
 ) -> Panels:
-    """Plot the values that one number has in the draws without and with the person."""
+    """Plot a histogram of one published number: draws without and with the person."""
     both = np.array([*without, *joined, 0.0])
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)

@@ -1,4 +1,4 @@
-"""Figures of k-means on several workers: time over records and ε, and S(m).
+"""Figures of k-means on several workers: run time over records and over ε, and S(m).
 
 Measured values have marks; dashed lines are the model's extrapolation.
 """
@@ -57,7 +57,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
     for number, workers in enumerate(WORKERS):
         colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
-        # The measured range needs no model.
+        # Measured times replace the model in the measured range.
         begin, end = math.log10((most if found else fewest).records), math.log10(MOST_RECORDS)
         places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
         seconds = [times.seconds(method, one, workers) for one in places]
@@ -94,7 +94,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
 
 
 def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
-    """Plot the measured times of runs over their budget, for all methods."""
+    """Plot the measured times of all methods over the privacy budget of a run."""
     data, texts = [], []
     for method in times.methods:
         found, look, title = times.over_epsilon(method), look_of(method, mode), CARDS[method].title

@@ -87,7 +87,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
-    """Table behind the bars: one row per scenario; its values are empty if it has not run yet."""
+    """Table behind the bars: one row per scenario, without values before it has run."""
     table = pd.DataFrame(
         [
             {

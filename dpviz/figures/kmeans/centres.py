@@ -80,7 +80,7 @@ def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]
 
 
 def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
-    """Position of each centre's number: above right of the centre, or inwards at a border."""
+    """Position of each centre's number: at the upper right, or on the inner side at a border."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
     )

@@ -27,7 +27,8 @@ def draw(picture: KMeansPicture) -> Panels:
     true, noisy = _counts(picture)
     domain = picture.shown_domain
     occupied = true[true > 0]
-    # Use nearly the largest count as the end of the scale, so that one peak does not hide the rest.
+    # Use nearly the largest count as the end of the scale, so that one peak does not hide the other
+    # counts.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
     layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
     first, second = (

@@ -16,7 +16,7 @@ from dpviz.privacy.steps import group_epsilon, grouped
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Bars of the noise: one per iteration; for methods without iterations, one per spend."""
+    """Plot the noise: one bar per iteration, or one per spent amount if there are no iterations."""
     run = picture.before
     if not run.iterations:
         return _spends(picture)
@@ -59,7 +59,7 @@ def draw(picture: KMeansPicture) -> Panels:
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Table of noisy updates: a row per iteration and cluster; in other methods, one per spend."""
+    """Table of noisy updates: one row per iteration and cluster, or one per spent amount."""
     run = picture.before
     if not run.iterations:
         return pd.DataFrame(

@@ -75,7 +75,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     truth, private = picture.truth, picture.private
     table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
     for axis, name in enumerate(picture.columns):
-        # The true run may have fewer clusters.
+        # The true run may have fewer clusters than the private run.
         table[f"true {name}"] = pd.Series(truth.centers[:, axis])
         table[f"private {name}"] = private.centers[:, axis]
     for name, labels in (

@@ -1,9 +1,9 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
 The average of the last level is in the lower left corner. The details of each level are around it,
-and level 1 is the outermost. On the right is the difference along the first axis, at the top the
-difference along the second axis. A mosaic fills the unit square, so the zoom stays the same after a
-change of grid or level.
+and level 1 is the outermost. On the right is the difference along the first axis, and at the top is
+the difference along the second axis. A mosaic fills the unit square, so the zoom stays the same
+after a change of grid or level.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Subband:
     #: Name with the level, for example "LH1" for level 1.
     name: str
     level: int
-    #: For a detail, for example "H" and "horizontal"; empty for the average.
+    #: Letter and edges of a detail, such as "H" and "horizontal"; empty for the average.
     letter: str = ""
     edges: str = ""
     true: Band
@@ -227,8 +227,8 @@ def _hovered(
 ) -> dict[str, list[str]]:
     """For hover texts: the intervals on both axes that the cells of a band cover.
 
-    One text for each column and one for each row of cells. From these the browser makes the texts
-    of all cells (``_PLACE``).
+    One text for each column and one for each row of cells. The browser combines these texts to the
+    texts of all cells (``_PLACE``).
     """
     across, up = (
         _intervals(name, *bounds, float(step), cells)

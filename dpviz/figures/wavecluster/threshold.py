@@ -85,7 +85,7 @@ class _Room:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Threshold in a panel of ranks; k is None if its rank belongs to another list."""
+    """Threshold in a panel of ranks; k is None if the threshold's rank belongs to another list."""
 
     k: int | None
     d: float
@@ -103,7 +103,7 @@ def draw(picture: WaveClusterPicture) -> Panels:
         (56, 16, 52 + 15 * lines, 44),
         legend={**LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
         shapes=[],
-        # A bar reacts if the pointer is anywhere in it, but an area only near its edge.
+        # A bar reacts to a pointer anywhere in the bar; an area reacts only near its edge.
         hovermode="x" if room.log else "closest",
         bargap=0.15 if room.ranks <= _BARS else 0,
         # Ranks are not positions, so the zoom of other views must not be used here.

@@ -47,8 +47,8 @@ class SortedList:
 class Law:
     """Probabilities with which the exponential mechanism samples the threshold of one run.
 
-    The weights are those of the mechanism itself. Intervals of length 0 have the probability 0 and
-    are left out.
+    The mechanism itself uses the same weights. Intervals of length 0 have the probability 0 and are
+    left out.
     """
 
     #: Interval i is (low[i], high[i]]; in ascending order, shape (m,).
@@ -57,7 +57,7 @@ class Law:
     #: Lowest and highest rank, in the true L, of a threshold in each interval, shape (m,).
     first: Floats
     last: Floats
-    #: Shape (m,); the sum is 1.
+    #: Probability of each interval, shape (m,); the sum is 1.
     probability: Floats
 
     @classmethod
@@ -92,7 +92,7 @@ class Law:
         )
 
     def holding(self, value: float) -> int:
-        """Position of the interval that contains a value; the last interval for values above it."""
+        """Position of the interval that contains a value; the last one for larger values."""
         return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
 
     @property

@@ -196,7 +196,7 @@ def _draws_progress(state: UrlState) -> None:
 
 
 def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
-    """Meaning of the draws for that person, and a caption on how it was measured."""
+    """Meaning of the draws for that person, and a caption that explains the measurement."""
     card = CARDS[experiment.method]
     name, verdict = f"{card.title}, {experiment.variant},", experiment.claim
     epsilon, times = readable(experiment.epsilon), readable(experiment.allowed)

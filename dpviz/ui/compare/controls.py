@@ -69,7 +69,7 @@ AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([metho
 
 
 class Names(list[str]):
-    """Several names; their text form is the one used in links."""
+    """Several names; the text of this list is the form that links use."""
 
     def __str__(self) -> str:
         """Return the names separated by commas."""
@@ -79,7 +79,8 @@ class Names(list[str]):
 #: Controls that affect only own data, because each sample set has its own values.
 OF_OWN_DATA = ("domain", "outside", *suited_links())
 
-#: Controls that a figure of a paper sets. Meanwhile they are not shared with other pages.
+#: Controls that a figure of a paper sets. While the page shows this figure, it does not share these
+#: controls.
 _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
     "view",
@@ -87,7 +88,7 @@ _OF_FIGURE = (
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters whose values suit a data set; the values are those for a sample set."""
+    """Parameters whose values depend on the data set, with the values for a sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()

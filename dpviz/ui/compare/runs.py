@@ -78,7 +78,7 @@ class SweepRequest:
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the figure and the tables."""
+        """Note on the figure and the tables: whether they may be published, and their settings."""
         plan, sets = self.any, self.subjects
         # None means data that are neither a sample set nor declared public.
         kinds = {
@@ -103,7 +103,7 @@ class SweepRequest:
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:
-        """Why methods are not private, by the data set's name in the link and the method."""
+        """Reasons why methods are not private, by the data set's name in links and the method."""
         return {
             (name, method): why
             for name, plan in self.plans.items()
@@ -225,7 +225,8 @@ class Found:
         known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # A group: budgets with the same missing seeds, then axis values with the same groups.
+            # Group budgets with the same missing seeds, then axis values with the same groups of
+            # budgets.
             alike: dict[tuple[Any, ...], list[float]] = {}
             for step in plan.steps:
                 left: dict[tuple[int, ...], list[float]] = {}

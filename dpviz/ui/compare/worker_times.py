@@ -50,7 +50,7 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
 
 
 def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
-    """Show a figure of a paper that is not a sweep."""
+    """Show a paper's figure that is not a sweep."""
     show_panels(
         panels,
         stamp,

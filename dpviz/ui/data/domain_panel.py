@@ -1,4 +1,4 @@
-"""Bounds of the grid: the user declares them, or they are read from the data and marked as such."""
+"""Bounds of the grid: the user declares them, or the page reads them from the data and says so."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.state import UrlState, following, working
 from dpviz.ui.widgets.show import lazy_expander
 
-#: A box reveals something of the data if it was drawn on a picture or leaves out distant points.
+#: A box reveals something about the data if the user drew it on a picture, or if it leaves out
+#: distant points.
 DRAWN = (
     "This box comes from a look at the data: it counts as declared only if public knowledge alone "
     "would have led you to the same bounds. Change what would not."
 )
 
-#: Session entry with the last such box. All pages share it, as they share the domain.
+#: Session entry with the last box that came from a look at the data. All pages share it, as they
+#: share the domain.
 DRAWN_KEY = "app:domain:drawn"
 
 #: Largest possible bounds of longitude and latitude.
@@ -58,7 +60,8 @@ def domain_panel(
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     if not look and setting == "data":
-        # A release does not accept "data", so its page does not offer it; other pages keep it.
+        # A release does not accept "data", so its page does not offer this choice; other pages keep
+        # the choice.
         setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None and look:
@@ -253,7 +256,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
 
 
 def _check_box(name: str, text: str) -> None:
-    """Raise InputError with the column's name unless the text is two bounds in order."""
+    """Raise InputError with the column's name unless the text is two bounds in ascending order."""
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:

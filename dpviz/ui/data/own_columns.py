@@ -46,8 +46,8 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise it would protect
-    # less than the user chose.
+    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise the release would
+    # protect less than the user chose.
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -87,7 +87,7 @@ def choose_columns(
             request=request,
             current=whole if unit is None else cap_records(whole, cap),
             complete=whole,
-            # This does not contain the unit, so that typed bounds stay when the unit changes.
+            # The identity does not contain the unit, so typed bounds stay when the unit changes.
             identity=f"{loaded.number} {whole.columns}",
             unit=unit,
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
@@ -116,7 +116,7 @@ def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
 
 
 def no_unit(table: AnyTable, unit: str) -> str:
-    """Sentence that a table does not have the column of persons."""
+    """Sentence which says that a table does not have the column of persons."""
     return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
 
 
@@ -273,7 +273,8 @@ def _put_longitude_first(state: DataState) -> None:
     if turned == names:
         return
     state.set("columns", columns_option(turned))
-    # If there are more than two columns, their bounds are in the order of the table, so they stay.
+    # If there are more than two columns, their bounds are in the order of the table, so the bounds
+    # stay.
     if len(names) > 2:
         return
     domain = state.get("domain")

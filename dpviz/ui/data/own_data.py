@@ -113,7 +113,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
     loaded, own = memory.loaded, memory.shown
     table = loaded.data if loaded and isinstance(loaded.data, AnyTable) else None
     table = None if memory.error else table
-    # The data on the screen may still be those of the previous file or columns.
+    # The data on the screen may still be from the previous file or columns.
     data = own.current if table and own and own.number == memory.count else None
     how_panel(state, file.name, table, data, failed=bool(memory.error))
 

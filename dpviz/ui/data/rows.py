@@ -33,7 +33,7 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
 
 
 def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
-    """Show changes made while reading, unless ``said`` before, and rows that the user left out."""
+    """Show changes of the reader (unless ``said`` is True), and rows that the user left out."""
     for note in () if said else data.notes:
         show_caption(note)
     rows = data.unread

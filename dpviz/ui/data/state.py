@@ -64,7 +64,7 @@ def suited_links() -> tuple[str, ...]:
 
 
 def choose_of(method: str) -> str:
-    """Entry of the shared values: says who chooses the parameters of a family's methods."""
+    """Name of the shared value which says who chooses the parameters of a family's methods."""
     return f"{CHOOSE.link} {CARDS[method].family}"
 
 
@@ -182,7 +182,8 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves others out.
+        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves out unreadable
+        # rows.
         "rows": Control("", choice("rows", ("", READABLE))),
         # Columns of own data, the shown columns first. Empty until columns are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
@@ -192,7 +193,7 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Digest of data that their owner has declared public; other data are not public.
         "unprotected": Control("", _parse_digest),
-        # Empty until the user chooses; before that the variant decides.
+        # The domain: while it is empty, the variant decides.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),

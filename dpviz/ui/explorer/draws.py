@@ -101,7 +101,8 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         follow(job, partial(_progress, setting))
     if job is not None and job.result is not None:
         if job.request != request:
-            # Draws of the previous settings still have the maps and the title of these settings.
+            # Show draws of the previous settings with the maps and the title of the previous
+            # settings.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
             show_caption("These are the draws of the previous settings.")
         _show(setting, job.result)

@@ -194,7 +194,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def trial(self) -> Trial:
-        """Method, parameters and data; many draws can be made of them."""
+        """Method, parameters and data of the panel of many draws."""
 
     @property
     @abstractmethod
@@ -208,7 +208,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def readouts(self) -> list[Readout]:
-        """Key numbers: the private value in large type, the true value beside it."""
+        """Key numbers: the private value in large letters, the true value beside it."""
 
     @abstractmethod
     def panels(self) -> Panels:
@@ -305,7 +305,7 @@ class Explorer(ABC):
 
     @property
     def side(self) -> str:
-        """Name of the side with noise in tables."""
+        """Name that tables have for the side with noise."""
         return "private" if self.promise.claim.private else "not private"
 
     @property

@@ -173,7 +173,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the picture; it says how many of very many records the run used."""
+        """Note on the picture; it says how many records a run on part of the records used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
         if self.runs.sketch_of:
             part = f"{len(records.points):,} of {self.runs.sketch_of:,} records"
@@ -311,7 +311,7 @@ class KMeansExplorer(Explorer):
             yield f"Stopped after {early} of {iterations} iterations."
 
     def readouts(self) -> list[Readout]:
-        """Key figures: the private value in large type, the true value beside it."""
+        """Key numbers: the private value in large letters, the true value beside it."""
         truth, private, known = self.runs.truth, self.runs.private, self._error
         # For the L1 ball, the paper measures errors inside the ball, after the projection.
         in_ball = private.config.geometry == "l1"
@@ -357,7 +357,7 @@ class KMeansExplorer(Explorer):
                     SCORES[ratio].grade(before),
                 ),
             )
-        # Only in the sound variant can a centre keep its place.
+        # A centre can keep its place only in the sound variant.
         if private.iterations and private.config.variant == "sound":
             updates = sum(one.kept.size for one in private.iterations)
             shown.append(
@@ -523,7 +523,7 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
 
 
 def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
-    """Return truth, private run and left run; the truth is never worse than the private run."""
+    """Return true, private and left run; the true run is never worse than the private run."""
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     if not silent:
@@ -571,7 +571,7 @@ def _latest_run(settings: RunSettings, request: Request) -> Found:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """Words on further simplifications of a sketch, for the text about the sketch."""
+    """Part of the text about a sketch: its further simplifications."""
     coarser = CARDS[run.config.method].coarser
     if coarser:
         return f" {coarser}"

@@ -105,7 +105,7 @@ def draw_again(state: UrlState) -> None:
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset, and why the default method is the default."""
+    """Show seed, redraw, variant and reset, and the reasons for the default method."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed",

@@ -149,7 +149,7 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def trial(self) -> WaveClusterTrial:
-        """Method, parameters and data, of which many draws can be made."""
+        """Method, parameters and data of the panel of many draws."""
         return WaveClusterTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -228,7 +228,7 @@ class WaveClusterExplorer(Explorer):
         return bool(self.runs.private.worth)
 
     def choice(self) -> PrivateChoice:
-        """Each p, its value by noisy counts, and its score."""
+        """Each p, the value that noisy counts give to it, and its score."""
         found, source = self.runs.private, self.runs.grid.source
         name = "class_f" if source.classes is not None else "f_measure"
         scores = []
@@ -303,7 +303,7 @@ class WaveClusterExplorer(Explorer):
         return self.runs.truth, self.closer.config, self.settings.seed
 
     def wait(self) -> list[Readout]:
-        """Compute OCM and 2CE in a job; if it is not quick, the page is redrawn when it ends."""
+        """Compute OCM and 2CE in a job; the end of a slow job redraws the page."""
         if self._agreement:
             return []
         job = job_of(_JOB)

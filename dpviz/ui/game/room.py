@@ -54,7 +54,7 @@ def rooms() -> Rooms:
 
 
 def open_room(case: Case, epsilon: float) -> Room:
-    """Open a room, and end the earlier one of this session; InputError if too many are open."""
+    """Open a room, and end this session's earlier room; InputError if too many rooms are open."""
     before = opened_room()
     room = rooms().open(case, epsilon, instead=before, client=client())
     st.session_state[_OPENED] = room.code

@@ -197,8 +197,8 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # Facts are filled in later. Until then the previous text stays: without it the page would be
-    # short and scroll to its top.
+    # Facts are filled in later. Until then the previous text stays, because a page without text is
+    # short and scrolls to its top.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:

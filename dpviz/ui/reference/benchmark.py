@@ -47,7 +47,7 @@ COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
 KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample")
 
-#: Stamp of figures and tables; the domain of each set is the range of its data.
+#: Note on figures and tables; the domain of each set is the range of its data.
 _STAMP = replace(PUBLIC, fails="the boxes span the data")
 
 STYLE = style("benchmark")
@@ -141,7 +141,7 @@ def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
-    """Those ranges of the number of columns in which there is at least one set."""
+    """Ranges of the number of columns that contain at least one set."""
     there = [
         name
         for name, (low, high) in _RANGES.items()

@@ -43,7 +43,7 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Value that means, in links, a rehearsal with small made-up clusters.
+#: Value in links that means a rehearsal with small made-up clusters.
 SMALL = "small"
 
 #: Session entry: whether the page had own data when it was last drawn.
@@ -65,7 +65,7 @@ class ReleaseState(DataState):
         """Values that this page takes over.
 
         For own data, the values of parameters that a method can choose itself are not taken over,
-        because the user may have chosen them by true results on other pages.
+        because the user may have chosen them by looking at true results on other pages.
         """
         taken = super().taken(working)
         own = working.get("data", self.get("data")) == UPLOAD
@@ -82,7 +82,7 @@ def page_state() -> DataState:
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The public number of records, and the clusters that the rehearsal expects: made-up clusters
-    # ("" and "small"), or those of a sample set.
+    # ("" and "small"), or the clusters of a sample set.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
     controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
     state = ReleaseState("release", controls)
@@ -112,7 +112,7 @@ def _take_public(state: DataState) -> None:
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:
-    """Public number of records: typed, that of a sample set, or a guess; never from own data."""
+    """Public number of records: the user's, a sample set's, or a guess; never from own data."""
     found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
     return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
 

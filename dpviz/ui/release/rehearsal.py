@@ -278,7 +278,7 @@ def _settings(draft: ReleaseDraft) -> None:
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size on the map of a cell and of the blocks of clusters; "" if it is unknown."""
+    """Size of a cell and of the blocks of clusters on the map; "" if the size is unknown."""
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""

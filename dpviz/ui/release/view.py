@@ -74,7 +74,8 @@ def build(state: DataState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     show_not_taken(state)
     if not bundle():
-        # The reason why a release is impossible is above all that is useless until it is removed.
+        # If a release is impossible, the reason is first, because the rest of the page is useless
+        # then.
         stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
@@ -150,8 +151,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask which source's budget is debited; return its name, and the total if it is new.
 
     The owner chooses the name. A new version of the data continues with the same budget. The
-    proposed name is that of the sample set, or the source for which the local file was used before.
-    If another source owns the file, the returned name is empty.
+    proposed name is the name of the sample set, or of the source for which the local file was used
+    before. If another source owns the file, the returned name is empty.
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
@@ -281,7 +282,7 @@ def _entries(account: Account) -> None:
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: the user reviews the debit and the published data, then confirms."""
-    # This includes the budget file, because another key means another budget file.
+    # The budget file is included, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
     # If another window has opened the source meanwhile, the total from that window is valid.

@@ -37,7 +37,7 @@ def full_link(link: dict[str, str], **more: str) -> str:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address leads to the computer that the browser runs on."""
+    """Whether an address leads to the computer on which the browser runs."""
     host = urlsplit(address).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -78,8 +78,8 @@ def ask_no_host() -> None:
     """Prevent Streamlit from asking an internet host for this computer's address.
 
     Streamlit would ask when it prints its welcome message, and when a page of another origin
-    connects. Meanwhile it does not answer any request. It would also trust the received address as
-    an origin.
+    connects. While it waits for the answer, it does not answer any request. It would also trust the
+    received address as an origin.
     """
     net_util.get_external_ip = lambda: None
 
@@ -141,7 +141,8 @@ def where_files_go() -> str:
 def client() -> str:
     """IP address of the visitor, if it is known; "" for this computer.
 
-    The header's last entry is from the proxy on this computer; earlier entries may be forged.
+    The last entry of ``X-Forwarded-For`` is from the proxy on this computer; earlier entries may be
+    forged.
     """
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
@@ -150,7 +151,8 @@ def client() -> str:
 def on_this_machine() -> bool:
     """Whether only users of this computer can see the page.
 
-    Only then may a path be typed: on a shared server, paths would show the server's folders.
+    Users may type paths only in this case: on a shared server, paths would show the server's
+    folders.
     """
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))

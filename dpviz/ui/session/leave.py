@@ -59,7 +59,7 @@ class _Held:
             state.clear,
             lambda: state._new_widget_state.widget_metadata.clear(),
         ):
-            # If a step fails, the other steps and the watch over other sessions must continue.
+            # If a step fails, the other steps and the checks of other sessions must continue.
             with suppress(Exception):
                 step()
 

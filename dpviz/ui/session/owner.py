@@ -29,7 +29,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 def budget_file() -> Path | None:
-    """File with this visitor's budgets; None if no key was given; InputError if it is invalid."""
+    """File with this visitor's budgets; None without a key; InputError if the key is invalid."""
     if on_this_machine():
         return home() / "budget.db"
     if found := login():
@@ -61,7 +61,7 @@ def login() -> str:
 
 
 def owner_panel() -> bool:
-    """Ask for the visitor's key if a key is needed; return True if nothing is missing any more."""
+    """Ask for the visitor's key if a key is needed; return False while the key is missing."""
     if on_this_machine():
         return True
     if found := login():

@@ -72,7 +72,8 @@ class _Store:
     epoch: int = 0
     #: Values that were last shared with the other pages.
     told: dict[str, Any] | None = None
-    #: The user's choices on the compare page; while a figure of a paper is shown, it replaces them.
+    #: The user's choices on the compare page; while a figure of a paper is shown, its choices
+    #: replace them.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False
 
@@ -92,7 +93,8 @@ class UrlState:
         self.fresh = False
         #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
-        #: Names of the controls that other pages set, and of the controls that this changes here.
+        #: Names of the controls that other pages set, and of the controls that change here as a
+        #: result.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -205,7 +207,7 @@ class UrlState:
 
     @property
     def adapted(self) -> set[str]:
-        """Names of controls that differ from other pages: this page can't show their value."""
+        """Names of controls whose shared values this page can't show, so it has other values."""
         return self._store.adapted
 
     @property

@@ -92,7 +92,7 @@ def keep(place: str, files: Iterable[Any]) -> None:
 
 
 def show_room() -> None:
-    """If a next file may be refused, show how large it may be; the browser shows only a number."""
+    """If a next file may be refused, show its largest size; browsers show only an error number."""
     context = get_script_run_ctx(suppress_warning=True)
     held = sum(_sizes().get(context.session_id, ())) if context else 0
     if held + UPLOAD_LIMIT > MOST:

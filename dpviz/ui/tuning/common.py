@@ -51,7 +51,7 @@ class Context:
 
 
 def scores_of(context: Context) -> list[str]:
-    """Scores of a family on the data for which either higher or lower values are better."""
+    """Scores of a family on the data, without scores for which no direction is better."""
     family, classed = family_of(context.config.method), context.active.dataset.classes is not None
     names = scores_for(family.telling, family.scores, classed=classed)
     return [name for name in names if name in BETTER]

@@ -1,4 +1,4 @@
-"""“About this picture”: below every figure, a text on content, reading, and what to try.
+"""“About this picture”: a help text below every figure.
 
 The texts are in a file of the front end. The browser opens and closes the text without the server.
 """

@@ -121,8 +121,8 @@ def _promise_card(promise: Promise) -> str:
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
         return _card(failed, "dpv-no")
-    # A proof is too long for a card, so it is in an expander under the picture. A frame has no such
-    # expander.
+    # A proof is too long for a card, so it is in an expander under the picture. In a frame, there
+    # is no expander.
     proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
     stays = "" if promise.public else ": it stays with the owner of the data"
     help = (
@@ -189,7 +189,7 @@ def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str)
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
-    """Show the spends as one bar of parts, with the noise scale of each spend."""
+    """Show the spent amounts as one bar of parts, with the noise scale of each part."""
     parts, rows = [], []
     for colour, spends in zip(cycle(_LEDGER_COLOURS), grouped(ledger), strict=False):
         spent = group_epsilon(spends)
