@@ -344,7 +344,7 @@ def _held(charts: Sequence[Chart]) -> str:
     words = {band_words(n) for n in draws}
     if len(words) == 1:
         return words.pop()
-    return f"{band_words(ENOUGH)}, and of all draws where there are fewer than {ENOUGH}"
+    return f"{band_words(ENOUGH)}, and of all draws if there are fewer than {ENOUGH} draws"
 
 
 def summary_frame(charts: Sequence[Chart], axis: Parameter = EPSILON) -> pd.DataFrame:

@@ -107,12 +107,12 @@ def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.
 
 
 def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
-    text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
-    text += f"above {picture.side}: count grid, average subband, significant cells, clusters. "
+    text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages: the "
+    text += f"true run above the {picture.side} run. "
     if diagnosis.stage is None:
         return text + "It is kept."
     fate = FATE_TITLES[diagnosis.outcome.fate]
-    return text + f"It is {fate}; true and {picture.side} part at {STAGE_TITLES[diagnosis.stage]}."
+    return text + f"It is {fate}; the runs first differ at {STAGE_TITLES[diagnosis.stage]}."
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -146,8 +146,8 @@ def kmeans_maps(
         ],
         picture.title,
         f"Share of {n} draws in which records are in another cluster than in the true run: "
-        f"{draws.chance.mean():.1%} on average. On the right the centres of all draws; those of "
-        f"draw {shown + 1} have numbers.",
+        f"{draws.chance.mean():.1%} on average. On the right are the centres of all draws; the "
+        f"centres of draw {shown + 1} have numbers.",
         picture.ground,
     )
 

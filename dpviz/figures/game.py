@@ -233,7 +233,7 @@ def telling_bars(
             bar(
                 edges[:-1] + width / 2 + (-0.22, 0.22)[number] * width,
                 found,
-                f"%{{y}} draws near %{{x:.2f}} where the person was {side}",
+                f"%{{y}} draws with a value near %{{x:.2f}}, when the person was {side}",
                 name=f"the person was {side} ({len(values):,})",
                 width=0.42 * width,
                 marker=side_look(number, mode),

@@ -37,9 +37,9 @@ def app_command(given: argparse.Namespace) -> NoReturn:
         restart_with_one()
     say(f"dpviz: the explorer is at http://{host}:{port}; Ctrl-C ends it.")
     if shared:
-        say("dpviz: other computers can open it, too: serve it in a network you trust.")
+        say("dpviz: other computers can open the explorer, too: use a network that you trust.")
         if not names and not own:
-            say("dpviz: give the addresses that they type with --hosts; others are refused.")
+            say("dpviz: use --hosts to give the names that they type; other names are refused.")
     serve(
         address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
         # Streamlit's welcome message would ask an outside host for this computer's address.

@@ -182,8 +182,8 @@ class Shield:
 
         if not allowed_host(host):
             refused = PlainTextResponse(
-                "This server does not answer to that name: whoever runs it can allow it with "
-                "--hosts NAME, or server.allowedHosts in .streamlit/config.toml.\n",
+                "This server does not accept this host name. The server's owner can allow it with "
+                "--hosts NAME, or with server.allowedHosts in .streamlit/config.toml.\n",
                 status_code=421,
             )
             await refused(scope, receive, answer)
@@ -319,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--address", default="localhost", help="where to listen (localhost)")
     parser.add_argument("--port", type=int, default=8501, help="port (8501)")
     parser.add_argument(
-        "--hosts", default="", help="names by which visitors come, separated by commas"
+        "--hosts", default="", help="host names that visitors use, separated by commas"
     )
     parser.add_argument("--headless", action="store_true", help="open no browser")
     given = parser.parse_args(arguments)

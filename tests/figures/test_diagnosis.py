@@ -317,7 +317,7 @@ def test_draws_are_counted_once_per_setting(opened, monkeypatch):
 def test_downloads_say_what_they_are(opened):
     test = opened(data="spirals", method="privthrem", epsilon="0.1")
     names = [one.proto.label for one in test.get("download_button")]
-    assert names == ["What would have kept it (CSV)", "Cells around it (CSV)"]
+    assert names == ["What would have kept the cluster (CSV)", "Cells around it (CSV)"]
     assert figures(test)[0]["base_name"].startswith("dpviz exploration privthrem")
 
 

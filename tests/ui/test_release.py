@@ -321,8 +321,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(test.run())
     # It depends on every record which columns contain numbers, so a person names the columns.
     assert [one.value for one in test.info] == [
-        "Name two columns under Columns on the left: what to cluster by, such as longitude "
-        "and latitude."
+        "Name two columns under Columns on the left: the columns to cluster, such as "
+        "longitude and latitude."
     ]
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []

@@ -48,7 +48,7 @@ def centres(
         textposition=text_places(picture.shown_domain, x, y),
         textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
         marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
-        customdata=np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
+        customdata=np.where(stayed, "<br>noise kept the centre in its place", "").tolist(),
         cliponaxis=False,
     )
 

@@ -152,10 +152,10 @@ def meaning(columns: Sequence[str]) -> str:
     x, y = columns
     return (
         f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
-        f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both: diagonal "
-        "edges. The number is the level, 1 is the finest. Each band covers the whole domain and, "
-        "where a side does not divide, the padding beyond it. Point at a cell to read its band and "
-        "its place."
+        f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both "
+        "differences: diagonal edges. The number is the level, 1 is the finest. Each band covers "
+        "the whole domain and, if the side of the grid can't be halved that often, the padding "
+        "beyond the domain. Point at a cell to read its band and its position."
     )
 
 

@@ -319,8 +319,8 @@ def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> 
         range=[0, (2.0 if labels else 1.25) * float(height.max())],
         nticks=4,
     )
-    heading = f"<b>d′ is drawn from (0, {readable(end, 4)}]</b><br>area = probability"
-    heading += "; on each bar, rank and probability" if labels else ""
+    heading = f"<b>d′ is sampled from (0, {readable(end, 4)}]</b><br>area = probability"
+    heading += "; each bar shows rank and probability" if labels else ""
     add_heading(layout, 3, heading, align="left")
     for value, other, is_private in ((true, private, False), (private, true, True)):
         if math.isfinite(value):

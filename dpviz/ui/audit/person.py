@@ -65,8 +65,8 @@ def one_person(state: UrlState) -> bool:
     left, right = st.columns([5, 6], gap="medium")
     with left:
         st.markdown(
-            f"**Without noise** one person more or less can be seen: {without} without "
-            f"that person, {joined} with. (The data is made up.)"
+            f"**Without noise** one person more or less can be seen: there are {without} without "
+            f"that person, and {joined} with that person. (The data is made up.)"
         )
         show_panels(
             joining_maps(joining, theme_mode()),
@@ -105,7 +105,7 @@ def _technique(state: UrlState) -> bool:
         "Under a technique",
         **state.choice("technique", TECHNIQUES),
         format_func=_technique_title,
-        help="A technique that adds noise, as printed in its paper or with a proof that holds.",
+        help="A technique that adds noise, as printed in its paper or with a valid proof.",
     )
     with second:
         slider = live_slider(
@@ -117,7 +117,8 @@ def _technique(state: UrlState) -> bool:
             scale="log",
             low_label="more private",
             high_label="more accurate",
-            help="Whole budget. If it is lower, less can be learned about anyone, with more noise.",
+            help="Whole budget. A lower budget adds more noise, so less can be learned about "
+            "anyone.",
         )
     third.number_input(
         "Draws on each side",
@@ -212,16 +213,16 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         )
     if not verdict.private:
         return (
-            f"**For this person** {name} keeps no promise, even where the number of clusters "
-            f"does not show it. {plain_text(verdict.reason)}",
+            f"**For this person** {name} keeps no promise, even if the number of clusters does not "
+            f"show this. {plain_text(verdict.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "
         f"e^{epsilon} = {times} times as often with this person as without, or the other way "
-        "round. Someone who knows all other records, and thinks it 50 : 50 whether this person "
-        f"with one record is in the data, is {surest_words(experiment.epsilon)} after seeing the "
-        "number.",
+        "round. Suppose that someone knows all other records, and thinks that the chance is 50% "
+        "that this person with one record is in the data. After seeing the number, this observer "
+        f"is {surest_words(experiment.epsilon)}.",
         f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing, the "
         "proof is in the method's card.",
     )

@@ -306,7 +306,7 @@ def _correct(state: CompareState) -> None:
     ):
         value = state.get(name)
         if name in state.given and value not in choices:
-            sentence = f"{name} = {value} does not suit the rest; {choices[0]} is used."
+            sentence = f"{name} = {value} does not suit the other settings; {choices[0]} is used."
             state.correct(name, choices[0], sentence)
 
 
@@ -346,7 +346,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
         on_change=partial(_change_preset, state),
         help="Sets all controls below as in the figure, for our sample sets or the paper's own "
-        "data. Your own choices come back afterwards.",
+        "data. Afterwards, your own choices are restored.",
     )
     if state.has_figure:
         # The box truncates long names.
@@ -386,7 +386,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     left.selectbox(
         "Variant",
         **state.choice("variant", VARIANTS),
-        help="As printed in the paper, or the same idea with a proof that holds.",
+        help="As printed in the paper, or the same idea with a valid proof.",
     )
     right.number_input(
         "Draws per point",
@@ -444,8 +444,8 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         "Axis",
         **state.choice("axis", offered),
         format_func=lambda name: PARAMETERS[name].sign,
-        help="What the axis shows: ε, or another parameter that all chosen methods have. Then each "
-        "ε has its own panel.",
+        help="What the axis shows: ε, or another parameter that all chosen methods have. With "
+        "another parameter, each ε has its own panel.",
     )
     axis = PARAMETERS[state.get("axis")]
     usual = ", ".join(f"{value:g}" for value in axis.searched)
@@ -454,7 +454,8 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         **state.widget("values"),
         placeholder=usual,
         disabled=axis.name == EPSILON.name,
-        help="Numbers separated by commas; if empty, usual values. ε has its own boxes above.",
+        help="Numbers separated by commas; an empty box means the usual values. ε has its own "
+        "boxes above.",
     )
     if axis.name == EPSILON.name:
         return ()

@@ -161,9 +161,9 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     for note in found().notes.get(request.key, ()):
         show_caption(note)
     show_caption(
-        "A click on a point opens the run nearest to that median. "
+        "A click on a point opens the run nearest to the point's median. "
         + (
-            "Then the paper's own data take the place of yours on all pages. "
+            "Then the paper's own data replace your data on all pages. "
             if any(one in given_subjects() for one in request.subjects.values())
             else ""
         )
@@ -182,13 +182,13 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
     if preset is None:
-        return "those that each method has by default"
+        return "the defaults of each method"
     same = (
         set(plan.methods) == set(preset.methods)
         and plan.variant == "published"
         and plan.neighbours.relation == "add_remove"
     )
-    return "as in that figure" if same else "those of that figure, with your changes"
+    return "as in that figure" if same else "the parameters of that figure, with your changes"
 
 
 def _progress(request: SweepRequest) -> None:
@@ -493,7 +493,7 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
-    st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
+    st.markdown("**k′ beside the true k, and beside the k′ that Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
             data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
@@ -531,7 +531,8 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     least = (
         f"At least promised: {promised}."
         if promised
-        else "They are stated for the Haar wavelet, so they promise nothing for this wavelet."
+        else "The theorems are stated for the Haar wavelet, so they promise nothing for this "
+        "wavelet."
     )
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())

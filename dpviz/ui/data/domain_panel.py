@@ -142,7 +142,7 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
             "data": "range of the data, as in the papers (not private)",
         }.__getitem__,
         help="Until you choose, the published variant takes the range of the data, as printed, and "
-        "the sound one the declared bounds, if there are any.",
+        "the sound variant takes the declared bounds if there are any.",
     )
 
 
@@ -237,8 +237,8 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
             index=None,
             key=city_key,
             placeholder="type its name",
-            help="7,342 cities of Natural Earth. They are public, so the box reveals nothing about "
-            "the data. Points outside are left out.",
+            help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
+            "nothing about the data. Points outside are left out.",
         )
         left, right = st.columns(2, vertical_alignment="bottom", gap="small")
         left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)

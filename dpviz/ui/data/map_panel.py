@@ -70,7 +70,7 @@ def _own_lines(domain: Domain) -> Background | None:
         type=["geojson", "json"],
         key="map:file",
         max_upload_size=MOST_BYTES // 2**20,
-        help="In the coordinates of the two axes. You declare it public: it is drawn "
+        help="The file has the coordinates of the two axes. You declare it public: it is drawn "
         "beneath the data here, and no run and no release reads it.",
     )
     keep("map", [] if file is None else [file])

@@ -46,7 +46,7 @@ _LACKS = {
     ("release", "classes"): "a release uses no known classes",
 }
 _DEFAULTS = "methods have their own defaults here"
-_OF_SAMPLES = "each sample set has its own here"
+_OF_SAMPLES = "each sample set has its own values here"
 
 _BY_LINK = {one.link: one for one in PARAMETERS.values()}
 

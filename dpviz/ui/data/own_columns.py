@@ -117,7 +117,7 @@ def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
 
 def no_unit(table: AnyTable, unit: str) -> str:
     """Sentence which says that a table does not have the column of persons."""
-    return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
+    return f'{shown(table.name)} has no column "{shown(unit)}" that identifies persons'
 
 
 def _class_box(state: DataState, table: AnyTable) -> None:
@@ -163,8 +163,8 @@ def _named(
         )
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(
-            f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
-            "cluster by, such as longitude and latitude."
+            f"Name {'two or more' if many else 'two'} columns under Columns on the left: the "
+            "columns to cluster, such as longitude and latitude."
         )
     # More than two columns and their bounds are in the order of the table, on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]
@@ -225,7 +225,7 @@ def _proposed(
     )
     if lon_first((up, across)) == [across, up]:
         axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
-        show_caption(f"As on every map, {axes[0]} runs across and {axes[1]} upwards.")
+        show_caption(f"As on every map, {axes[0]} is horizontal and {axes[1]} is vertical.")
     if many and len(columns) > 1 and len(numeric) > 2:
         st.segmented_control(
             "Cluster on",

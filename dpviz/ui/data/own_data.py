@@ -66,7 +66,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     st.toggle(
         "The file is a grid of counts",
         **following("own:counts", as_counts, lambda on: state.set("format", COUNTS if on else "")),
-        help="A matrix of records per cell.",
+        help="A matrix with the number of records in each cell.",
     )
     uploaded = file_boxes()
     # After a change of page the upload box is empty; then the last readable file stays.

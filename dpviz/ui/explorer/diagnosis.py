@@ -71,7 +71,7 @@ def _show(
     )
     left, right = st.columns(2)
     with left:
-        csv_button(f"{name}-runs", table, "What would have kept it (CSV)", stamp=stamp)
+        csv_button(f"{name}-runs", table, "What would have kept the cluster (CSV)", stamp=stamp)
     with right:
         csv_button(
             f"{name}-cells",

@@ -58,7 +58,7 @@ class Setting:
 def draws_panel(setting: Setting, *, settled: bool) -> None:
     """Show the expander; nothing is computed while it is closed."""
     opened = lazy_expander(
-        "Many draws, not one lucky one",
+        "Many draws, not one lucky draw",
         key=f"{setting.state.page}:draws",
         draw=partial(_draws, setting, settled=settled),
     )

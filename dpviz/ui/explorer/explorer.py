@@ -387,7 +387,7 @@ class Explorer(ABC):
     def _show_choice(self) -> None:
         choice = self.choice()
         if choice is None:
-            show_caption("After the noise there were fewer than two places to choose from.")
+            show_caption("With the noise, fewer than two positions were left for a choice.")
             return
         st.markdown(choice.sentence)
         st.dataframe(

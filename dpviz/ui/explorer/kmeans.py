@@ -278,7 +278,7 @@ class KMeansExplorer(Explorer):
         if self.runs.truth.start is not None:
             yield (
                 "The private centres are better than the best k-means that the search found. So "
-                "k-means was continued from them, and its result is shown as true."
+                "k-means was continued from them, and its result is shown as the true result."
             )
         if records.n_outside:
             moved = self.settings.active.outside == "clip"
@@ -288,11 +288,11 @@ class KMeansExplorer(Explorer):
             yield private.decision
         if self.asked == "grid" and private.grid is None:
             yield (
-                "This run releases no noisy grid: EUGkM, Hybrid, sound contour and sound starts "
-                "from the data do."
+                "This run releases no noisy grid. Only EUGkM, Hybrid, sound contour and sound "
+                "starts from the data release one."
             )
         if private.grid is not None and private.grid.ndim != 2:
-            yield f"The noisy grid has {private.grid.ndim} columns; only grids of two can be shown."
+            yield f"The noisy grid has {private.grid.ndim} columns; a picture needs two columns."
         if columns > 2:
             yield (
                 f"Clustered on {columns} columns, of which two are shown: on the left a cell "
@@ -352,7 +352,7 @@ class KMeansExplorer(Explorer):
                     "Before",
                     decimals(before),
                     "",
-                    "The same ratio of the DPLloyd run that post-processing started from.",
+                    "The same ratio, but of the DPLloyd run before post-processing.",
                     sign,
                     SCORES[ratio].grade(before),
                 ),
@@ -414,7 +414,7 @@ class KMeansExplorer(Explorer):
     def show_behind(self, readouts: Sequence[Readout]) -> None:
         """When the run on all records is ready, show its tables, downloads and code."""
         if self.is_sketch:
-            show_caption(f"They appear after the run on all {self.runs.sketch_of:,} records.")
+            show_caption(f"Tables and code follow the run on all {self.runs.sketch_of:,} records.")
         else:
             super().show_behind(readouts)
 

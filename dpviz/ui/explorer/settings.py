@@ -129,7 +129,7 @@ def draw_controls(
         **state.choice("variant", ("sound", "published")),
         on_change=on_variant,
         disabled=not card.spends or len(card.variants) == 1,
-        help="As printed in the paper, or the same idea with a proof that holds. Our own methods "
+        help="As printed in the paper, or the same idea with a valid proof. Our own methods "
         "have only the sound variant.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")

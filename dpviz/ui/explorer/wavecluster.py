@@ -62,7 +62,7 @@ from dpviz.wavecluster.wavelet import sensitivity
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 _NUMBERS = (
     " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
-    "are invented clusters, or pieces."
+    "are invented clusters, or pieces of clusters."
 )
 
 #: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
@@ -91,7 +91,7 @@ class WaveClusterExplorer(Explorer):
 
     family = FAMILY
     views, views_title, pointed = VIEWS, "Stage", WITH_POINTS
-    hint = "The true map, and one with noise. Drag ε: what breaks?"
+    hint = "The true map, and a map with noise. Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
 
     @classmethod
@@ -248,8 +248,8 @@ class WaveClusterExplorer(Explorer):
                 }
             ),
             caption="The private choice reads only the second column. Its numbers are larger if "
-            "new noise would give the same clusters, if these hold more records, and if there are "
-            f"more of them. The last column is true. {true_words(self.settings.active)}",
+            "new noise would give the same clusters, if these clusters have more records, and if "
+            f"there are more clusters. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
@@ -454,7 +454,7 @@ def _price(scores: list[float], found: Run) -> str:
     where = list(found.worth)[scores.index(best)]
     return (
         f"Best on this grid in hindsight, by true values: p = {where:g}. The choice reaches "
-        f"{scores[at] / best:.1%} of its score."
+        f"{scores[at] / best:.1%} of the score of this p."
     )
 
 

@@ -95,7 +95,7 @@ def teacher(
     with left:
         _invitation(room)
         if ended := st.session_state.get(_ENDED):
-            show_caption(f"Room {ended}, which you opened before, has ended: only one can be open.")
+            show_caption(f"Your earlier room {ended} has ended: only one room can be open.")
         _follow_choice(state, room, controls)
         st.button(
             "End the room",

@@ -189,7 +189,8 @@ def _projector(state: UrlState) -> None:
             state.get("projector") == "on",
             lambda on: state.set("projector", "on" if on else "off"),
         ),
-        help="Large type and few controls, for a room. Key j: next step; key k: previous step.",
+        help="Large letters and few controls, for an audience. Key j: next step; key k: previous "
+        "step.",
     )
     if state.get("projector") == "on":
         st.html('<span class="dpv-projector" hidden></span>')

@@ -41,7 +41,8 @@ _TOLD = {
 }
 _GROUPS_HELP = (
     "Fresh: no constant of our methods was chosen on these sets. "
-    "Tuned on: constants may have been chosen on them, so our methods may look too good there."
+    "Tuned on: constants may have been chosen on these sets, so our methods may look too good "
+    "there."
 )
 COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
@@ -180,9 +181,9 @@ def _figures(
         of_all = "" if number == len(sets) else f" of {len(sets)}, on which all methods ran"
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
-            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
-            f"same mean of both ends of the band ({_ends(cells)}), and the number of sets on which "
-            "a method is the best."
+            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; in small "
+            f"letters: the same mean of both ends of the band ({_ends(cells)}), and the number of "
+            "sets on which a method is the best."
         )
         best = wins(cells, value, lower=lower)
         small = {key: f"best on {count}" for key, count in best.items()}
@@ -217,7 +218,7 @@ def _ends(cells: pd.DataFrame) -> str:
     words = band_words(int(draws.max()))
     if draws.min() >= ENOUGH or draws.min() == draws.max():
         return words
-    return f"{words}; all draws where there are fewer than {ENOUGH}"
+    return f"{words}; all draws if there are fewer than {ENOUGH} draws"
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:

@@ -43,7 +43,7 @@ _EVERY = 1.0
 #: Sizes of made-up clusters, by their values in links.
 _SIZES = {
     "": "wide: about a tenth of a side of the domain",
-    SMALL: "small: a hundredth of a side, as hot spots of a city",
+    SMALL: "small: a hundredth of a side, like hot spots of a city",
 }
 
 
@@ -69,8 +69,8 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
     """
     columns = draft.active.dataset.columns
     show_caption(
-        "The plan runs many times on public data instead of yours: this costs no budget and reads "
-        "none of your records. Your data may differ, so choose the public data most like yours."
+        "The plan runs many times on public data instead of your data: this costs no budget and "
+        "reads none of your records. Choose the public data that are most similar to your data."
     )
     left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
     left.number_input(
@@ -90,7 +90,7 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
         "Clusters that you expect",
         **state.choice("standin", (*_SIZES, *fitting)),
         format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
-        help="Choose by what is known without looking at the data. The forecast holds only for "
+        help="Choose by what is known without looking at the data. The forecast is valid only for "
         "such clusters.",
     )
     _settings(draft)
@@ -121,7 +121,7 @@ def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
     found = _known().get(plan)
     if found is None or rehearsing(state, draft):
         waits = rehearsing(state, draft)
-        return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
+        return f"Rehearsal: {'it runs; its result will appear here' if waits else 'none was made'}."
     told = f"{found.plan.sentence} {found.advice} {found.plan.on_nothing}".replace("  ", " ")
     return f"Rehearsal on {_where(found)}: {told}".rstrip()
 

@@ -58,8 +58,8 @@ _TUNING = (
     "No true clustering is shown on this page. The number of records, and everything else that the "
     "left side says about own data, is true: keep it secret. The proof does not cover parameters "
     "that were chosen by looking at true results of the same data, because a choice reveals "
-    "something, too. Choose them on a sample set that looks like your data or on an earlier "
-    "release of it, or use a method that chooses them privately."
+    "something, too. Choose parameters on a sample set that looks like your data or on an earlier "
+    "release of your data, or use a method that chooses parameters privately."
 )
 
 _FIRST_TOTAL = 3.0
@@ -170,8 +170,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         "Name of the data source",
         **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
         placeholder="household survey",
-        help="One name for all versions of the data. It stays in the budget file, and is in no "
-        "bundle.",
+        help="One name for all versions of the data. The name stays in the budget file, and no "
+        "bundle contains it.",
     ).strip()
     account = _account(source)
     try:
@@ -320,7 +320,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     )
     right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
     if early:
-        show_caption("The rehearsal is still running: wait for its answer, or release without it.")
+        show_caption("The rehearsal is still running: wait for its result, or release without it.")
     if go:
         _go(draft, source, total)
 
@@ -347,8 +347,8 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     if total is not None:
         opening = [
             f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
-            "changed later. Is it a new version of data that has a budget already? Then go back "
-            "and give that name."
+            "changed later. Is this source a new version of data that already has a budget? Then "
+            "go back and give the name of that budget."
         ]
     clips = request.outside == "clip"
     facts = [
@@ -360,7 +360,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         rehearsed(state, draft),
         *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
-        "draws once, with noise that nobody can repeat.",
+        "runs the method once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
         "JSON, CSV, GeoJSON, pictures and one HTML page. It has no true count, no score, no number "
         "of records, no seed and no file name.",
@@ -459,8 +459,8 @@ def bundle() -> bool:
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
         show_caption(
-            "Cells that touch are one cluster: where the picture of the counts shows two groups in "
-            "one cluster, say so when you publish it."
+            "Cells that touch are one cluster: if the picture of the counts shows two groups in "
+            "one cluster, mention this when you publish the picture."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
@@ -510,8 +510,8 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
     if not left.toggle(
         "Leave out the clusters that may be noise",
         key="release:sure",
-        help="It reads only released numbers, so it costs no budget. The bundle keeps all "
-        "clusters and says of each whether it is doubtful.",
+        help="This choice reads only released numbers, so it costs no budget. The bundle keeps all "
+        "clusters, and says for each cluster whether it is doubtful.",
     ):
         return {}
     sure = without_doubtful(clusters(done.document))

@@ -99,8 +99,8 @@ def check_settings(script: Path | None = None) -> None:
                 tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{shown(str(path), 200)} can't be read ({shown(str(error), 120)}): correct it, "
-                "since without it the server would have other limits, and less protection."
+                f"{shown(str(path), 200)} can't be read ({shown(str(error), 120)}): correct this "
+                "file, because without it the server would have other limits, and less protection."
             ) from None
 
 
@@ -135,7 +135,7 @@ def where_files_go() -> str:
     """Sentence that says where a visitor's file is sent."""
     if on_this_machine():
         return "Nothing leaves this computer."
-    return "A file that you load goes to the server of this page, and no further."
+    return "A file that you load is sent only to the server of this page."
 
 
 def client() -> str:

@@ -401,7 +401,7 @@ def number(
             raise InputError(f'{name} = "{shown(text)}" is not a number: give one.') from None
         check(value)
         if not low <= value <= high:
-            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}."
+            reach = f"{name} = {value:g} is outside the slider's range, {low} to {high}."
             raise CorrectedError(reach, float(min(max(value, low), high)))
         return value
 
@@ -421,7 +421,7 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
         if value > high:
             raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}.", high)
         if value < low:
-            raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
+            raise InputError(f"{name} = {shown(text)} must be between {low} and {high}.")
         return value
 
     return parse
@@ -437,8 +437,8 @@ def sides(name: str, low: int, high: int) -> Callable[[str], int | tuple[int, ..
             return side(text)
         if len(parts) > 2:
             raise InputError(
-                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one, or one for each of '
-                "the two columns."
+                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one number, or a '
+                "number for each of the two columns."
             )
         found, beyond = [], None
         for part in parts:

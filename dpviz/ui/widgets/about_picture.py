@@ -25,7 +25,7 @@ class AboutPicture:
 
 #: Sentence on the two sides; on a phone, one side is above the other.
 _SIDES = (
-    "The truth is on the left (on a phone, above), and the chosen method on the right (below). "
+    "The truth is on the left (on a phone, above), and the chosen method is on the right (below). "
     "Both zoom together."
 )
 
