@@ -148,7 +148,7 @@ def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> 
             layer="above",
         )
     ]
-    text = f"<b>▼ parts here: {STAGE_TITLES[stage]}</b>"
+    text = f"<b>▼ first differs here: {STAGE_TITLES[stage]}</b>"
     middle = (left + right) / 2
     layout["annotations"].append(
         note(text, middle, top + 0.07, xanchor="center", size=13, colour=ink)

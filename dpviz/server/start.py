@@ -39,7 +39,7 @@ def app_command(given: argparse.Namespace) -> NoReturn:
     if shared:
         say("dpviz: other computers can open the explorer, too: use a network that you trust.")
         if not names and not own:
-            say("dpviz: use --hosts to give the names that they type; other names are refused.")
+            say("dpviz: allow this computer's names with --hosts; other names are refused.")
     serve(
         address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
         # Streamlit's welcome message would ask an outside host for this computer's address.

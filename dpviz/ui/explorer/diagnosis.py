@@ -76,7 +76,7 @@ def _show(
         csv_button(
             f"{name}-cells",
             lambda: frame(picture, diagnosis),
-            "Cells around it (CSV)",
+            "Cells around the cluster (CSV)",
             stamp=stamp,
         )
 
