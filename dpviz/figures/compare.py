@@ -128,7 +128,7 @@ def curves(
             up |= {"matches": "y"} if number else {}
             up |= {"title": axis_title(score.axis, 6)} if leftmost else {}
         add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
-        # If all methods fail in a panel, only the heading says so.
+        # If all methods fail in a panel, only the heading says this.
         fails = " · not private" * failing[number]
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
@@ -184,8 +184,8 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Upper limit of the ratio of an axis's ends, and the ticks below this limit; the axis has these
-#: numbers and their multiples by powers of ten as ticks.
+#: If the ratio of an axis's ends is below the first number, the ticks are the other numbers
+#: multiplied by powers of ten.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -248,7 +248,7 @@ def _traces(
 
 
 class _Values(NamedTuple):
-    """Those numbers of one method on one data set, along the axis, that can be plotted."""
+    """Numbers of one method on one data set that can be plotted along the axis."""
 
     places: Floats
     median: Floats
@@ -263,8 +263,8 @@ def _values(chart: Chart, method: str, axis: Parameter) -> _Values:
     table = chart.table.reindex(columns=["method", *names])
     part = table[table["method"] == method]
     rows = part.sort_values(axis.column)[names].to_numpy(dtype=float)
-    # An empty cluster makes some ratios infinite. The curve has a gap there; the table has the
-    # value.
+    # An empty cluster makes some ratios infinite. At these ratios, the curve has a gap; the table
+    # has their values.
     return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 

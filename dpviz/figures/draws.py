@@ -45,7 +45,7 @@ _LATTICE = 64
 #: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
 _STRIP = 108
 
-#: Scores if the true run is compared with itself: no noise keeps a centre in its place.
+#: Scores of the true run compared with itself; no centre is kept, because there is no noise.
 _ITSELF = {
     **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),

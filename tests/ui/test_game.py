@@ -202,5 +202,5 @@ def test_a_player_who_made_the_most_guesses_is_told(rooms, monkeypatch):
     game: Game = room.game(token)
     game.you = Tally(1, MOST_GUESSES)
     test.run()
-    assert "1,000 guesses, a room's largest number" in test.info[0].value
+    assert "1,000 guesses, the limit of a room" in test.info[0].value
     assert not any(one.label.startswith("The person") for one in test.button)

@@ -130,10 +130,10 @@ def test_a_row_far_from_all_others_is_named_and_left_out_by_a_stated_range(page:
     assert not test.warning
     found = link_of(test)
     assert (found["domain"], found["outside"]) == ("13.0,13.96;52.0,52.88", "drop")
-    assert "comes from a look at the data" in notes(test)
+    assert "chosen by a look at the data" in notes(test)
     # A release does not propose such a box, and says how this box was made.
     visit(test, "release")
-    assert "comes from a look at the data" in notes(test)
+    assert "chosen by a look at the data" in notes(test)
     test.session_state["release:domain"] = ""
     checked(test.run())
     assert not test.warning

@@ -87,7 +87,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
-    """Table behind the bars: one row per scenario, without values before it has run."""
+    """Table behind the bars: one row per scenario; a row is empty until its scenario runs."""
     table = pd.DataFrame(
         [
             {

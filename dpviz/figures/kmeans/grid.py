@@ -80,7 +80,7 @@ def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
     if grid is None:
         raise InputError(
             "view = grid: this run releases no noisy grid. Only EUGkM, Hybrid, sound contour and "
-            "sound starts from the data release one; choose another view."
+            "sound starts from the data release a noisy grid; choose another view."
         )
     if grid.ndim != 2:
         raise InputError(

@@ -45,8 +45,8 @@ class KMeansPicture:
     private_title: str = "private"
     #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether records and true centres are shown over the private panel; a release contains
-    #: neither.
+    #: Whether records and true centres are shown over the private panel; a release does not contain
+    #: them.
     with_points: bool = False
 
     @property

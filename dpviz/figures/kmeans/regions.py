@@ -147,8 +147,8 @@ def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     """Private numbers of records below the private centres, if the run has such numbers.
 
-    If centres are crowded or at a border, there is space only for the centre's own number, so the
-    number of records is not shown.
+    If centres are close to each other or to a border, there is space only for the centre's own
+    number, so the number of records is not shown.
     """
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:

@@ -1,9 +1,9 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
-The average of the last level is in the lower left corner. The details of each level are around it,
-and level 1 is the outermost. On the right is the difference along the first axis, and at the top is
-the difference along the second axis. A mosaic fills the unit square, so the zoom stays the same
-after a change of grid or level.
+The average of the last level is in the lower left corner. The details of each level are around the
+average, and level 1 is the outermost. On the right is the difference along the first axis, and at
+the top is the difference along the second axis. A mosaic fills the unit square, so the zoom stays
+the same after a change of grid or level.
 """
 
 from __future__ import annotations
@@ -225,10 +225,10 @@ def _colour_scales(
 def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
-    """For hover texts: the intervals on both axes that the cells of a band cover.
+    """Intervals on both axes that the cells of a band cover, for hover texts.
 
-    One text for each column and one for each row of cells. The browser combines these texts to the
-    texts of all cells (``_PLACE``).
+    There is one text for each column of cells, and one text for each row. The browser combines
+    these texts to the texts of all cells (``_PLACE``).
     """
     across, up = (
         _intervals(name, *bounds, float(step), cells)

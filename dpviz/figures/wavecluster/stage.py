@@ -28,7 +28,7 @@ class StagePair:
     traces: tuple[list[Trace], list[Trace]]
     notes: tuple[str, str]
     alt: str
-    #: Text in the private panel's heading about the true data shown over that panel.
+    #: Text in the private panel's heading about the true data that the panel shows.
     overlay: str = ""
     coloraxis: dict[str, Any] | None = None
     #: Layout of a mosaic: its own axes, its two colour axes, its minimum width in pixels.
@@ -85,7 +85,7 @@ def errors(picture: WaveClusterPicture, side: int, between: str = "<br>") -> str
 
 
 def scale_end(band: NDArray[Any]) -> float:
-    """Upper end of a colour scale: nearly the largest value, so one peak can't hide the rest."""
+    """Upper end of a colour scale: nearly the largest value, so a peak can't hide other cells."""
     size = np.abs(band[band != 0])
     return float(np.quantile(size, 0.97)) if size.size else 1.0
 

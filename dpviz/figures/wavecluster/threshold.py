@@ -35,12 +35,13 @@ from dpviz.wavecluster.threshold import Threshold
 #: Each value is written under its bar if there are at most this many values.
 _WRITTEN = 16
 
-#: Each value is a bar if there are at most this many values. Otherwise they form an area with at
-#: most this number of steps.
+#: Each value is a bar if there are at most this many values. Otherwise the values form an area with
+#: at most this number of steps.
 _BARS = 120
 _STEPS = 1000
 
-#: Maximum number of intervals that are plotted; if there are more, neighbours are joined.
+#: Maximum number of intervals that are plotted; if there are more, neighbouring intervals are
+#: joined.
 _INTERVALS = 300
 
 #: Each bar shows its rank and probability if there are at most this many intervals.

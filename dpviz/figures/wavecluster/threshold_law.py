@@ -92,7 +92,7 @@ class Law:
         )
 
     def holding(self, value: float) -> int:
-        """Position of the interval that contains a value; the last one for larger values."""
+        """Position of the interval that contains a value; for larger values, the last position."""
         return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
 
     @property
@@ -105,7 +105,7 @@ class Law:
 
 
 def explain(picture: WaveClusterPicture) -> str:
-    """Explain both thresholds: one sentence for the true threshold, several for the other one."""
+    """Explain both thresholds: one sentence for the true threshold, several for the private one."""
     p = picture.truth.config.density
     true, private = (stages.threshold for stages in picture.stages)
     first = f"True run: {_positive(true.positive)}. " + _cut(

@@ -56,7 +56,7 @@ _JOB = "audit:one job"
 
 
 def correct_link(state: UrlState) -> None:
-    """Correct a link's scenario and number of runs if they do not match its method and variant."""
+    """Correct a link's scenario and number of runs if they do not match the method and variant."""
     offered, given = _offered(state), state.get("scenario")
     if given not in offered:
         first = next(iter(offered))

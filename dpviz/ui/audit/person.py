@@ -86,7 +86,7 @@ def one_person(state: UrlState) -> bool:
 
 @st.cache_resource(show_spinner=False)
 def person_joining() -> Joining:
-    """The first sample set in which one person's record joins two clusters, without and with it."""
+    """The first sample set in which one record joins two clusters, without and with this record."""
     facts = with_person()
     sources = pair_of(facts)
     config = Config(method=NOISE_FREE, grid=facts.grid, density=facts.density)
@@ -215,7 +215,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         return (
             f"**For this person** {name} keeps no promise, even if the number of clusters does not "
             f"show this. {plain_text(verdict.reason)}",
-            f"{measured}; an audit of everything that it publishes follows below.",
+            f"{measured}; an audit of everything that the method publishes follows below.",
         )
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "
@@ -223,6 +223,6 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         "round. Suppose that someone knows all other records, and thinks that the chance is 50% "
         "that this person with one record is in the data. After seeing the number, this observer "
         f"is {surest_words(experiment.epsilon)}.",
-        f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing, the "
+        f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing: the "
         "proof is in the method's card.",
     )

@@ -134,14 +134,14 @@ class CompareState(DataState):
             self._store.own = {name: self.get(name) for name in _OF_FIGURE}
 
     def leave_figure(self) -> None:
-        """Restore the user's choices, and take over later changes of other pages."""
+        """Restore the user's choices, and apply later changes of other pages."""
         self.set("preset", NO_PRESET)
         for name, value in self._store.own.items():
             self.set(name, value)
         self._store.opened = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; a data set that is already chosen here stays."""
+        """Values that this page takes over; a data set that is already chosen stays chosen."""
         taken = super().taken(working) | self._methods(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)

@@ -128,7 +128,7 @@ def _take_path(theirs: PaperSet, text: str) -> None:
 
 
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
-    """Use a file as the set with the same records; raise InputError if no set has them."""
+    """Use a file as the set with the same records; raise InputError if no set has these records."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
     try:

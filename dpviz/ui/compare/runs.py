@@ -151,7 +151,7 @@ def _with_settings(subject: Subject) -> str:
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    """Those options of a figure that at least one of the methods has."""
+    """Options of a figure that at least one of the methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
@@ -176,7 +176,7 @@ def all_classed(subjects: Iterable[Subject]) -> bool:
 
 
 def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that all families have for data with or without classes; best scores come first."""
+    """Scores that all families have for data with or without classes; the best are first."""
     first, *others = families
     shared = [name for name in first.telling if all(name in one.scores for one in others)]
     return scores_for(shared, first.scores, classed=classed)

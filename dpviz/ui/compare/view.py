@@ -87,7 +87,8 @@ def build(state: CompareState) -> None:
         "Score",
         **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
-        help="Scores that all chosen methods share. Choosing a slower score computes all of them.",
+        help="Scores that all chosen methods share. Choosing a slower score computes all slower "
+        "scores.",
         width=270,
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
@@ -481,7 +482,7 @@ def _printed(preset: Preset, score: str) -> None:
         show_caption(CURVES_ALONE)
     st.page_link(
         "pages/papers.py",
-        label="What the paper's text says about it, row by row",
+        label="What the paper's text says about this figure, row by row",
         icon=":material/fact_check:",
         query_params={"paper": preset.name[:3]},
     )

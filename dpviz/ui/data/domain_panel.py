@@ -1,4 +1,4 @@
-"""Bounds of the grid: the user declares them, or the page reads them from the data and says so."""
+"""Bounds of the grid: declared by the user, or read from the data and marked as not private."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from dpviz.ui.widgets.show import lazy_expander
 #: A box reveals something about the data if the user drew it on a picture, or if it leaves out
 #: distant points.
 DRAWN = (
-    "This box comes from a look at the data: it counts as declared only if public knowledge alone "
-    "would have led you to the same bounds. Change what would not."
+    "This box was chosen by a look at the data: it counts as declared only if public knowledge "
+    "alone would have led you to the same bounds. Change what would not."
 )
 
 #: Session entry with the last box that came from a look at the data. All pages share it, as they
@@ -75,7 +75,7 @@ def domain_panel(
             **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
-            help="If many points are outside, the moved points pile up at the border and look like "
+            help="If many points are outside, the moved points gather at the border and look like "
             "clusters.",
         )
     declared = _declared(dataset, setting)
@@ -199,7 +199,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
     """Make a part of a map the domain, and leave out points that are outside.
 
-    Otherwise those points would pile up at the border like clusters. ``seen`` means that the part
+    Otherwise these points would gather at the border like clusters. ``seen`` means that the part
     was chosen by a look at the data.
     """
     state.set("domain", domain)

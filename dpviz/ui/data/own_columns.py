@@ -246,7 +246,7 @@ def _proposed(
 
 
 def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
-    """Chosen columns; a page for many columns also restores those that other pages can't show."""
+    """Chosen columns; a page for many columns restores columns that other pages can't show."""
     wider = working().get("columns", "") if many and "columns" in state.adapted else ""
     return tuple(columns_of(wider or state.get("columns")))
 

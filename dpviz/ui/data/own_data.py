@@ -69,7 +69,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         help="A matrix with the number of records in each cell.",
     )
     uploaded = file_boxes()
-    # After a change of page the upload box is empty; then the last readable file stays.
+    # After a change of page the upload box is empty, so the last readable file is used.
     file = uploaded or st.session_state.get(_FILE)
     how, failed = FOUND, ""
     if file is not None:

@@ -34,8 +34,8 @@ class ActiveData:
     """The data on the screen: a grid of counts, or the columns to cluster.
 
     ``complete`` has all records of each person. ``axes`` are the positions of the two columns that
-    are shown. If the bounds span the data, ``far`` has the rows that are far from all others, and a
-    box around the other rows.
+    are shown. If the bounds span the data, ``far`` has the rows that are far from all other rows,
+    and a box around the other rows.
     """
 
     dataset: Dataset

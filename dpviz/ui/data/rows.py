@@ -44,7 +44,7 @@ def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
 
 
 def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | None) -> None:
-    """Name rows that are far from all others, and offer a domain that leaves them out.
+    """Name rows that are far from all other rows, and offer a domain without them.
 
     ``far`` has these rows, and a box around the other rows.
     """

@@ -51,7 +51,8 @@ _OF_OWN_DATA = (
 #: that was opened last.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
 
-#: Session entries: the file and its columns with the bounds that the user declared; the file alone.
+#: Session entries: first, the file and its columns with the bounds that the user declared; second,
+#: the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
@@ -119,7 +120,7 @@ class DataState(UrlState):
         return taken | self._method(working)
 
     def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """The method that this page takes over, and who chooses its parameters."""
+        """Choices that this page takes over: method, and who chooses the method's parameters."""
         if "method" not in self:
             return {}
         here, found = self.get("method"), {}
@@ -165,7 +166,7 @@ def bounds_of(columns: Sequence[str]) -> str:
 
 
 def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """All values except those of these names."""
+    """All values, without the values of the given names."""
     return {name: text for name, text in texts.items() if name not in names}
 
 

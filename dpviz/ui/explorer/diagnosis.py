@@ -45,7 +45,7 @@ def _show(
     settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
     if not truth.stages.n_clusters:
-        show_caption("Without noise there is no cluster here: lower p, or take another grid.")
+        show_caption("Without noise there is no cluster here: choose a lower p, or another grid.")
         return
     diagnostics = diagnostics_of(
         truth, private, settings.config, settings.seed, _finer(settings, truth)

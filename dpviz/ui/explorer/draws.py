@@ -33,10 +33,10 @@ _FEW = 50
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The setting on the screen; the panel makes many draws of it.
+    """The setting on the screen; the panel makes many draws with this setting.
 
-    Draws depend on the parameters, their seeds and ``data``. The draw on the screen has the
-    ``seed``. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
+    Draws depend on the parameters, their seeds and ``data``. ``seed`` is the seed of the draw on
+    the screen. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
     further scores, with their values in the true run. ``bounds`` contains the bounds that a theorem
     gives for a score.
     """

@@ -233,7 +233,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def boxable(self) -> bool:
-        """Whether the picture shows the domain; then a box on it is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
 
     def choice(self) -> PrivateChoice | None:
         """The run's private choice; None if the noise left no choice."""
@@ -281,7 +281,7 @@ class Explorer(ABC):
         return setting
 
     def wait(self) -> list[Readout]:
-        """Wait for key numbers that a job computes; return the new ones, if there are any."""
+        """Wait for key numbers that a job computes; return new key numbers if there are any."""
         return []
 
     # -- the renderer

@@ -138,7 +138,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def trial(self) -> KMeansTrial:
-        """Method, parameters and data; many draws can be made of them."""
+        """Method, parameters and data of the panel of many draws."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -148,7 +148,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def _error(self) -> dict[str, float]:
-        """NICV ratio; it is computed once for headline and readout, as it reads all records."""
+        """NICV ratio, computed once for headline and readout, because it reads all records."""
         return self.runs.truth.scores(self.runs.private, ("nicv_ratio",))
 
     @property
@@ -248,7 +248,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
         return bool(self.view == "regions")
 
     def captions(self) -> Iterator[str]:
@@ -289,7 +289,7 @@ class KMeansExplorer(Explorer):
         if self.asked == "grid" and private.grid is None:
             yield (
                 "This run releases no noisy grid. Only EUGkM, Hybrid, sound contour and sound "
-                "starts from the data release one."
+                "starts from the data release a noisy grid."
             )
         if private.grid is not None and private.grid.ndim != 2:
             yield f"The noisy grid has {private.grid.ndim} columns; a picture needs two columns."

@@ -36,7 +36,7 @@ class RunSettings:
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the run's pictures and tables."""
+        """Note on the run's pictures and tables, which says whether they may be published."""
         return stamp_of(self.active, self.config, seed=self.seed)
 
     def promise(self, domain: Domain) -> Promise:
@@ -133,5 +133,5 @@ def draw_controls(
         "have only the sound variant.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    # This is shown last, so that the other controls stay in place when the user chooses a method.
+    # This caption is last, so that the other controls do not move when the user chooses a method.
     show_first(card)

@@ -196,7 +196,7 @@ def _in_room(state: UrlState, code: str) -> bool:
     with left:
         if game.you.guesses >= MOST_GUESSES:
             answered(game.last)
-            show_info(f"You made {MOST_GUESSES:,} guesses, a room's largest number: well played.")
+            show_info(f"You made {MOST_GUESSES:,} guesses, the limit of a room: well played.")
         else:
             drawn(game, guess)
     with right:

@@ -107,7 +107,7 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
         if above:
             said += " A share is above this limit, so this method does not keep its promise."
         return said
-    said = f"In the long run nobody's share can be above the limit for one record: {formula}."
+    said = f"In the long run no player's share can be above the limit for one record: {formula}."
     if above:
         said += " A share above the limit is luck: the share falls if you play longer."
     return said

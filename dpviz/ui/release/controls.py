@@ -96,7 +96,7 @@ def page_state() -> DataState:
 def _take_public(state: DataState) -> None:
     """Start own data with choices that do not depend on other data sets.
 
-    Choices of a link stay. Numbers that the user set on another page stay, too. But the method
+    Choices of a link stay. Numbers that the user set on another page are kept, too. But the method
     chooses its own values until the user chooses, on this page, to use these numbers.
     """
     own = state.has_own_data

@@ -82,16 +82,16 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             public_records(state, draft.active),
             partial(state.set, "nhat"),
         ),
-        help="A number that is public anyway. Don't take it from the data, because the number of "
-        "records in the data is private.",
+        help="A number that is already public. Don't take this number from the data, because the "
+        "number of records in the data is private.",
     )
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     middle.selectbox(
         "Clusters that you expect",
         **state.choice("standin", (*_SIZES, *fitting)),
         format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
-        help="Choose by what is known without looking at the data. The forecast is valid only for "
-        "such clusters.",
+        help="Choose by public knowledge, without looking at the data. The forecast is valid only "
+        "for such clusters.",
     )
     _settings(draft)
     plan = _plan(state, draft)
@@ -218,7 +218,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
         found.places,
         draft.active.dataset.columns,
         domain,
-        f"What could come out · {plan.request.card.title} on {_where(found)}",
+        f"Possible results · {plan.request.card.title} on {_where(found)}",
         theme_mode(),
     )
     show_panels(

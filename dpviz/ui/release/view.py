@@ -367,7 +367,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         f"Why it is private: {card.variant('sound').reason}",
     ]
     st.markdown(
-        "**This can't be taken back.** After the draw the budget stays spent, whatever the result."
+        "**This can't be taken back.** After the run the budget stays spent, whatever the result."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
     domain = request.domain

@@ -60,8 +60,9 @@ def allowed_host(host: str) -> bool:
 def allowed_origin(origin: str, host: str) -> bool:
     """Whether a page may open a socket.
 
-    It may if its origin is the server's own origin or is listed, or if both addresses are local.
-    ``origin`` is the header ``Origin``; ``host`` is the address at which the page found the server.
+    A page may do this if its origin is the server's own origin or is listed, or if both addresses
+    are local. ``origin`` is the header ``Origin``; ``host`` is the address at which the page found
+    the server.
     """
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
@@ -78,8 +79,8 @@ def ask_no_host() -> None:
     """Prevent Streamlit from asking an internet host for this computer's address.
 
     Streamlit would ask when it prints its welcome message, and when a page of another origin
-    connects. While it waits for the answer, it does not answer any request. It would also trust the
-    received address as an origin.
+    connects. While Streamlit waits for the answer, it does not answer any request. It would also
+    trust the received address as an origin.
     """
     net_util.get_external_ip = lambda: None
 

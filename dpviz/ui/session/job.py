@@ -51,7 +51,7 @@ CROWDED = Turns(1, share=2.0)
 
 #: Between two steps a job rests; the time of rest is proportional to its last working time. A light
 #: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, at most
-#: _REST seconds of work count. It rests r times as long as it has worked: r = _RESTS * p if p <= 1
+#: _REST seconds of work count. The job rests r times this counted time: r = _RESTS * p if p <= 1
 #: pages are being drawn, otherwise r = _RESTS * p**2, because pages that wait for each other delay
 #: all pages; 1 <= r <= _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
@@ -189,8 +189,8 @@ class Job:
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Waiting for a turn counts as rest. The rest is computed again in each round,
-                # because the number of pages that are being drawn may have changed.
+                # Waiting for a turn counts as rest. The time of rest is computed again in each
+                # round, because the number of pages that are being drawn may have changed.
                 rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))

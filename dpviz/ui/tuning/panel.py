@@ -72,7 +72,7 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
     if CARDS[config.method].parameter(CHOOSE.name) is None:
         return
     if family.chosen(config):
-        show_caption("The method itself chooses values that suit the data; the ledger counts this.")
+        show_caption("The method chooses values that suit the data; the ledger counts this choice.")
         return
     label = family.parameter(CHOOSE.name).label
     left, right = st.columns([3, 2], vertical_alignment="bottom")

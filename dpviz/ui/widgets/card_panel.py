@@ -19,7 +19,7 @@ COST_HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain. "
     "Published: on the range of the data, as in the papers. In between: the steps of the sound "
     "variant on the range of the data, which is not private. This shows which part of the price "
-    "comes from the mechanism, and which from the larger domain."
+    "comes from the mechanism, and which part comes from the larger domain."
 )
 
 _PARTS_HELP = (

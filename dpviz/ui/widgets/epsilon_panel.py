@@ -36,8 +36,8 @@ def epsilon_panel(
         st.markdown("**What others have published with**")
         st.markdown(_TABLE)
         show_caption(
-            "An ε is not better because others used it. A smaller ε promises more only for the "
-            "same unit, model and period."
+            "An ε is not better because other people used it. A smaller ε promises more only for "
+            "the same unit, model and period."
         )
         st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
 

@@ -44,7 +44,7 @@ class Promise:
 
     @property
     def little(self) -> bool:
-        """Whether the promise holds but is weak."""
+        """Whether the promise is kept but weak."""
         return self.kept is not None and promises_little(self.kept)
 
 
@@ -105,7 +105,8 @@ def show_readouts(
 ) -> DeltaGenerator:
     """Show key numbers and the promise in a row of cards; help opens on hover and focus.
 
-    Return their place. If the next call gets this place, it replaces the cards without flicker.
+    Return their place. If the next call gets the returned place, it replaces the cards without
+    flicker.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)

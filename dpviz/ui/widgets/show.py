@@ -36,7 +36,7 @@ def show_panels(
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
-    """Show panels with their stamp; saved pictures also contain the stamp.
+    """Show panels and the note on their publication, which saved pictures also contain.
 
     ``about`` is the name of the text of :mod:`dpviz.ui.widgets.about_picture` that is below the
     panels, except in the view for slides. The other arguments and the result are the same as in
