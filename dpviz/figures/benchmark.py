@@ -85,7 +85,6 @@ def _ratios(shown: Sequence[Line]) -> dict[str, object]:
 
 
 def _look(line: Line, mode: Mode) -> Look:
-    """Look of a method; a method of dpviz looks the same as on the other pages."""
     if line.reference:
         return Look(INK[mode], "line-ew", "dot")
     names = (*METHODS, *OTHERS)

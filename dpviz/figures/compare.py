@@ -206,7 +206,6 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _short(tick: float) -> str:
-    """Format a number on an axis; numbers up to a million have all digits before the point."""
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 

@@ -44,7 +44,6 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
-    """Return the class of the loop; uvicorn calls this function."""
     return Loop
 
 

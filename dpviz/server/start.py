@@ -103,7 +103,6 @@ def _next_free(address: str) -> int:
 
 
 def _bind(address: str, port: int) -> None:
-    """Open a port as Streamlit does, and close it again."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

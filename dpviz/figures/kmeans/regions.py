@@ -178,7 +178,6 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
 
 
 def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Whether the text of a centre would cover another centre."""
     near = np.ones((len(x), len(x)), dtype=bool)
     for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
         near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)

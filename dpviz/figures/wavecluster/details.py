@@ -252,7 +252,6 @@ def _intervals(name: str, low: float, high: float, width: float, cells: int) -> 
 
 
 def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
-    """Name of each band in its upper left corner; the full name if there is space."""
     named = [band for band in bands if band.level <= _LABELLED[small]]
     return scatter(
         "text",

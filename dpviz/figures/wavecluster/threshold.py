@@ -235,7 +235,6 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
 
 
 def _add_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut]) -> None:
-    """Add lines at k and at d with their numbers; the numbers of two cuts don't overlap."""
     x, y = on(panel).values()
     right = room.ranks + 0.6
     for place, cut in enumerate(cuts):

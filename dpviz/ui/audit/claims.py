@@ -72,7 +72,6 @@ def correct_link(state: UrlState) -> None:
 
 
 def _offered(state: UrlState) -> dict[str, Scenario]:
-    """Scenarios of the chosen method and variant, by name; planted mistakes are last."""
     return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
 
 

@@ -159,7 +159,6 @@ def _technique_title(technique: str) -> str:
 
 
 def _start_draws(state: UrlState) -> None:
-    """Start draws, unless the latest draws were started with the same controls."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
     request = (technique, epsilon, draws, seed)

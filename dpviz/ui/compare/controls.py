@@ -150,7 +150,6 @@ class CompareState(DataState):
         return without(taken, _OF_FIGURE) if self.has_figure else taken
 
     def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Methods that this page takes over, in addition to chosen methods of the same family."""
         chosen = methods_of(working, self)
         if not chosen:
             return {}
@@ -283,7 +282,6 @@ def page_state() -> CompareState:
 
 
 def _correct(state: CompareState) -> None:
-    """Correct values of a link that are valid alone, but not together with other controls."""
     low, high = state.get("low"), state.get("high")
     axis = state.get("axis")
     if axis not in (one.name for one in axes(state.get("methods"))):
@@ -433,7 +431,6 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def _axis_boxes(state: CompareState) -> tuple[float, ...]:
-    """Show the choice of the axis, if there is a choice; return its values, or () for epsilon."""
     offered = tuple(one.name for one in axes(state.get("methods")))
     if state.get("axis") not in offered:
         state.set("axis", EPSILON.name)
@@ -484,7 +481,6 @@ def _stand_in(figure: str, name: str) -> Subject:
 
 
 def _subject(preset: Preset | None, name: str) -> Subject:
-    """The sample set, or the paper's own data if the user has given them."""
     if preset is None:
         return _sample_subject(name)
     return given_subject(preset, name) or _stand_in(preset.name, name)

@@ -62,7 +62,6 @@ def command_lines(request: SweepRequest) -> list[str]:
 
 
 def _own_options(plan: Plan, method: str) -> dict[str, Any]:
-    """Options that only one method of a plan has, if their values differ from the defaults."""
     defaults = {one.name: one.default for one in CARDS[method].parameters}
     options = ((option.rpartition("."), value) for option, value in plan.options.items())
     return {

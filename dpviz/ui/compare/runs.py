@@ -129,7 +129,6 @@ class SweepRequest:
 
     @property
     def _keeping(self) -> bool:
-        """Whether at least one method is private on a data set."""
         return len(self.failing) < len(self.plans) * len(self.any.methods)
 
     @property

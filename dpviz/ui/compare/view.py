@@ -295,7 +295,6 @@ def _true(plan: Plan, score: str) -> float | None:
 
 
 def _truth(plan: Plan) -> Truth:
-    """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
     config = Config(method=NOISE_FREE, **plan.parameters(subject, NOISE_FREE))
     bounds = subject.bounds(plan.variant)
@@ -477,7 +476,6 @@ def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) 
 
 
 def _printed(preset: Preset, score: str) -> None:
-    """Say whether the paper contains numbers, and link to the claims of its text."""
     if score != RANK:
         show_caption(CURVES_ALONE)
     st.page_link(
@@ -520,7 +518,6 @@ def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str])
 
 
 def _theorems_words(charts: Sequence[Chart]) -> str:
-    """Compare the shares of draws that are inside the theorems' bounds with the promised shares."""
     bounds = [chart.bounds for chart in charts if chart.bounds is not None]
     if not bounds:
         return "None of these methods has a theorem about k′."

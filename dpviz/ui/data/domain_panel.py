@@ -122,7 +122,6 @@ def _is_typed(setting: str) -> bool:
 
 
 def _of_variant(dataset: Dataset, variant: VariantName) -> str:
-    """Setting before the user chooses: "declared", or "data" for the range of the points."""
     if dataset.counts is not None:
         return "declared"
     return "data" if variant == "published" or dataset.domain is None else "declared"
@@ -256,7 +255,6 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
 
 
 def _check_box(name: str, text: str) -> None:
-    """Raise InputError with the column's name unless the text is two bounds in ascending order."""
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:

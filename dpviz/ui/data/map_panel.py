@@ -122,6 +122,5 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
 
 
 def _round(low: float, high: float) -> tuple[float, float]:
-    """Round both ends of an interval, to hundredths of the power of ten below its width."""
     digits = 1 - int(f"{high - low:e}".partition("e")[2]) + 1
     return round(low, digits), round(high, digits)

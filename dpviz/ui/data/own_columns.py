@@ -140,7 +140,6 @@ def _class_box(state: DataState, table: AnyTable) -> None:
 def _named(
     state: DataState, loaded: Loaded, table: AnyTable, many: bool
 ) -> tuple[list[str], tuple[str, str]]:
-    """Let the user name the columns to cluster; the screen shows the first two."""
     names = columns_of(state.get("columns"))
     names = names if set(names) <= set(table.columns) else []
 
@@ -181,7 +180,6 @@ def _proposed(
     leave_out: bool,
     named: bool,
 ) -> tuple[list[str] | None, tuple[str, str]]:
-    """Choose from numeric columns; return the columns to cluster and the two to show."""
     columns, choice = table.columns, memory.choice
     usable = {*(columns if named else table.numeric_columns)} - {classes}
     nearly = {*(() if named else table.nearly_numeric)} - {classes}
@@ -254,7 +252,6 @@ def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
 def _first(
     state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
-    """First columns of a table, if the user has not chosen columns of this table."""
     if len(numeric) > 1:
         but = (state.get("unit"),)
         if isinstance(table, UploadedTable):

@@ -121,7 +121,6 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
 def _load(
     state: DataState, memory: Memory, file: Any, how: How, named: bool, failed: str = ""
 ) -> None:
-    """Read a file that is not yet read; ``failed`` says why its parts can't be read."""
     token, loaded = (file.file_id, how), memory.loaded
     if token != memory.tried:
         memory.tried, memory.error = token, failed

@@ -53,7 +53,6 @@ def file_boxes() -> Any:
 
 
 def _forget_path() -> None:
-    """Clear the typed path, so that the file that was just uploaded is used."""
     st.session_state[PATH] = ""
 
 

@@ -120,7 +120,6 @@ class DataState(UrlState):
         return taken | self._method(working)
 
     def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Choices that this page takes over: method, and who chooses the method's parameters."""
         if "method" not in self:
             return {}
         here, found = self.get("method"), {}
@@ -143,7 +142,6 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
-    """Declared bounds of the own file's columns, including columns that only other pages show."""
     file = st.session_state.get(_FILE)
     known = st.session_state.get(_BOUNDS)
     if known is None or known[0] != file:

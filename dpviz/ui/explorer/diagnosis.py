@@ -82,7 +82,6 @@ def _show(
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Let the user choose a true cluster; the default is the first cluster that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
         # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
@@ -120,7 +119,6 @@ def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
 
 
 def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
-    """Count retained clusters over many draws: once per setting, not while a slider is dragged."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
         draws: RetainedDraws = known[2]

@@ -440,7 +440,6 @@ class KMeansExplorer(Explorer):
 
 
 def _correct(state: DataState) -> None:
-    """Correct values of a link that are valid alone, but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
     # Only methods with a Markov chain have a temperature.
     chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
@@ -486,7 +485,6 @@ def _side_by_side(
 
 
 def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
-    """Run the method; for very many records, use a sketch until the full run is ready."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
@@ -532,7 +530,6 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
 
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
-    """Make the runs in a job's thread, after some time without changes of the settings."""
     work, end = Work(1, "runs", cancelled=cancelled), time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
@@ -571,7 +568,6 @@ def _latest_run(settings: RunSettings, request: Request) -> Found:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """Part of the text about a sketch: its further simplifications."""
     coarser = CARDS[run.config.method].coarser
     if coarser:
         return f" {coarser}"

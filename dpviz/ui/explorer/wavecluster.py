@@ -446,7 +446,6 @@ class WaveClusterExplorer(Explorer):
 
 
 def _price(scores: list[float], found: Run) -> str:
-    """Sentence on the p that is best when compared with the true values."""
     at = list(found.worth).index(found.config.density)
     best = max(scores)
     if not best:

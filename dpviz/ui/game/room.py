@@ -129,7 +129,6 @@ def _invitation(room: Room) -> None:
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
-    """Show mechanism and level; if the teacher changes them, change the room."""
     now = (room.code, room.case.name, f"{room.epsilon:g}")
     if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
         # After a reload, the page shows the room's current choices, not the choices in its link.

@@ -64,8 +64,6 @@ def page_state() -> UrlState:
 
 @dataclass(frozen=True, eq=False)
 class _Slots:
-    """Places on the page for the texts that change with the run."""
-
     text: DeltaGenerator
     again: DeltaGenerator
     reveal: DeltaGenerator

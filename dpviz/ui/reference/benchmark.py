@@ -142,7 +142,6 @@ def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
-    """Ranges of the number of columns that contain at least one set."""
     there = [
         name
         for name, (low, high) in _RANGES.items()
@@ -257,7 +256,6 @@ def _table(
     *,
     lower: bool,
 ) -> str:
-    """HTML table of methods and epsilons, best method first; each column's best is marked."""
     wide = table.pivot_table(index=["method", "variant"], columns="epsilon", values=value)
     real = wide[[not is_reference(method) for method, _ in wide.index]]
     best = real.min() if lower else real.max()
@@ -283,7 +281,6 @@ def _table(
 
 
 def _number(value: float) -> str:
-    """Number with three decimals, or more if needed; a dash if there is no number."""
     if 1000 <= value < 1e7:
         return f"{value:,.0f}"
     return readable(value) if value >= 10 or 0 < value < 0.01 else decimals(value)

@@ -173,5 +173,4 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
 
 
 def _places(shown: list[Parameter]) -> Iterator[tuple[DeltaGenerator, Parameter]]:
-    """Assign a column of the page to each parameter; a row has four columns."""
     return zip(st.columns(max(len(shown), 4)), shown, strict=False)

@@ -167,8 +167,6 @@ def _begin(plan: Plan) -> Job:
 def _rehearse(
     plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
 ) -> Rehearsal:
-    """Rehearse a plan in a job's thread, and store all results that are known so far."""
-
     def keep(found: Rehearsal) -> None:
         known[plan] = found
 
@@ -246,7 +244,6 @@ def _offer(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    """Set the controls to the recommended plan; its known results are shown immediately."""
     taken = found.taken
     request = taken.plan.request
     _known()[replace(plan, request=request)] = taken

@@ -210,7 +210,6 @@ class Job:
 
 
 def _rests() -> float:
-    """Seconds of rest of a heavy job for each second of its work."""
     if sessions() <= 1:
         return 0.0
     drawn = PAGES.mean()

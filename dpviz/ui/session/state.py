@@ -105,7 +105,6 @@ class UrlState:
             self.tell()
 
     def _read(self) -> bool:
-        """Read the link if it is new, and store its errors. Return whether the link was new."""
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
         # A click that was sent while the link changed still contains the previous link. So on an
@@ -376,7 +375,6 @@ def following(
 
 
 def _used(value: Any) -> str:
-    """End of a sentence on a correction; it names the value that is used instead."""
     return f"{format_value(value) or 'the default'} is used."
 
 

@@ -98,7 +98,6 @@ def best_parameters_part(context: Context) -> None:
 
 
 def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
-    """Values to try; grid sizes must be possible at the wavelet's level."""
     least = 2 ** getattr(config, "level", 0)
     return {
         name: tuple(
