@@ -74,7 +74,7 @@ def test_other_files_are_treated_alike(page: str, name: str) -> None:
     assert f"Active: {name} · 7,999 records" in notes(test)
     # A release can't read this format: it says so, and offers to save the shown values as CSV.
     visit(test, "release")
-    assert f"only CSV, Parquet and .npy, and {name} is of another format" in notes(test)
+    assert f"only CSV, Parquet and .npy, and {name} has another format" in notes(test)
     assert COUNT not in notes(test)
 
 

@@ -1,4 +1,4 @@
-"""View of post-processing: centres before and after it, and the likelihood along the chain."""
+"""View of post-processing: centres before and after, and the likelihood along the chain."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Law:
     left out.
     """
 
-    #: Interval i is (low[i], high[i]]; in ascending order, shape (m,).
+    #: Interval i is (low[i], high[i]]; the intervals are in ascending order, shape (m,).
     low: Floats
     high: Floats
     #: Lowest and highest rank, in the true L, of a threshold in each interval, shape (m,).

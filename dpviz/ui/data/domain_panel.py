@@ -27,8 +27,8 @@ DRAWN = (
     "alone would have led you to the same bounds. Change what would not."
 )
 
-#: Session entry with the last box that came from a look at the data. All pages share it, as they
-#: share the domain.
+#: Session entry with the last box that came from a look at the data. All pages share this box and
+#: the domain.
 DRAWN_KEY = "app:domain:drawn"
 
 #: Largest possible bounds of longitude and latitude.

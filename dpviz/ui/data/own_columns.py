@@ -223,7 +223,7 @@ def _proposed(
     )
     if lon_first((up, across)) == [across, up]:
         axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
-        show_caption(f"As on every map, {axes[0]} is horizontal and {axes[1]} is vertical.")
+        show_caption(f"As on every map, {axes[0]} is shown across and {axes[1]} upwards.")
     if many and len(columns) > 1 and len(numeric) > 2:
         st.segmented_control(
             "Cluster on",

@@ -387,7 +387,7 @@ class Explorer(ABC):
     def _show_choice(self) -> None:
         choice = self.choice()
         if choice is None:
-            show_caption("With the noise, fewer than two positions were left for a choice.")
+            show_caption("After the noise, fewer than two positions are left for the choice.")
             return
         st.markdown(choice.sentence)
         st.dataframe(

@@ -402,8 +402,8 @@ class KMeansExplorer(Explorer):
             ),
             caption=f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice "
             "reads only the noisy columns. Of all K whose smallest cluster is at least "
-            f"{SURE:g} standard deviations of the noise, it takes the K with the largest sum of "
-            f"both silhouettes. The last column is true. {true_words(self.settings.active)}",
+            f"{SURE:g} standard deviations of the noise, the choice is the K with the largest sum "
+            f"of both silhouettes. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
@@ -414,7 +414,9 @@ class KMeansExplorer(Explorer):
     def show_behind(self, readouts: Sequence[Readout]) -> None:
         """When the run on all records is ready, show its tables, downloads and code."""
         if self.is_sketch:
-            show_caption(f"Tables and code follow the run on all {self.runs.sketch_of:,} records.")
+            show_caption(
+                f"Tables and code appear after the run on {self.runs.sketch_of:,} records."
+            )
         else:
             super().show_behind(readouts)
 

@@ -392,7 +392,7 @@ class WaveClusterExplorer(Explorer):
         """Threshold and counts of both runs, without rounding.
 
         The column with the name of the noisy side has numbers that a release would contain. The
-        next column has numbers of the same run whose computation needs true data.
+        next column has the numbers of the same run that are computed from true data.
         """
         side = self.side
         truth, private = self.runs.truth, self.runs.private.stages

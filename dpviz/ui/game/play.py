@@ -122,7 +122,7 @@ def reasons(case: Case, epsilon: float) -> None:
                 f"Noise hides the person, who has one record: whatever is published is at most "
                 f"e^{epsilon:g} = {times_at_most(epsilon)} times as likely with the person as "
                 "without, and the other way round. So even the best guess is sometimes wrong. To "
-                "hide three records as well as one record, three times the noise would be needed."
+                "hide three records equally well, three times the noise would be needed."
             )
         else:
             st.markdown(f"**By this:** {plain_text(case.leak)}")

@@ -38,8 +38,8 @@ def _shared() -> LRUCache:
 
 
 #: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs
-#: together, largest size of one run, and smallest size that counts for a run. In total about 50 MB,
-#: which is enough for two pages with fifty values of epsilon.
+#: together, largest size of one run, and smallest size that counts for a run. The total is about 50
+#: MB, which is enough for two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 

@@ -50,10 +50,10 @@ CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
 #: Between two steps a job rests; the time of rest is proportional to its last working time. A light
-#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, at most
-#: _REST seconds of work count. The job rests r times this counted time: r = _RESTS * p if p <= 1
-#: pages are being drawn, otherwise r = _RESTS * p**2, because pages that wait for each other delay
-#: all pages; 1 <= r <= _MOST.
+#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, only the
+#: first _REST seconds of work are counted. The job rests r times the counted time: r = _RESTS * p
+#: if p <= 1 pages are being drawn, otherwise r = _RESTS * p**2, because pages that wait for each
+#: other delay all pages; 1 <= r <= _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Largest number of parts of pages that are drawn at the same time if there are many sessions.

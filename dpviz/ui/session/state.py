@@ -108,7 +108,7 @@ class UrlState:
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
         # A click that was sent while the link changed still contains the previous link. So on an
-        # open page a known link counts as new only after Back or Forward.
+        # open page, a known link is new only after Back or Forward.
         is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
         # After such a click the browser receives the current link again.
         self._late = bool(link) and not is_new and link != store.written

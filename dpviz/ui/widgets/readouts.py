@@ -132,7 +132,7 @@ def _promise_card(promise: Promise) -> str:
     )
     if promise.kept is not None and promise.little:
         guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
-        help = f"But at this ε it promises little: {guess}. {help}"
+        help = f"But at this ε the method promises little: {guess}. {help}"
         return _card(Readout("Method", "promises little", "proof holds", help), "dpv-little")
     return _card(Readout("Method", "private", "when released", help), "dpv-yes")
 
