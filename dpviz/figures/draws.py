@@ -225,7 +225,7 @@ def frame(
     true: Mapping[str, float],
     bounds: Mapping[str, KBounds] | None = None,
 ) -> pd.DataFrame:
-    """Table behind the strips: one row per score; a score with a theorem fills more columns."""
+    """Table behind the strips: one row per score; scores with a theorem have additional columns."""
     low, high = end_names(len(draws.seeds))
     bounds = bounds or {}
     return pd.DataFrame(

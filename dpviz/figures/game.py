@@ -34,7 +34,7 @@ from dpviz.teaching.game.rules import Case, Seen, Tally
 #: Each square shows its number if there are at most this many squares per axis.
 _NUMBERED = 4
 
-#: Colours distinguish values up to this many noise scales; all larger values have one colour.
+#: Colours distinguish values up to this number of noise scales; all values above have one colour.
 _COLOURED = 6
 
 #: Number of bars of a histogram, and the share of values at each end that the outer bars count.

@@ -39,7 +39,7 @@ class Panels:
     pairs: list[tuple[int, int]] = field(default_factory=list)
     #: Description of the figure in words.
     alt: str = ""
-    #: Minimum height in pixels, and height as a share of the window's height; the larger one is
+    #: Minimum height in pixels, and height as a share of the window's height; the larger height is
     #: used.
     height: int = 385
     share: float = 0.56

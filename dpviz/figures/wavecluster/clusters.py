@@ -74,7 +74,7 @@ def _per_cell(picture: WaveClusterPicture) -> int:
 
 
 def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
-    """Cells of private clusters (darker if they have more records), and the true points over them.
+    """Cells of private clusters (cells with many records are dark), and the true points over them.
 
     Everything except the overlay uses private numbers only.
     """

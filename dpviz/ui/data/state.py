@@ -184,10 +184,11 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         # Rows of own data: "" uses all rows, which must be readable; READABLE leaves out unreadable
         # rows.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data, the shown columns first. Empty until columns are proposed or named.
+        # Columns of own data, the shown columns first. The list is empty until columns are proposed
+        # or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
-        # Column of persons; empty if records are protected. Cap; None is one record per person.
+        # Column of persons; empty if records are protected. Cap: None means one record per person.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Digest of data that their owner has declared public; other data are not public.

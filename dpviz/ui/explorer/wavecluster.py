@@ -271,8 +271,8 @@ class WaveClusterExplorer(Explorer):
         """Show the panel that explains at which step a cluster broke."""
         diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
 
-    # -- OCM and 2CE need ten more private runs. If these runs are slow, a job makes them after the
-    # -- figure is shown, but not while a slider is dragged.
+    # -- OCM and 2CE need ten additional private runs. If these runs are slow, a job makes them
+    # after the -- figure is shown, but not while a slider is dragged.
 
     @cached_property
     def _agreement(self) -> dict[str, float]:

@@ -131,9 +131,9 @@ def reasons(case: Case, epsilon: float) -> None:
             )
         st.markdown(
             "**The best rule** computes how likely the published numbers are with the person and "
-            "without, and says what is more likely (the likelihood ratio). It knows both data sets "
-            "and the distribution of the noise; no other rule is right more often. Some methods "
-            "add more noise than they must: then even the best rule stays below the limit."
+            "without, and names the more likely answer (the likelihood ratio). It knows both data "
+            "sets and the distribution of the noise; no other rule is right more often. Some "
+            "methods add more noise than they must: then even the best rule stays below the limit."
         )
         st.page_link(
             "pages/audit.py",
