@@ -1,4 +1,4 @@
-"""dpviz shows what privacy costs. Start it with ``streamlit run app.py``."""
+"""The app of dpviz, which shows what privacy costs. Start it with ``streamlit run app.py``."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from dpviz.server.web import in_browser, ready, shield
 
 
 def _first_by_name() -> None:
-    """Show the first page also under its name, because people type it; its own path is empty."""
+    """Show the first page also under its name, because people type this name; its path is empty."""
     from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
     from dpviz.ui.page import run_page
 

@@ -1,4 +1,4 @@
-"""k-means explorer: controls -> configuration -> run -> figures, true beside private."""
+"""k-means explorer: controls, run, and figures of the true run beside the private run."""
 
 from dpviz.ui.explorer.kmeans import KMeansExplorer
 from dpviz.ui.page import run_page

@@ -1,4 +1,4 @@
-"""WaveCluster explorer: controls -> configuration -> run -> figures, true beside private."""
+"""WaveCluster explorer: controls, run, and figures of the true run beside the private run."""
 
 from dpviz.ui.explorer.wavecluster import WaveClusterExplorer
 from dpviz.ui.page import run_page

@@ -28,7 +28,7 @@ from dpviz.figures.theme import INK, Mode
 #: Ticks for an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
-#: Maximum number of bands, because more bands could not be distinguished; the table has all.
+#: Maximum number of bands, because readers can't distinguish more; the table has all bands.
 _MOST_BANDS = 7
 
 
@@ -85,7 +85,6 @@ def _ratios(shown: Sequence[Line]) -> dict[str, object]:
 
 
 def _look(line: Line, mode: Mode) -> Look:
-    """Look of a method: the same as on the other pages if the method is one of dpviz."""
     if line.reference:
         return Look(INK[mode], "line-ew", "dot")
     names = (*METHODS, *OTHERS)

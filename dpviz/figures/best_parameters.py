@@ -92,7 +92,7 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 
 
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
-    """Axis with equal steps between its values, regardless of their distances."""
+    """Axis that shows its values at equal distances, even if the steps between them differ."""
     return chart_axis(
         _axis(name),
         tickvals=list(range(len(values))),

@@ -15,7 +15,7 @@ from dpviz.figures.marks import Trace, heatmap
 from dpviz.grid.domain import Domain
 
 #: Maximum number of cells per side if cells show numbers: in a panel of half the figure's width,
-#: and in a panel of one of several stages.
+#: and in a panel that shows one of several stages.
 MOST, MOST_OF_STAGES = 16, 8
 
 #: With at most this many cells per side, there is space for two decimals.
@@ -31,7 +31,7 @@ _BLANK = "\u2007"
 
 
 def written(band: NDArray[Any]) -> NDArray[np.str_]:
-    """Write integers without decimals, and other numbers with the decimals that have space.
+    """Write integers without decimals, and other numbers with as many decimals as fit.
 
     Multiples of a half or of a quarter, such as true coefficients, keep all their decimals.
     """
@@ -47,7 +47,7 @@ def written(band: NDArray[Any]) -> NDArray[np.str_]:
 def cell_numbers(
     band: NDArray[Any], colours: NDArray[np.str_], domain: Domain, width: NDArray[np.float64]
 ) -> list[Trace]:
-    """Write the numbers (right, up) of a heatmap into its cells, unless there are too many cells.
+    """Write numbers, shape (right, up), into a heatmap's cells, unless there are too many cells.
 
     ``colours`` are the colours of the cells, "#rrggbb", in the same shape. The result is one
     invisible heatmap with labels for each text colour, black and white.
@@ -60,8 +60,8 @@ def cell_numbers(
     for ink in _INKS:
         labels = np.where(inks == ink, texts, "")
         # Plotly computes the size of cells from labels in adjacent cells, and the font size from
-        # the longest label. So blanks in a corner, or in another cell, give both text colours the
-        # same size.
+        # the longest label. So the labels of both text colours have blanks, in a corner or in
+        # another cell, and get the same size.
         empty = labels == ""
         labels[:2, :2][empty[:2, :2]] = blank
         labels[tuple(np.argwhere(empty)[:1].T)] = blank
@@ -80,7 +80,7 @@ def cell_numbers(
 
 
 def ink_on(colours: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Black or white, whichever has more contrast to each colour; at least 4.58 to 1."""
+    """Black or white for each colour: the one with more contrast, which is at least 4.58 to 1."""
     light = luminance(colours)
     # Contrast of WCAG 2: (lighter + 0.05) / (darker + 0.05).
     return np.where((light + 0.05) ** 2 >= 1.05 * 0.05, *_INKS)

@@ -93,7 +93,7 @@ def curves(
     axis, line
         Parameter on the horizontal axis; number on the lines.
     """
-    # Four panels look better in two rows of two than in rows of three and one.
+    # Four panels look better in two rows of two panels than in rows of three panels and one panel.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(values, axis)
@@ -132,7 +132,7 @@ def curves(
             up |= {"matches": "y"} if number else {}
             up |= {"title": axis_title(score.axis, 6)} if leftmost else {}
         add_chart_axes(layout, panel, place((row, rows), (column, columns)), across, up)
-        # If all methods fail in a panel, only the heading says so.
+        # If all methods fail in a panel, only the heading says this.
         fails = " · not private" * failing[number]
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
@@ -189,7 +189,7 @@ def _reach(charts: Sequence[Chart], line: Line) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Ticks for axes whose ends have a ratio below the first number; the positions of the ticks are
+#: If the ratio of an axis's ends is below the first number, the ticks are the other numbers
 #: multiplied by powers of ten.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
@@ -211,7 +211,6 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _short(tick: float) -> str:
-    """Format a number on an axis; up to a million, all digits before the point are shown."""
     return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 
@@ -259,7 +258,7 @@ def _traces(
 
 
 class _Values(NamedTuple):
-    """Numbers of one method on one data set, along the axis; only numbers that can be plotted."""
+    """Numbers of one method on one data set that can be plotted along the axis."""
 
     places: Floats
     middle: Floats
@@ -279,8 +278,8 @@ def _values(chart: Chart, method: str, axis: Parameter, middle: str) -> _Values:
     table = chart.table.reindex(columns=["method", *names])
     part = table[table["method"] == method]
     rows = part.sort_values(axis.column)[names].to_numpy(dtype=float)
-    # An empty cluster makes some ratios infinite. The curve has a gap there; the table has the
-    # value.
+    # An empty cluster makes some ratios infinite. At these ratios, the curve has a gap; the table
+    # has their values.
     return _Values(*rows[np.isfinite(rows[:, 1])].T)
 
 
@@ -377,7 +376,7 @@ def _held(charts: Sequence[Chart]) -> str:
     words = {band_words(n) for n in draws}
     if len(words) == 1:
         return words.pop()
-    return f"{band_words(ENOUGH)}, and of all draws where there are fewer than {ENOUGH}"
+    return f"{band_words(ENOUGH)}, and of all draws if there are fewer than {ENOUGH} draws"
 
 
 def summary_frame(charts: Sequence[Chart], axis: Parameter = EPSILON) -> pd.DataFrame:

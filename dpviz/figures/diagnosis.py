@@ -1,4 +1,4 @@
-"""Figure of the stage that broke a true cluster: all stages around it, true above private.
+"""Figure of the stage that broke a true cluster: the true stages above the private stages.
 
 The figure shows all stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
 surroundings of the cluster. Every panel has the outline of the cluster, and a frame marks the stage
@@ -58,8 +58,8 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
             axis = layout[f"{name}axis{suffix(panel)}"]
             axis["range"] = [low, high]
             if "constrain" in axis:
-                # A long cluster is shown with more of its surroundings, not as a strip in the
-                # panel.
+                # A long cluster is shown with many cells around it, so that it does not look like a
+                # strip.
                 axis["constrain"] = "range"
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark is below the tool bar
@@ -107,12 +107,12 @@ def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.
 
 
 def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
-    text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
-    text += f"above {picture.side}: count grid, average subband, significant cells, clusters. "
+    text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages: the "
+    text += f"true run above the {picture.side} run. "
     if diagnosis.stage is None:
         return text + "It is kept."
     fate = FATE_TITLES[diagnosis.outcome.fate]
-    return text + f"It is {fate}; true and {picture.side} part at {STAGE_TITLES[diagnosis.stage]}."
+    return text + f"It is {fate}; the runs first differ at {STAGE_TITLES[diagnosis.stage]}."
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:
@@ -148,7 +148,7 @@ def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> 
             layer="above",
         )
     ]
-    text = f"<b>▼ parts here: {STAGE_TITLES[stage]}</b>"
+    text = f"<b>▼ first differs here: {STAGE_TITLES[stage]}</b>"
     middle = (left + right) / 2
     layout["annotations"].append(
         note(text, middle, top + 0.07, xanchor="center", size=13, colour=ink)

@@ -45,7 +45,7 @@ _LATTICE = 64
 #: Minimum width of a strip in pixels, so that its heading does not overlap the next heading.
 _STRIP = 108
 
-#: Scores of a comparison of the true run with itself; there noise keeps no centre in its place.
+#: Scores of the true run compared with itself; no centre is kept, because there is no noise.
 _ITSELF = {
     **dict.fromkeys(("dsg_c", "ocm", "two_ce", "displacement", "kept_centers"), 0.0),
     **dict.fromkeys(("f_measure", "f_cells", "ari", "ami"), 1.0),
@@ -55,7 +55,7 @@ _ITSELF = {
 #: and the smallest share that the theorem promises.
 BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
-#: Width over which the dots of a strip are spread, relative to the strip.
+#: Width over which the dots of a strip are spread, as a share of the strip's width.
 _SPREAD = 0.26
 
 
@@ -106,8 +106,8 @@ def kmeans_maps(
 ) -> Panels:
     """Share of the draws in which records change their cluster, next to the centres of all draws.
 
-    ``shown`` is the position of the draw whose centres are marked. ``watched`` holds the numbers of
-    the records to which ``draws.chance`` belongs.
+    ``shown`` is the position of the draw whose centres are marked. ``watched`` has the row numbers
+    of the records that ``draws.chance`` describes.
     """
     assert draws.centers is not None  # noqa: S101 - draws of a k-means method
     mode, domain, axes = picture.mode, picture.shown_domain, picture.raster.axes
@@ -146,8 +146,8 @@ def kmeans_maps(
         ],
         picture.title,
         f"Share of {n} draws in which records are in another cluster than in the true run: "
-        f"{draws.chance.mean():.1%} on average. On the right the centres of all draws; those of "
-        f"draw {shown + 1} have numbers.",
+        f"{draws.chance.mean():.1%} on average. On the right are the centres of all draws; the "
+        f"centres of draw {shown + 1} have numbers.",
         picture.ground,
     )
 
@@ -231,7 +231,7 @@ def frame(
     true: Mapping[str, float],
     bounds: Mapping[str, KBounds] | None = None,
 ) -> pd.DataFrame:
-    """Table behind the strips: one row per score; a score with a theorem fills more columns."""
+    """Table behind the strips: one row per score; scores with a theorem have additional columns."""
     low, high = end_names(len(draws.seeds))
     bounds = bounds or {}
     return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Plots for the game: the private result of a draw, the scores, and the draws that a class saw."""
+"""Plots for the game: the private result of a draw, scores, and draws that a school class saw."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dpviz.teaching.game.rules import Case, Seen, Tally
 #: Each square shows its number if there are at most this many squares per axis.
 _NUMBERED = 4
 
-#: Colours distinguish values up to this many noise scales; all larger values have one colour.
+#: Colours distinguish values up to this number of noise scales; all values above have one colour.
 _COLOURED = 6
 
 #: Number of bars of a histogram, and the share of values at each end that the outer bars count.
@@ -187,7 +187,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             cliponaxis=False,
         )
     ]
-    # This upper limit is rounded up, as in the text.
+    # This upper limit is rounded up, as in the text below the figure.
     most = percent_at_most(limit)
     layout = base_layout(
         title,
@@ -220,7 +220,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
 def telling_bars(
     without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
 ) -> Panels:
-    """Plot the values that one number has in the draws without and with the person."""
+    """Plot a histogram of one published number: draws without and with the person."""
     both = np.array([*without, *joined, 0.0])
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
@@ -233,7 +233,7 @@ def telling_bars(
             bar(
                 edges[:-1] + width / 2 + (-0.22, 0.22)[number] * width,
                 found,
-                f"%{{y}} draws near %{{x:.2f}} where the person was {side}",
+                f"%{{y}} draws with a value near %{{x:.2f}}, when the person was {side}",
                 name=f"the person was {side} ({len(values):,})",
                 width=0.42 * width,
                 marker=side_look(number, mode),

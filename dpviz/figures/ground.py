@@ -61,7 +61,7 @@ def axis_looks(scale: Scale, panel: int) -> dict[str, dict[str, Any]]:
     """Properties that keep the scale, for the x and the y axis of a panel."""
     if scale.ratio is None:
         return {"x": {}, "y": {}}
-    # The panel becomes smaller within its area; its left end stays below its heading.
+    # The panel shrinks inside its area; its left end stays below its heading.
     kept = {"constrain": "domain"}
     number = "" if panel == 1 else panel
     anchored = {"scaleanchor": f"x{number}", "scaleratio": scale.ratio}

@@ -24,7 +24,8 @@ Floats = NDArray[np.float64]
 #: Title of an axis of budgets.
 BUDGET = "privacy budget ε"
 
-#: The computed end of a cell may differ from the end of the domain by this part of its width.
+#: The computed end of a cell may differ from the end of the domain by this share of the cell's
+#: width.
 _ROUNDING = 1e-6
 
 #: Name of the overlay that the owner sees on a private panel.
@@ -46,7 +47,7 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Return text that Plotly shows unchanged, without tags, entities and formulas.
+    """Return text that Plotly shows literally: it finds no tags, entities or formulas in the text.
 
     File names and column names are external, and Plotly would convert their tags to links.
     """
@@ -118,7 +119,8 @@ def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> d
     margin
         Pixels at the left, right, top and bottom.
     more
-        Further properties; they override the others. Legends are shown only if ``legend`` is given.
+        Further properties; they override the properties above. Legends are shown only if ``legend``
+        is given.
     """
     heading = {"text": literal(title), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
     return {
@@ -154,7 +156,7 @@ def log_axis(
 
 
 def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
-    """Vertical axis with one row per name (the first name is on top) and at least some rows."""
+    """Vertical axis with one row per name (the first is on top) and at least ``fewest`` rows."""
     return {
         "type": "category",
         "categoryarray": names,
@@ -167,7 +169,7 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
 
 
 def colour_axis(low: float, high: float, scale: list[list[Any]], unit: str) -> dict[str, Any]:
-    """Colour axis whose bar names the unit."""
+    """Colour axis; the title of its colour bar is the unit."""
     bar = colour_bar(unit, outlinewidth=0, len=0.9)
     return {"cmin": low, "cmax": high, "colorscale": scale, "colorbar": bar}
 
@@ -225,7 +227,7 @@ def marker(size: float, colour: Any = None, symbol: Any = None, **more: Any) -> 
 def outlined(
     size: float, colour: str, symbol: Any, edge: str, width: float, **more: Any
 ) -> dict[str, Any]:
-    """Look of markers with an edge; its width is in pixels."""
+    """Look of markers with an edge; the width of the edge is in pixels."""
     return marker(size, colour, symbol, line={"width": width, "color": edge}, **more)
 
 
@@ -333,7 +335,7 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
 
 
 def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
-    """Grey cells where there are records, on top of everything else: the overlay :data:`OVERLAY`.
+    """Grey cells where there are records, above all other traces: the overlay :data:`OVERLAY`.
 
     ``counts`` are the numbers of records per cell of a lattice, shape (right, up).
     """
@@ -363,7 +365,7 @@ def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[s
 
 
 def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
-    """Positions on an axis where the cells of these numbers begin; at most the end of the domain.
+    """Positions on an axis where the cells with these indexes begin, up to the end of the domain.
 
     If the block size does not divide the side of the grid, the last blocks exceed the domain.
     """

@@ -27,15 +27,15 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             "lines",
             epsilons,
             law,
-            "law: %{y:,.3~r} at ε %{x:.3~r}",
+            "expected: %{y:,.3~r} at ε %{x:.3~r}",
             line={"color": INK[mode], "width": 1.5, "dash": "dot"},
-            name="law: sensitivity / ε",
+            name="expected: sensitivity / ε",
         ),
         scatter(
             "lines+markers",
             epsilons,
             mean,
-            f"mean of {draws}: %{{y:,.3~r}} at ε %{{x:.3~r}}<br>law: %{{customdata:,.3~r}}",
+            f"mean of {draws}: %{{y:,.3~r}} at ε %{{x:.3~r}}<br>expected: %{{customdata:,.3~r}}",
             customdata=law,
             cliponaxis=False,
             line={"color": colour, "width": 2},
@@ -52,7 +52,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
         yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
     )
     ends = ", ".join(
-        f"{readable(mean[at])} at ε {readable(epsilons[at])} (law {readable(law[at])})"
+        f"{readable(mean[at])} at ε {readable(epsilons[at])} (expected {readable(law[at])})"
         for at in (0, len(mean) - 1)
     )
     return Panels(

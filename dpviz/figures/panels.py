@@ -1,4 +1,4 @@
-"""A figure of panels as one record, and panels with linked axes."""
+"""A figure of panels as one object, and panels with linked axes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ FRAME = {"showgrid": False, "zeroline": False, "showline": True, "mirror": True}
 class Panels:
     """A figure of panels, as plain dictionaries in the form of Plotly's JSON.
 
-    Dictionaries are fast to redraw; :meth:`figure` makes a ``plotly.graph_objects.Figure`` of them.
+    Dictionaries are fast to redraw; :meth:`figure` converts them to a
+    ``plotly.graph_objects.Figure``.
     """
 
     data: list[Trace]
@@ -38,7 +39,7 @@ class Panels:
     pairs: list[tuple[int, int]] = field(default_factory=list)
     #: Description of the figure in words.
     alt: str = ""
-    #: Minimum height in pixels, and height as a share of the window's height; the larger one is
+    #: Minimum height in pixels, and height as a share of the window's height; the larger height is
     #: used.
     height: int = 385
     share: float = 0.56
@@ -78,7 +79,7 @@ def on(panel: int) -> dict[str, str]:
 
 
 def place(row: tuple[int, int], slot: tuple[int, int]) -> Extent:
-    """Range of a panel, from (its row, number of rows) and (its column, number of columns)."""
+    """Range of a panel; ``row`` is (row, number of rows), ``slot`` (column, number of columns)."""
     gap_x, gap_y = (0.05, 0.12)
     wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
     high = (1 - gap_y * (row[1] - 1)) / row[1]
@@ -153,7 +154,7 @@ def add_maps(
     across: int = 2,
     ground: Ground = PLAIN,
 ) -> list[Trace]:
-    """Put maps (each a heading with tags, and traces) side by side on linked axes.
+    """Put maps side by side on linked axes; a map is a heading with tags, and its traces.
 
     Their axes and headings are added to the layout. All traces are returned, assigned to their
     axes.
@@ -170,10 +171,10 @@ def add_maps(
 
 
 def beneath(lines: list[Trace], traces: list[Trace]) -> list[Trace]:
-    """Traces of a map above lines; lines are visible where a heatmap has the background colour."""
+    """Put a map's traces above lines; a heatmap shows lines where it has the background colour."""
     if not lines:
         return traces
-    # If no order is given, Plotly draws heatmaps below lines; scattergl has no such order.
+    # By default, Plotly draws heatmaps below lines; "scattergl" traces have no ``zorder``.
     above = {"heatmap": {"zorder": 1}, "scatter": {"zorder": 1}}
     return [*lines, *({**see_through(one), **above.get(one["type"], {})} for one in traces)]
 

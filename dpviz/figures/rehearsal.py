@@ -25,7 +25,8 @@ from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
 from dpviz.grid.domain import Domain
 
-#: Number of maps in a row, number of rows, and minimum height in pixels; square maps are higher.
+#: Number of maps in a row, number of rows, and minimum height in pixels; square maps are higher
+#: than this minimum.
 _ACROSS, _ROWS, _HEIGHT = 5, 2, 300
 
 #: Meaning of the two colours, for cells and for centres.

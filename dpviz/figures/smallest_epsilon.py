@@ -69,7 +69,8 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
     if goal.epsilon is not None:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
-        # On a logarithmic axis, an annotation is placed by the exponent, but a shape by the value.
+        # On a logarithmic axis, the position of an annotation is the exponent, but the position of
+        # a shape is the value.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))

@@ -77,7 +77,7 @@ def steps(colours: list[str]) -> list[list[Any]]:
 
 @lru_cache(4096)
 def blend(colour: str, other: str, share: float) -> str:
-    """Mix two colours; ``share`` is the share of the first."""
+    """Mix two colours; ``share`` is the share of the first colour."""
     mixed = (
         round(share * int(colour[i : i + 2], 16) + (1 - share) * int(other[i : i + 2], 16))
         for i in (1, 3, 5)

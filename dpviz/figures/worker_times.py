@@ -1,4 +1,4 @@
-"""Figures of k-means on several workers: time over records and ε, and S(m).
+"""Figures of k-means on several workers: run time over records and over ε, and S(m).
 
 Measured values have marks; dashed lines are the model's extrapolation.
 """
@@ -57,7 +57,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
     for number, workers in enumerate(WORKERS):
         colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
-        # The measured range needs no model.
+        # Measured times replace the model in the measured range.
         begin, end = math.log10((most if found else fewest).records), math.log10(MOST_RECORDS)
         places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
         seconds = [times.seconds(method, one, workers) for one in places]
@@ -71,7 +71,7 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             look, name = look_of(other, mode), f"{CARDS[other].title}, 1 worker"
             data.append(_measured(times.over_records(other, 1), name, INK[mode], look.symbol, 1))
     layout = base_layout(
-        f"{title}: seconds of a run over its records",
+        f"{title}: seconds of a run over the number of records",
         (62, 44, 66, 42),
         legend=LEGEND,
         annotations=annotations,
@@ -86,15 +86,15 @@ def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
     return Panels(
         data=data,
         layout=layout,
-        alt=f"{title}: time of a run over records, measured on 1 and 2 workers up to "
-        f"{records_text(most.records)} records ({readable(most.seconds)} s on 1), extrapolated to "
-        f"{WORKERS[-1]} workers and {records_text(MOST_RECORDS)} records: {ends}.",
+        alt=f"{title}: time of a run over the number of records, measured on 1 and 2 workers up to "
+        f"{records_text(most.records)} records ({readable(most.seconds)} s on 1 worker), "
+        f"extrapolated to {WORKERS[-1]} workers and {records_text(MOST_RECORDS)} records: {ends}.",
         height=520,
     )
 
 
 def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
-    """Plot the measured times of runs over their budget, for all methods."""
+    """Plot the measured times of all methods over the privacy budget of a run."""
     data, texts = [], []
     for method in times.methods:
         found, look, title = times.over_epsilon(method), look_of(method, mode), CARDS[method].title
@@ -192,10 +192,10 @@ def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
             yaxis=chart_axis("acceleration ratio S(m)", **axis),
         ),
         alt=f"{title}: acceleration ratio over workers. On {WORKERS[-1]} workers the model has "
-        f"{', '.join(texts)} records. Measured with 2: "
-        f"{readable(times.speedup(method, sizes[0]))} for the fewest, "
-        f"{readable(times.speedup(method, max(measured)))} for the most; two plain loops "
-        f"{readable(times.ceiling)}.",
+        f"{', '.join(texts)} records. With 2 workers, the measured ratio is "
+        f"{readable(times.speedup(method, sizes[0]))} for the fewest records and "
+        f"{readable(times.speedup(method, max(measured)))} for the most records; it is "
+        f"{readable(times.ceiling)} for two plain loops.",
         height=520,
     )
 
@@ -217,7 +217,8 @@ def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
         [model.speedup(size, workers) for size, workers, _ in shown],
         "%{text}",
         text=[
-            f"{records_text(size)} records bend at {counted(workers, 'worker')}:<br>{TERMS[term]}"
+            f"{records_text(size)} records: the curve bends at "
+            f"{counted(workers, 'worker')}:<br>{TERMS[term]}"
             for size, workers, term in shown
         ],
         marker=outlined(11, INK[mode], "diamond-open", INK[mode], 1.5),

@@ -1,8 +1,8 @@
 """One arena of memory for all threads of the server.
 
-glibc returns freed memory at the end of an arena to the system only for the main arena. If each
-thread had its own arena, freed uploads would stay in memory. The number of arenas is fixed when the
-program starts.
+Memory that is freed at the end of the main arena goes back to the system; glibc does not do this
+for other arenas. If each thread had its own arena, freed uploads would stay in memory. The number
+of arenas is fixed when the program starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 #: Name of the environment variable that glibc reads, and number of the same setting in ``mallopt``.
 VARIABLE, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
-# A program may import this module. Threads that it started before keep their own arenas.
+# If a program imports this module, threads that it has started before keep their own arenas.
 with suppress(OSError, AttributeError, TypeError):  # only glibc has this
     ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 

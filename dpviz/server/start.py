@@ -37,9 +37,9 @@ def app_command(given: argparse.Namespace) -> NoReturn:
         restart_with_one()
     say(f"dpviz: the explorer is at http://{host}:{port}; Ctrl-C ends it.")
     if shared:
-        say("dpviz: other computers can open it, too: serve it in a network you trust.")
+        say("dpviz: other computers can open the explorer, too: use a network that you trust.")
         if not names and not own:
-            say("dpviz: give the addresses that they type with --hosts; others are refused.")
+            say("dpviz: allow this computer's names with --hosts; other names are refused.")
     serve(
         address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
         # Streamlit's welcome message would ask an outside host for this computer's address.
@@ -62,7 +62,7 @@ def _asked_port(given: int | None) -> int | None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise InputError if the address is not this computer's, or if the port can't be used."""
+    """Raise InputError if this computer does not have the address, or can't use the port."""
     if not 1 <= port <= 65_535:
         raise InputError(f"port {port}: give a port from 1 to 65535 with --port.")
     try:
@@ -103,7 +103,6 @@ def _next_free(address: str) -> int:
 
 
 def _bind(address: str, port: int) -> None:
-    """Open a port as Streamlit does, and close it again."""
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

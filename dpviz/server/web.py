@@ -51,14 +51,16 @@ from dpviz.ui.session.uploads import UPLOAD_LIMIT, coming
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: The script that Streamlit runs. It is inside an installed package, or beside the package in a
-#: checkout. Streamlit reads its options from ``.streamlit/config.toml`` in the script's folder.
+#: The script that Streamlit runs. The script is inside an installed package, or beside the package
+#: in a checkout. Streamlit reads its options from ``.streamlit/config.toml`` in the script's
+#: folder.
 SCRIPT = Path(__file__).resolve().parents[1] / "app" / "app.py"
 if not SCRIPT.is_file():
     SCRIPT = SCRIPT.parents[2] / "app.py"
 
-#: Sources that a page of the app may use; they do not include any other host. Plotly and Streamlit
-#: write inline styles. Streamlit makes modules of text ("blob:") from the app's components.
+#: Sources that a page of the app may use; they do not include any other computer. Plotly and
+#: Streamlit write inline styles. Streamlit makes JavaScript modules ("blob:") from the text of the
+#: app's components.
 _CONTENT = {
     "default-src": "'self'",
     "script-src": "'self' blob: 'wasm-unsafe-eval'",
@@ -72,7 +74,8 @@ _CONTENT = {
     "form-action": "'self'",
 }
 
-#: Devices of the visitor's computer that no page may use. The clipboard is allowed, for links.
+#: Devices of the visitor's computer that no page may use. Pages may use the clipboard to copy
+#: links.
 _DEVICES = "accelerometer camera display-capture geolocation gyroscope microphone midi payment usb"
 
 _HEADERS = {
@@ -84,8 +87,8 @@ _HEADERS = {
 }
 
 
-#: plotly.js. Its URL contains its version, so a browser may cache the script and its compiled form,
-#: as it caches Streamlit's own scripts. Otherwise each page would fetch and compile it again.
+#: URL of plotly.js. The URL contains the version of plotly.js, so a browser may cache the script
+#: and its compiled form. Otherwise each page would fetch and compile the script again.
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
@@ -179,8 +182,8 @@ class Shield:
 
         if not allowed_host(host):
             refused = PlainTextResponse(
-                "This server does not answer to that name: whoever runs it can allow it with "
-                "--hosts NAME, or server.allowedHosts in .streamlit/config.toml.\n",
+                "This server does not accept this host name. The server's owner can allow it with "
+                "--hosts NAME, or with server.allowedHosts in .streamlit/config.toml.\n",
                 status_code=421,
             )
             await refused(scope, receive, answer)
@@ -221,7 +224,7 @@ def shield() -> list[Middleware]:
 
 @asynccontextmanager
 async def in_browser(_: st.App) -> AsyncIterator[None]:
-    """Open the app in a browser unless headless, because Streamlit does not do so here."""
+    """Open a browser unless ``headless``, because here Streamlit does not open a browser."""
     if not config.get_option("server.headless"):
         if config.is_manually_set("browser.serverAddress"):
             name = config.get_option("browser.serverAddress")
@@ -259,12 +262,12 @@ def serve(
     script
         ``app.py``; the settings of ``.streamlit/config.toml`` in its folder apply.
     address, port
-        Where to listen. If other computers can reach the address, the server is shared: visitors
-        can't type paths of its files, and each visitor has their own budgets.
+        Address and port of the server. If other computers can reach the address, the server is
+        shared: visitors can't type paths of its files, and each visitor has their own budgets.
     hosts
-        Host names that visitors may use, besides those of this computer.
+        Host names that visitors may use, in addition to the names of this computer.
     headless
-        Whether to open no browser.
+        Whether the browser stays closed.
     settings
         Further settings of Streamlit by their names.
 
@@ -316,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--address", default="localhost", help="where to listen (localhost)")
     parser.add_argument("--port", type=int, default=8501, help="port (8501)")
     parser.add_argument(
-        "--hosts", default="", help="names by which visitors come, separated by commas"
+        "--hosts", default="", help="host names that visitors use, separated by commas"
     )
     parser.add_argument("--headless", action="store_true", help="open no browser")
     given = parser.parse_args(arguments)

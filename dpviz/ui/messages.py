@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpviz.base.errors import InputError
 
-#: An invisible character that breaks links, arrows and emoji codes apart. Streamlit makes them
+#: An invisible character that splits links, arrows and emoji codes. Streamlit interprets these
 #: after it has parsed Markdown, so a backslash does not help.
 _JOINER = "\u2060"
 
@@ -105,7 +105,8 @@ def show_corrections(notes: Iterable[object]) -> None:
     """Show each error of a link in its own paragraph; without errors, show nothing."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        # By the key, frame.js recognizes a message that is above a picture, not in its place.
+        # The key shows frame.js that the message is above a picture, and does not replace the
+        # picture.
         with st.container(key="dpv-corrected"):
             st.warning(
                 "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"

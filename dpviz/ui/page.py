@@ -115,9 +115,9 @@ def frame() -> None:
 def _ask_after_reconnect() -> None:
     """Make the browser ask for a run of the page whenever it reconnects; draw nothing.
 
-    If no fragment of a page repeats, the browser asks for a run only if the last run was that of a
-    fragment. After a restart of the server or a long sleep, a new session that has run nothing does
-    not know the fragments of sliders, and ignores their changes without a message.
+    If no fragment of a page repeats, the browser asks for a run only if the last run was the run of
+    a fragment. After a restart of the server or a long sleep, a new session that has run nothing
+    does not know the fragments of sliders, and ignores their changes without a message.
     """
 
 

@@ -96,7 +96,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
 def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     watched = drawn(first())
     hint = watched.page.locator(".dpv-hint")
-    assert "one with noise" in hint.text_content()
+    assert "a map with noise" in hint.text_content()
     assert hint.is_visible()
     top = watched.page.locator(".js-plotly-plot").bounding_box()["y"]
     watched.page.get_by_role("button", name="Close this hint").click()

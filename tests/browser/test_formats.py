@@ -107,7 +107,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     assert page.get_by_text("Active: trees.csv · 400 records").is_visible()
     # A release does not guess, so it reads the values on the screen from a plain file.
     page.get_by_role("link", name="Release", exact=True).click()
-    page.get_by_text("A release knows no lines to skip, as for trees.csv here").wait_for()
+    page.get_by_text("A release can't use lines to skip, as for trees.csv here").wait_for()
     watched.wait_idle()
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as CSV").click()
@@ -117,7 +117,7 @@ def test_a_messy_file_goes_the_whole_way_from_its_notes_to_a_release(
     assert written[0] == "lon,lat,kind"
     assert len(written) == 401
     page.locator("input[type=file]").set_input_files(tmp_path / "trees-read.csv")
-    page.get_by_text("what to cluster by").wait_for()
+    page.get_by_text("the columns to cluster").wait_for()
     watched.wait_idle()
     assert "skip=" not in page.url
 

@@ -33,7 +33,7 @@ def unfold(watched: Watched, label: str) -> None:
 def test_draws_come_with_bands_and_can_be_played(opened) -> None:
     watched = opened("/?data=incomes&method=privthr&g=16")
     page = watched.page
-    unfold(watched, "Many draws, not one lucky one")
+    unfold(watched, "Many draws, not one lucky draw")
     expect(page.get_by_text("50 of 50 draws")).to_be_visible()
     expect(page.get_by_role("img", name="Scores of 50 draws")).to_be_visible()
     maps = page.get_by_role("img", name="Probability of each cell of being significant")
@@ -51,7 +51,7 @@ def test_draws_come_with_bands_and_can_be_played(opened) -> None:
 def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> None:
     watched = opened("/kmeans?data=gaussians&method=gupt&k=15")
     page = watched.page
-    unfold(watched, "Many draws, not one lucky one")
+    unfold(watched, "Many draws, not one lucky draw")
     expect(page.get_by_text("50 of 50 draws")).to_be_visible()
     watched.choose("Draws", "500")
     cancel = page.get_by_role("button", name="Cancel")

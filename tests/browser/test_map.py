@@ -107,7 +107,7 @@ def test_a_box_on_the_map_becomes_the_domain(explorer):
     watched.page.mouse.move(*next(at), steps=5)
     watched.page.mouse.up()
     watched.page.wait_for_function("() => location.search.includes('domain=')")
-    watched.page.get_by_text("comes from a look at the data").wait_for()
+    watched.page.get_by_text("chosen by a look at the data").wait_for()
     watched.page.wait_for_function(
         "() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[0] > -10"
     )

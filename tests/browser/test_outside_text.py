@@ -203,7 +203,7 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     assert page.locator(".ytitle").first.text_content() == NORTH
     assert f"Active: {NAME} ·" in seen(page.locator("[data-testid=stSidebar]").text_content())
     open_panel(loaded, "Numbers behind the picture, downloads, code")
-    for panel in ("Many draws, not one lucky one", "What broke this cluster?"):
+    for panel in ("Many draws, not one lucky draw", "What broke this cluster?"):
         open_panel(loaded, panel)
         check(loaded)
     hover_over_table(page, 0)

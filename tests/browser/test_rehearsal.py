@@ -229,7 +229,7 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     for row, one in zip(rows.all()[1:], PRECEDENTS, strict=True):
         expect(row.get_by_role("cell").last).to_have_text(one.source)
     if path == "/release":
-        expect(page.get_by_text("one a year lasts 3 years")).to_be_visible()
+        expect(page.get_by_text("one a year for 3 years")).to_be_visible()
     # Another page can be opened while the panel is open, also by the link in the panel.
     panel.get_by_role("link", name="Glossary").click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()

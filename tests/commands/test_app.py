@@ -83,7 +83,7 @@ def test_it_answers_to_its_names_and_says_who_can_open_it(started, capsys, asked
     assert started[0]["headless"] is False
     err = capsys.readouterr().err
     assert f"http://{'127.0.0.2' if not others else 'localhost'}:" in err
-    assert ("other computers can open it" in err) == others
+    assert ("other computers can open the explorer" in err) == others
     assert ("with --hosts" in err) == (others and not hosts)
 
 

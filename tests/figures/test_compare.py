@@ -108,7 +108,7 @@ def test_bands_of_few_draws_are_called_what_they_are():
     names = (nineteen, "all 18 draws", nineteen)
     for text, name in zip(lines(mixed)[0]["text"], names, strict=True):
         assert f"<br>{name}: " in text
-    assert f"{nineteen}, and of all draws where there are fewer than 19." in mixed.alt
+    assert f"{nineteen}, and of all draws if there are fewer than 19 draws." in mixed.alt
 
 
 def test_rows_may_come_in_any_order():

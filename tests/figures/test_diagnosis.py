@@ -82,8 +82,8 @@ def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, 
         if one["xref"] == f"x{'' if column == 1 else column} domain"
     ]
     assert headings == [f"{HEADINGS[stage]} · true"]
-    assert marks == [f"<b>▼ parts here: {STAGE_TITLES[stage]}</b>"]
-    assert shown.alt.endswith(f"true and private part at {STAGE_TITLES[stage]}.")
+    assert marks == [f"<b>▼ first differs here: {STAGE_TITLES[stage]}</b>"]
+    assert shown.alt.endswith(f"the runs first differ at {STAGE_TITLES[stage]}.")
 
 
 def test_one_cell_is_ringed():
@@ -317,7 +317,7 @@ def test_draws_are_counted_once_per_setting(opened, monkeypatch):
 def test_downloads_say_what_they_are(opened):
     test = opened(data="spirals", method="privthrem", epsilon="0.1")
     names = [one.proto.label for one in test.get("download_button")]
-    assert names == ["What would have kept it (CSV)", "Cells around it (CSV)"]
+    assert names == ["What would have kept the cluster (CSV)", "Cells around the cluster (CSV)"]
     assert figures(test)[0]["base_name"].startswith("dpviz exploration privthrem")
 
 

@@ -579,7 +579,7 @@ def test_before_and_after_stand_side_by_side_with_the_chain():
     ratios = [f"{error / true:.2f}" for error in errors]
     for heading, ratio in zip(headings(shown), ratios, strict=False):
         assert f"NICV {ratio} × true" in heading
-    assert f"NICV {ratios[0]} and {ratios[1]} times the true one" in shown.alt
+    assert f"NICV {ratios[0]} and {ratios[1]} times the true NICV" in shown.alt
     trace = next(trace for trace in shown.data if trace["xaxis"] == "x3")
     assert np.array_equal(trace["y"], chain.log_likelihood)
     assert trace["x"][0] == 0

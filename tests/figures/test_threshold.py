@@ -131,7 +131,7 @@ def test_a_pruned_list_says_how_k_comes_about():
         assert threshold.k == math.ceil(0.6 * left - 1e-9)
         text = explain(one)
         assert f"· {left:,}⌉ = {threshold.k:,}, and the value of rank {threshold.k:,}" in text
-        assert f"{threshold.pruned:,} are pruned" in text
+        assert f"prunes the {threshold.pruned:,} smallest" in text
 
 
 @pytest.mark.parametrize("variant", ["sound", "published"])

@@ -462,8 +462,8 @@ def test_the_verdict_says_where_the_answer_is():
     for scenario, words in (
         (find("privqt", "sound"), "by itself; the proof is in the method's card."),
         (find("privqt", "sound", "half-noise"), "this scenario contains a mistake"),
-        (find("privqt", "published"), "the claim fails all the same. The domain spans the data: "),
-        (find("privqt", "published", "moved-record"), "all the same. According to the paper, "),
+        (find("privqt", "published"), "the claim is false nevertheless. The domain spans the "),
+        (find("privqt", "published", "moved-record"), "nevertheless. According to the paper, "),
         (find("privqt", "published", "first-record"), "the proof is in the method's card."),
     ):
         broken, said = verdict(result(scenario))

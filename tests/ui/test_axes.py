@@ -69,14 +69,14 @@ def test_a_link_is_turned_with_its_bounds_and_cells(first: str) -> None:
 def test_no_click_puts_latitude_across() -> None:
     test = load(opened("wavecluster", data="own", domain=""), "t.csv", LEIPZIG)
     assert chosen(test) == ["lon", "lat"]
-    assert any("longitude runs across" in one.value for one in test.caption)
+    assert any("longitude is shown across" in one.value for one in test.caption)
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("lat").run())
     assert chosen(test) == ["lon", "lat"]
     (across,) = (one for one in test.selectbox if one.label == "Across")
     checked(across.set_value("hour").run())
     assert chosen(test) == ["hour", "lat"]
-    assert not any("longitude runs across" in one.value for one in test.caption)
+    assert not any("longitude is shown across" in one.value for one in test.caption)
     (upwards,) = (one for one in test.selectbox if one.label == "Upwards")
     checked(upwards.set_value("lon").run())
     assert chosen(test) == ["hour", "lon"]

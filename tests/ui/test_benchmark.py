@@ -118,7 +118,7 @@ def test_one_set_has_its_bands_and_says_that_its_reference_was_beaten(figures: B
 def test_bands_of_few_draws_and_of_many_are_told_apart(figures: Benchmark) -> None:
     figures.cells["draws"] = np.where(figures.cells["method"] == "google", 1, 30)
     said = captions(opened("benchmark", {"family": "kmeans", "set": "a"}))
-    assert "Median of 1 to 30 draws; small: 5% to 95% of draws; all draws where there are " in said
+    assert "Median of 1 to 30 draws; small: 5% to 95% of draws; all draws if there are " in said
     figures.cells["draws"] = np.where(figures.cells["method"] == "google", 19, 30)
     said = captions(opened("benchmark", {"family": "kmeans", "set": "a"}))
     assert "small: 5% to 95% of draws." in said

@@ -328,8 +328,8 @@ def test_the_noise_itself_is_a_figure(app):
     found = test.dataframe[0].value
     pd.testing.assert_frame_equal(found, FIGURES["004-1"].table())
     assert any(FIGURES["004-1"].caption in one.value for one in test.caption)
-    law = next(one for one in figure(test)["figure"]["data"] if one["name"].startswith("law"))
-    assert law["name"] == "law: sensitivity / ε"
+    law = next(one for one in figure(test)["figure"]["data"] if one["name"].startswith("expected"))
+    assert law["name"] == "expected: sensitivity / ε"
     # From here, the user can choose another figure, or return to their own choices.
     test = choose(test, preset="none")
     assert title(test).startswith("DSG_C over ε")

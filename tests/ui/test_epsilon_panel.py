@@ -11,12 +11,12 @@ from dpviz.ui.widgets.epsilon_panel import explain_years
 @pytest.mark.parametrize(
     ("epsilon", "left", "said"),
     [
-        (1.0, 3.0, "3 of the lifetime budget is left for 3 releases of this size: one a year lasts "
+        (1.0, 3.0, "3 of the lifetime budget is left for 3 releases of this size, one a year for "
          "3 years."),
-        (0.1, 0.3, "0.3 of the lifetime budget is left for 3 releases of this size: one a year "
-         "lasts 3 years."),
-        (1.0, 1.5, "1.5 of the lifetime budget is left for 1 release of this size: one a year "
-         "lasts 1 year."),
+        (0.1, 0.3, "0.3 of the lifetime budget is left for 3 releases of this size, one a year "
+         "for 3 years."),
+        (1.0, 1.5, "1.5 of the lifetime budget is left for 1 release of this size, one a year "
+         "for 1 year."),
         (2.0, 1.0, "1 of the lifetime budget is left for no release of this size."),
     ],
 )  # fmt: skip

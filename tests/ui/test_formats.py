@@ -70,7 +70,7 @@ def test_a_release_reads_no_workbook_and_offers_the_sheet_on_the_screen_as_csv(a
     (picker,) = sheets(test)
     assert (picker.options, picker.value) == (["north", "south"], "south")
     (said,) = (one.value for one in test.info)
-    assert said.startswith("A release reads only CSV, Parquet and .npy, and survey.xlsx is of")
+    assert said.startswith("A release reads only CSV, Parquet and .npy, and survey.xlsx has")
     (button,) = (one for one in test.get("download_button") if one.label == "Save as CSV")
     assert button is not None
     # The values of the file are loaded instead of the file itself.

@@ -91,7 +91,7 @@ def test_words_of_the_score():
     assert "luck" in limit_in_words((("you", Tally(10, 10)),), case, 0.5)
     assert "luck" not in limit_in_words((("you", Tally(10, 10)),), case, 1.0)
     leaking = limit_in_words((("you", Tally(99, 99)),), CASES["map-published"], 1.0)
-    assert "It was beaten" in leaking
+    assert "A share is above this limit" in leaking
 
 
 def test_a_leaking_method_says_how_it_is_beaten():
@@ -152,8 +152,8 @@ def test_a_session_has_one_room_and_says_so(rooms):
     assert any(f"Your room {first} is open" in one.value for one in teacher.run().caption)
     press(teacher, "Open a room")
     assert list(rooms._open) == [teacher.query_params["room"]] != [first]
-    said = [one.value for one in teacher.caption if "has ended: only one can be open" in one.value]
-    assert said == [f"Room {first}, which you opened before, has ended: only one can be open."]
+    said = [one.value for one in teacher.caption if "only one room can be open" in one.value]
+    assert said == [f"Your earlier room {first} has ended: only one room can be open."]
 
 
 @pytest.mark.parametrize(
@@ -202,5 +202,5 @@ def test_a_player_who_made_the_most_guesses_is_told(rooms, monkeypatch):
     game: Game = room.game(token)
     game.you = Tally(1, MOST_GUESSES)
     test.run()
-    assert "1,000 guesses, the most in a room" in test.info[0].value
+    assert "1,000 guesses, the limit of a room" in test.info[0].value
     assert not any(one.label.startswith("The person") for one in test.button)

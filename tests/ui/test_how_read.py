@@ -129,12 +129,12 @@ def test_a_release_takes_no_guesses_and_offers_the_values_on_the_screen() -> Non
     fill(test, "skip", 2)
     assert visit(test, "release")["skip"] == "2"
     (said,) = (one.value for one in test.info)
-    assert said.startswith("A release knows no lines to skip, as for trees.csv here: save as CSV")
+    assert said.startswith("A release can't use lines to skip, as for trees.csv here: save the")
     content = test.session_state["own"].loaded.data.csv(2**20)
     load(test, "trees-read.csv", content)
     assert not saved(test)
     assert "skip" not in link_of(test)
-    assert "what to cluster by" in notes(test)  # the page asks for the columns
+    assert "the columns to cluster" in notes(test)  # the page asks for the columns
 
 
 def test_a_plain_file_is_released_as_it_is() -> None:

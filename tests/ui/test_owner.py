@@ -53,7 +53,7 @@ def test_a_key_keeps_budgets_apart(home: Path) -> None:  # noqa: F811
 
     later = opened()
     later.text_input(key="release:key").set_value(key[:-1] + ("a" if key[-1] != "a" else "b"))
-    assert "Under this key the server keeps no budgets" in all_said(checked(later.run()))
+    assert "The server has no budgets for this key" in all_said(checked(later.run()))
     later.text_input(key="release:key").set_value(key)
     assert "Sources with a budget: incomes" in all_said(checked(later.run()))
     assert said(later).startswith("Lifetime budget 3: 0.5 spent")

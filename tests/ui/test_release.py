@@ -321,8 +321,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(test.run())
     # The list of columns with numbers depends on every record, so a person names the columns.
     assert [one.value for one in test.info] == [
-        "Name two columns under Columns on the left: what to cluster by, such as longitude "
-        "and latitude."
+        "Name two columns under Columns on the left: the columns to cluster, such as "
+        "longitude and latitude."
     ]
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []
@@ -427,7 +427,7 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     monkeypatch.setattr(rehearsal_panel, "_PATIENCE", 0.0)
     test = press(page(data="noise", method="privqt", g=8), "Review the release")
     assert button(test, "Debit").label == "Debit ε 1 and release without the rehearsal"
-    assert any("wait for its answer" in one.value for one in test.caption)
+    assert any("wait for its result" in one.value for one in test.caption)
     pressed = button(test, "Debit").click()
     job = test.session_state["release:rehearsal"]
     answer.set()
@@ -439,7 +439,7 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     # The answer and the button with its result appear together.
     assert button(test, "Debit").label == "Debit ε 1 and release"
     assert any("Rehearsal on" in one.value and "draws" in one.value for one in test.markdown)
-    assert not any("wait for its answer" in one.value for one in test.caption)
+    assert not any("wait for its result" in one.value for one in test.caption)
 
 
 def test_doubtful_clusters_can_be_left_out_without_another_spend(page, home: Path) -> None:

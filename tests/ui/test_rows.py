@@ -74,7 +74,7 @@ def test_other_files_are_treated_alike(page: str, name: str) -> None:
     assert f"Active: {name} · 7,999 records" in notes(test)
     # A release can't read this format: it says so, and offers to save the shown values as CSV.
     visit(test, "release")
-    assert f"only CSV, Parquet and .npy, and {name} is of another format" in notes(test)
+    assert f"only CSV, Parquet and .npy, and {name} has another format" in notes(test)
     assert COUNT not in notes(test)
 
 
@@ -130,10 +130,10 @@ def test_a_row_far_from_all_others_is_named_and_left_out_by_a_stated_range(page:
     assert not test.warning
     found = link_of(test)
     assert (found["domain"], found["outside"]) == ("13.0,13.96;52.0,52.88", "drop")
-    assert "comes from a look at the data" in notes(test)
-    # A release does not propose this box, and says how the box was made.
+    assert "chosen by a look at the data" in notes(test)
+    # A release does not propose such a box, and says how this box was made.
     visit(test, "release")
-    assert "comes from a look at the data" in notes(test)
+    assert "chosen by a look at the data" in notes(test)
     test.session_state["release:domain"] = ""
     checked(test.run())
     assert not test.warning

@@ -115,7 +115,7 @@ def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: File
     for session, size in (("one", 90 * 2**20), ("two", None)):
         got = asyncio.run(six(session, size))
         assert [status for status, _ in got] == [204] * 2 + [413] * 4
-        assert all("a session holds 210 MB: remove a file first" in text for _, text in got[2:])
+        assert all("a session may have 210 MB: remove a file first" in text for _, text in got[2:])
     assert max(held) <= uploads.MOST
     assert not uploads._COMING
     files.remove_file("one", "0")
@@ -163,7 +163,7 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
     files.put("me", "large", 180 * 2**20)
     uploads.show_room()
     assert len(told) == 1
-    assert "a file of more than 30 MB is refused (413) until you remove one" in told[0]
+    assert "a file of more than 30 MB is refused (413) until you remove a file" in told[0]
 
 
 def test_numbers_of_a_small_file_are_no_larger_than_a_session() -> None:

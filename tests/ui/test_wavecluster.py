@@ -172,7 +172,7 @@ def test_the_threshold_is_explained_to_its_owner(app, method):
     (said,) = [text for text in captions if "True run:" in text]
     assert "k = ⌈(1 − 0.40) · 10⌉ = 6, and the value of rank 6 is d = 12." in said
     assert ("Run with no noise:" if method == "wavecluster" else "Run with noise:") in said
-    assert ("is drawn from (0, " in said) == (method == "privthrem")
+    assert ("is sampled from (0, " in said) == (method == "privthrem")
     assert ("Z′ = " in said) == (method == "privthr")
     assert said.partition(" True values")[0] in figure_head(test)["alt"]
     assert test.query_params["view"] == "threshold"

@@ -284,11 +284,11 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     test = opened("release", data="own", **link)
     load(test, "visits.csv", TABLE.replace(b"who", b"day"))
     assert link_of(test)["unit"] == "who"
-    assert 'no column "who" that tells persons apart' in notes(test)
+    assert 'no column "who" that identifies persons' in notes(test)
     assert not [one for one in test.button if one.label.startswith("Release")]
     checked(control(test.selectbox, "own:unit").select("a record").run())
-    assert "tells persons apart" not in notes(test)
-    # If another file does not have this column, explorers say so.
+    assert "identifies persons" not in notes(test)
+    # If another file has no such column, explorers say so.
     test = load(opened("wavecluster", data="own", unit="who", cap=2))
     test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))
     test.run()

@@ -67,7 +67,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         (60, 16, 66, 44),
         barmode="overlay",
         bargap=0.35,
-        xaxis=chart_axis("ε, at least, with 99% confidence", range=[0, 1.2 * high]),
+        xaxis=chart_axis("lower bound on ε, with 99% confidence", range=[0, 1.2 * high]),
         yaxis={**category_axis(names, _FEWEST_BARS), "dtick": 1},
         shapes=[line_at(claim, "x", INK[mode], 2, dash="dash")],
         annotations=[note(f"claimed ε = {readable(claim, 4)}", claim, 1, "x", xanchor="center")],
@@ -87,7 +87,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
-    """Table behind the bars: one row per scenario; its values are empty if it has not run yet."""
+    """Table behind the bars: one row per scenario; a row is empty until its scenario runs."""
     table = pd.DataFrame(
         [
             {

@@ -1,4 +1,4 @@
-"""Maps of a data set without and with one person, each clustered without noise."""
+"""Maps of two data sets, without and with one person; both are clustered without noise."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIDES = ("without", "with the person")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Joining:
-    """A data set without and with one person, each clustered without noise."""
+    """Two data sets, without and with one person; both are clustered without noise."""
 
     #: Title of the data.
     title: str

@@ -30,7 +30,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             numbers + 0.21,
             limits[:, 1] - limits[:, 0],
             "%{customdata[0]:.2f} % to %{customdata[1]:.2f} % allowed",
-            name=f"allowed: 1/{times} to {times} times the share without",
+            name=f"allowed: 1/{times} to {times} times the share without the person",
             width=0.42,
             base=limits[:, 0],
             marker={"color": pale, "line": {"color": NOISE[mode], "width": 1.5}},
@@ -75,8 +75,8 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
         alt=(
             f"Number of clusters under {title}, ε {epsilon}, in "
             f"{experiment.draws:,} draws on each side: from {low} to {high}, {often}. "
-            f"A band shows what the promise allows: at most {times} times as often with the "
-            "person as without."
+            f"A band shows what the promise allows: each number may occur at most {times} times as "
+            "often with the person as without."
         ),
         height=330,
         share=0.33,

@@ -37,7 +37,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     """Plot the distinguishing score on both data sets, and shade the event's bars."""
     histogram, sides = result.histogram, result.sides
     bins = _Bins.of(histogram)
-    # The last bar counts runs without this score; it exists only if there are such runs.
+    # If some runs do not have this score, the last bar counts these runs.
     n = len(bins.middles)
     data = [
         bar(
@@ -93,10 +93,10 @@ def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
-    """Positions of bars: a few different values at equal distances, many values on a linear scale.
+    """Positions of bars: equal distances for a few different values, a linear scale for many.
 
-    ``values`` are compared with the event's threshold. If some runs lack the score, there is a last
-    bar with the value infinity.
+    ``values`` are compared with the event's threshold. If some runs lack the score, the last bar
+    has the value infinity.
     """
 
     middles: Floats
@@ -131,7 +131,7 @@ class _Bins:
 
 
 def _different(edges: Floats) -> Floats:
-    """Values such that the edges are their midpoints."""
+    """Values such that each edge is the midpoint between two neighbouring values."""
     values = [(edges[0] + edges[1]) / 2]
     for edge in edges[1:-1]:
         values.append(2 * edge - values[-1])

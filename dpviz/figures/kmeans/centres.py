@@ -48,7 +48,7 @@ def centres(
         textposition=text_places(picture.shown_domain, x, y),
         textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
         marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
-        customdata=np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
+        customdata=np.where(stayed, "<br>noise kept the centre in its place", "").tolist(),
         cliponaxis=False,
     )
 
@@ -80,7 +80,7 @@ def places_of(picture: KMeansPicture, centers: Centers) -> tuple[Floats, Floats]
 
 
 def text_places(domain: Domain, x: Floats, y: Floats) -> list[str]:
-    """Position of each centre's number: above right of the centre, or inwards at a border."""
+    """Position of each centre's number: at the upper right, or on the inner side at a border."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
     )

@@ -1,4 +1,4 @@
-"""View of post-processing: centres before and after it, and the likelihood along the chain."""
+"""View of post-processing: centres before and after, and the likelihood along the chain."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draw(picture: KMeansPicture) -> Panels:
         layout=layout,
         alt=(
             f"{picture.title}. Centres before and after post-processing, NICV {ratios[0]:.2f} and "
-            f"{ratios[1]:.2f} times the true one, and the log likelihood along the chain, from "
+            f"{ratios[1]:.2f} times the true NICV, and the log likelihood along the chain, from "
             f"{readable(chain.log_likelihood[0], 4)} to {readable(chain.best, 4)}."
         ),
     )

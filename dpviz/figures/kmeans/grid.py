@@ -27,7 +27,8 @@ def draw(picture: KMeansPicture) -> Panels:
     true, noisy = _counts(picture)
     domain = picture.shown_domain
     occupied = true[true > 0]
-    # Use nearly the largest count as the end of the scale, so that one peak does not hide the rest.
+    # Use nearly the largest count as the end of the scale, so that one peak does not hide the other
+    # counts.
     top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
     layout = picture.layout(coloraxis=colour_axis(0, top, above_zero(picture.mode), "records"))
     first, second = (
@@ -78,13 +79,13 @@ def _counts(picture: KMeansPicture) -> tuple[Floats, Floats]:
     grid, records = picture.private.grid, picture.truth.records
     if grid is None:
         raise InputError(
-            "view = grid: this run releases no noisy grid. EUGkM, Hybrid, sound contour and sound "
-            "starts from the data do; choose another view for the others."
+            "view = grid: this run releases no noisy grid. Only EUGkM, Hybrid, sound contour and "
+            "sound starts from the data release a noisy grid; choose another view."
         )
     if grid.ndim != 2:
         raise InputError(
-            f"view = grid: the noisy grid has {counted(grid.ndim, 'column')}, and the picture "
-            "shows grids of two; choose another view."
+            f"view = grid: the noisy grid has {counted(grid.ndim, 'column')}, but the picture "
+            "shows only grids of two columns; choose another view."
         )
     true, noisy = (
         np.transpose(one.reshape(grid.shape), picture.raster.axes).astype(float)

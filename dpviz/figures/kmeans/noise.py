@@ -16,7 +16,7 @@ from dpviz.privacy.steps import group_epsilon, grouped
 
 
 def draw(picture: KMeansPicture) -> Panels:
-    """Bars of the noise: one per iteration; for methods without iterations, one per spend."""
+    """Plot the noise: one bar per iteration, or one per spent amount if there are no iterations."""
     run = picture.before
     if not run.iterations:
         return _spends(picture)
@@ -45,21 +45,21 @@ def draw(picture: KMeansPicture) -> Panels:
     for panel, up in ((1, "scale of the noise (records)"), (2, "% of the domain")):
         chart_axes(layout, panel, 2, "cluster", up, numbers, {"rangemode": "tozero"})
     add_heading(layout, 1, "<b>noise on each count and sum</b>")
-    add_heading(layout, 2, "<b>what it does to a centre</b> · scale / noisy records")
+    add_heading(layout, 2, "<b>effect of the noise on a centre</b> · scale / noisy records")
     worst = float(np.nanmax(shifts)) if np.isfinite(shifts).any() else 0.0
     return Panels(
         data=data,
         layout=layout,
         alt=(
             f"{picture.title}. Bars per cluster and iteration: scale of the noise on counts and "
-            "sums, and by how much of the domain it moves each centre (at most "
-            f"{readable(worst)}%)."
+            "sums, and the distance by which the noise moves each centre (at most "
+            f"{readable(worst)}% of the domain)."
         ),
     )
 
 
 def frame(picture: KMeansPicture) -> pd.DataFrame:
-    """Table of noisy updates: a row per iteration and cluster; in other methods, one per spend."""
+    """Table of noisy updates: one row per iteration and cluster, or one per spent amount."""
     run = picture.before
     if not run.iterations:
         return pd.DataFrame(

@@ -45,8 +45,8 @@ class KMeansPicture:
     private_title: str = "private"
     #: Background of the maps.
     ground: Ground = PLAIN
-    #: Whether records and true centres are shown over the private panel; a release contains
-    #: neither.
+    #: Whether records and true centres are shown over the private panel; a release does not contain
+    #: them.
     with_points: bool = False
 
     @property
@@ -88,8 +88,7 @@ class KMeansPicture:
 
     def is_result(self, run: KMeansRun, step: int) -> bool:
         """Whether a step shows a run's result."""
-        # The left run may have more iterations; then its result is shown next to the private
-        # result.
+        # If the left run has more iterations than the private run, both results are shown together.
         return step >= min(max(len(self.path) - 1, 0), len(self.path_of(run)))
 
     def centers_at(self, run: KMeansRun, step: int) -> Centers:

@@ -75,7 +75,7 @@ def frame(picture: KMeansPicture) -> pd.DataFrame:
     truth, private = picture.truth, picture.private
     table = pd.DataFrame({"cluster": np.arange(1, len(private.centers) + 1)})
     for axis, name in enumerate(picture.columns):
-        # The true run may have fewer clusters.
+        # The true run may have fewer clusters than the private run.
         table[f"true {name}"] = pd.Series(truth.centers[:, axis])
         table[f"private {name}"] = private.centers[:, axis]
     for name, labels in (
@@ -147,8 +147,8 @@ def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
     """Private numbers of records below the private centres, if the run has such numbers.
 
-    If centres are crowded or at a border, there is space only for the centre's own number, so the
-    number of records is not shown.
+    If centres are close to each other or to a border, there is space only for the centre's own
+    number, so the number of records is not shown.
     """
     counts, centers = picture.noisy_at(step), picture.centers_at(picture.private, step)
     if counts is None or len(centers) > _MOST_COUNTED:
@@ -178,7 +178,6 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
 
 
 def _crowded(domain: Domain, x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Whether the text of a centre would cover another centre."""
     near = np.ones((len(x), len(x)), dtype=bool)
     for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
         near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)

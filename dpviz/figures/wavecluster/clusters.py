@@ -21,10 +21,10 @@ from dpviz.figures.wavecluster.picture import WaveClusterPicture
 from dpviz.figures.wavecluster.stage import VALUE_KEYS, StagePair, cells, ghost
 from dpviz.wavecluster.pipeline import Stages
 
-#: Maximum number of clusters that all show their number on a panel, in small and in large type. If
-#: a panel has more clusters, this many of the largest show it, since each number takes half a
-#: millisecond of a drag. Last: maximum number of cells per side whose cells have space for a
-#: number.
+#: Maximum number of clusters that all show their number on a panel, in small and in large letters.
+#: Then: number of largest clusters that show their number if there are more clusters, because each
+#: number adds half a millisecond to a drag. Last: maximum number of cells per side if a cell has
+#: space for a number.
 _MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
 
@@ -74,7 +74,7 @@ def _per_cell(picture: WaveClusterPicture) -> int:
 
 
 def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
-    """Cells of private clusters (darker if they have more records), and the true points over them.
+    """Cells of private clusters (cells with many records are dark), and the true points over them.
 
     Everything except the overlay uses private numbers only.
     """

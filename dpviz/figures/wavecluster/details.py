@@ -1,9 +1,9 @@
 """View of all wavelet subbands as a mosaic, in Mallat's nested layout.
 
-The average of the last level is in the lower left corner. The details of each level are around it,
-and level 1 is the outermost. On the right is the difference along the first axis, at the top the
-difference along the second axis. A mosaic fills the unit square, so the zoom stays the same after a
-change of grid or level.
+The average of the last level is in the lower left corner. The details of each level are around the
+average, and level 1 is the outermost. On the right is the difference along the first axis, and at
+the top is the difference along the second axis. A mosaic fills the unit square, so the zoom stays
+the same after a change of grid or level.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Subband:
     #: Name with the level, for example "LH1" for level 1.
     name: str
     level: int
-    #: For a detail, for example "H" and "horizontal"; empty for the average.
+    #: Letter and edges of a detail, such as "H" and "horizontal"; empty for the average.
     letter: str = ""
     edges: str = ""
     true: Band
@@ -152,10 +152,10 @@ def meaning(columns: Sequence[str]) -> str:
     x, y = columns
     return (
         f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
-        f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both: diagonal "
-        "edges. The number is the level, 1 is the finest. Each band covers the whole domain and, "
-        "where a side does not divide, the padding beyond it. Point at a cell to read its band and "
-        "its place."
+        f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both "
+        "differences: diagonal edges. The number is the level, 1 is the finest. Each band covers "
+        "the whole domain and, if the side of the grid can't be halved that often, the padding "
+        "beyond the domain. Point at a cell to read its band and its position."
     )
 
 
@@ -225,10 +225,10 @@ def _colour_scales(
 def _hovered(
     picture: WaveClusterPicture, width: Band, shape: tuple[int, ...]
 ) -> dict[str, list[str]]:
-    """For hover texts: the intervals on both axes that the cells of a band cover.
+    """Intervals on both axes that the cells of a band cover, for hover texts.
 
-    One text for each column and one for each row of cells. From these the browser makes the texts
-    of all cells (``_PLACE``).
+    There is one text for each column of cells, and one text for each row. The browser combines
+    these texts to the texts of all cells (``_PLACE``).
     """
     across, up = (
         _intervals(name, *bounds, float(step), cells)
@@ -252,7 +252,6 @@ def _intervals(name: str, low: float, high: float, width: float, cells: int) -> 
 
 
 def _labels(bands: Sequence[Subband], mode: Mode, small: bool) -> Trace:
-    """Name of each band in its upper left corner; the full name if there is space."""
     named = [band for band in bands if band.level <= _LABELLED[small]]
     return scatter(
         "text",

@@ -41,8 +41,8 @@ class WaveClusterPicture:
     mode: Mode = "light"
     #: Parameters of the run, for the figure's title.
     title: str = ""
-    #: Heading of the private panels, and their name in contrast to "true"; these texts differ if
-    #: the run is not private.
+    #: Heading of the private panels, and their name in tables; these texts differ if the run is not
+    #: private.
     private_title: str = "private"
     side: str = "private"
     #: The run to which the private stages belong, needed to show how its threshold was sampled.
@@ -81,8 +81,9 @@ class WaveClusterPicture:
     def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Number, and therefore colour, of each true and private cluster (index 0 = noise).
 
-        A private cluster gets the number of the true cluster with which it shares most cells, one
-        to one. So numbers and colours rarely change between draws.
+        A private cluster gets the number of the true cluster with which it shares most cells; no
+        two private clusters get the same number. So numbers and colours rarely change between
+        draws.
         """
         true, private = self.stages
         return np.arange(true.n_clusters + 1), matched_numbers(true.labels, private.labels)

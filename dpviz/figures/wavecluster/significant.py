@@ -72,7 +72,7 @@ def significant_cells(
 
 
 def agreement(true: Mask, private: Mask) -> tuple[int, int, int]:
-    """Numbers of cells that are significant in both runs, invented by noise, and missed."""
+    """Numbers of cells: significant in both runs, invented by noise, missed because of noise."""
     return int((true & private).sum()), int((private & ~true).sum()), int((true & ~private).sum())
 
 

@@ -28,10 +28,10 @@ class StagePair:
     traces: tuple[list[Trace], list[Trace]]
     notes: tuple[str, str]
     alt: str
-    #: Text in the private panel's heading about the true data shown over that panel.
+    #: Text in the private panel's heading about the true data that the panel shows.
     overlay: str = ""
     coloraxis: dict[str, Any] | None = None
-    #: For a mosaic: names of its own axes, its two colour axes, minimum width in pixels.
+    #: Layout of a mosaic: its own axes, its two colour axes, its minimum width in pixels.
     axes: tuple[str, str] | None = None
     coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     least_width: int = 0
@@ -85,7 +85,7 @@ def errors(picture: WaveClusterPicture, side: int, between: str = "<br>") -> str
 
 
 def scale_end(band: NDArray[Any]) -> float:
-    """Upper end of a colour scale: nearly the largest value, so one peak can't hide the rest."""
+    """Upper end of a colour scale: nearly the largest value, so a peak can't hide other cells."""
     size = np.abs(band[band != 0])
     return float(np.quantile(size, 0.97)) if size.size else 1.0
 
@@ -94,7 +94,7 @@ def blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any]
     """Combine cells into blocks if there are too many for the screen.
 
     A block of values gets the mean of its cells. A block of labels, codes or masks gets the highest
-    of its cells, so that a single cell does not disappear.
+    value of its cells, so that a single cell does not disappear.
     """
     step = -(-max(band.shape) // MOST_CELLS)
     if step == 1:
@@ -120,7 +120,7 @@ def cells(
 
 
 def ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
-    """Invisible heatmap only for hover texts, because these differ from the plotted values."""
+    """Invisible heatmap that has only hover texts, because the plotted values differ from them."""
     black = [[0, "#000000"], [1, "#000000"]]
     width = picture.width(picture.true.level)
     return cells(picture, band.astype(np.float32), width, hover, opacity=0, colorscale=black)

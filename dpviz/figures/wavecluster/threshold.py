@@ -35,12 +35,13 @@ from dpviz.wavecluster.threshold import Threshold
 #: Each value is written under its bar if there are at most this many values.
 _WRITTEN = 16
 
-#: Each value is a bar if there are at most this many values. Otherwise they form an area with at
-#: most this number of steps.
+#: Each value is a bar if there are at most this many values. Otherwise the values form an area with
+#: at most this number of steps.
 _BARS = 120
 _STEPS = 1000
 
-#: Maximum number of intervals that are plotted; if there are more, neighbours are joined.
+#: Maximum number of intervals that are plotted; if there are more, neighbouring intervals are
+#: joined.
 _INTERVALS = 300
 
 #: Each bar shows its rank and probability if there are at most this many intervals.
@@ -85,7 +86,7 @@ class _Room:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Threshold in a panel of ranks; k is None if its rank belongs to another list."""
+    """Threshold in a panel of ranks; k is None if the threshold's rank belongs to another list."""
 
     k: int | None
     d: float
@@ -103,7 +104,7 @@ def draw(picture: WaveClusterPicture) -> Panels:
         (56, 16, 52 + 15 * lines, 44),
         legend={**LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
         shapes=[],
-        # A bar reacts if the pointer is anywhere in it, but an area only near its edge.
+        # A bar reacts to a pointer anywhere in the bar; an area reacts only near its edge.
         hovermode="x" if room.log else "closest",
         bargap=0.15 if room.ranks <= _BARS else 0,
         # Ranks are not positions, so the zoom of other views must not be used here.
@@ -234,7 +235,6 @@ def _rank_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) -> l
 
 
 def _add_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut]) -> None:
-    """Add lines at k and at d with their numbers; the numbers of two cuts don't overlap."""
     x, y = on(panel).values()
     right = room.ranks + 0.6
     for place, cut in enumerate(cuts):
@@ -319,8 +319,8 @@ def _draw_law(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -> 
         range=[0, (2.0 if labels else 1.25) * float(height.max())],
         nticks=4,
     )
-    heading = f"<b>d′ is drawn from (0, {readable(end, 4)}]</b><br>area = probability"
-    heading += "; on each bar, rank and probability" if labels else ""
+    heading = f"<b>d′ is sampled from (0, {readable(end, 4)}]</b><br>area = probability"
+    heading += "; each bar shows rank and probability" if labels else ""
     add_heading(layout, 3, heading, align="left")
     for value, other, is_private in ((true, private, False), (private, true, True)):
         if math.isfinite(value):

@@ -47,17 +47,17 @@ class SortedList:
 class Law:
     """Probabilities with which the exponential mechanism samples the threshold of one run.
 
-    The weights are those of the mechanism itself. Intervals of length 0 have the probability 0 and
-    are left out.
+    The mechanism itself uses the same weights. Intervals of length 0 have the probability 0 and are
+    left out.
     """
 
-    #: Interval i is (low[i], high[i]]; in ascending order, shape (m,).
+    #: Interval i is (low[i], high[i]]; the intervals are in ascending order, shape (m,).
     low: Floats
     high: Floats
     #: Lowest and highest rank, in the true L, of a threshold in each interval, shape (m,).
     first: Floats
     last: Floats
-    #: Shape (m,); the sum is 1.
+    #: Probability of each interval, shape (m,); the sum is 1.
     probability: Floats
 
     @classmethod
@@ -92,7 +92,7 @@ class Law:
         )
 
     def holding(self, value: float) -> int:
-        """Position of the interval that contains a value; the last interval for values above it."""
+        """Position of the interval that contains a value; for larger values, the last position."""
         return min(int(np.searchsorted(self.high, value)), self.high.size - 1)
 
     @property
@@ -105,7 +105,7 @@ class Law:
 
 
 def explain(picture: WaveClusterPicture) -> str:
-    """Explain both thresholds: one sentence for the true threshold, several for the other one."""
+    """Explain both thresholds: one sentence for the true threshold, several for the private one."""
     p = picture.truth.config.density
     true, private = (stages.threshold for stages in picture.stages)
     first = f"True run: {_positive(true.positive)}. " + _cut(
@@ -120,8 +120,8 @@ def explain(picture: WaveClusterPicture) -> str:
         half = write_signed(round(private.estimate / 2), ",")
         begin += (
             f"Z′ = {write_signed(private.estimate, '.4g')} is the noisy number of cells that are "
-            f"not positive. Half of it, rounded, is {half}; of the smallest values, "
-            f"{private.pruned:,} are pruned. "
+            f"not positive. Half of Z′, rounded, is {half}; the method prunes the "
+            f"{private.pruned:,} smallest values. "
         )
     law = Law.of(picture.true, picture.run)
     if law is None:
@@ -131,9 +131,9 @@ def explain(picture: WaveClusterPicture) -> str:
     share = law.probability[at]
     return (
         f"{first} {begin}"
-        f"d′ = {readable(private.value, 4)} is drawn from (0, {readable(law.high[-1], 4)}], "
-        f"split at the true values: its interval ({readable(law.low[at], 4)}, "
-        f"{readable(law.high[at], 4)}] has rank k′ = "
+        f"d′ = {readable(private.value, 4)} is sampled from (0, {readable(law.high[-1], 4)}], "
+        "which the true values split into intervals. The interval of d′, "
+        f"({readable(law.low[at], 4)}, {readable(law.high[at], 4)}], has rank k′ = "
         f"{law.last[at]:.0f} in the true L and the probability "
         f"{format(share, '.1%' if share >= 0.001 else '.1g')}."
     )
@@ -147,7 +147,7 @@ def write_signed(value: float, form: str) -> str:
 def _sampled(p: float, private: Stages) -> str:
     threshold, cells = private.threshold, int(private.significant.sum())
     found = (
-        "Nothing stands out from the noise, so no cell is significant."
+        "No cell differs clearly from the noise, so no cell is significant."
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
         f"{readable(threshold.value, 4)} is the median threshold. The {cells:,} cells that "

@@ -56,7 +56,7 @@ _JOB = "audit:one job"
 
 
 def correct_link(state: UrlState) -> None:
-    """Correct a link's scenario and number of runs if they do not match its method and variant."""
+    """Correct a link's scenario and number of runs if they do not match the method and variant."""
     offered, given = _offered(state), state.get("scenario")
     if given not in offered:
         first = next(iter(offered))
@@ -72,7 +72,6 @@ def correct_link(state: UrlState) -> None:
 
 
 def _offered(state: UrlState) -> dict[str, Scenario]:
-    """Scenarios of the chosen method and variant, by name; planted mistakes are last."""
     return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
 
 
@@ -99,8 +98,8 @@ def claims(state: UrlState) -> bool:
     st.header("Claimed against measured", anchor="claimed-against-measured")
     st.markdown(
         "An audit runs a method many times on two data sets that differ in one person. The chances "
-        "of its results may differ by a factor of e^ε at most. If they differ by more, the claim "
-        "is refuted."
+        "of the method's results may differ by a factor of e^ε at most. If these chances differ by "
+        "more, the claim is refuted."
     )
     left, right = st.columns([5, 9], gap="medium")
     with left:
@@ -125,7 +124,7 @@ def _audit_controls(state: UrlState) -> bool:
         "Variant",
         **state.choice("variant", VARIANTS),
         on_change=partial(_reset_scenario, state),
-        help="As printed in the paper, or the same idea with a proof that holds.",
+        help="As printed in the paper, or the same idea with a valid proof.",
     )
     offered = _offered(state)
     st.selectbox(
@@ -207,7 +206,7 @@ def _result(state: UrlState) -> None:
         refuted, sentence = verdict(result)
         kind = "dpv-no" if refuted else ""
         st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(sentence)}</b></div>')
-        lead = "This event tells the data sets apart" if refuted else "The most different event"
+        lead = "This event distinguishes the data sets" if refuted else "The most different event"
         st.markdown(f"{lead}: {plain_text(result.event)}.")
         show_panels(
             score_bars(result, theme_mode()),
@@ -218,7 +217,7 @@ def _result(state: UrlState) -> None:
         )
         st.caption(
             f"The figure shows the {result.runs - result.runs // 2:,} runs on each data set that "
-            f"decide; the other half chose the event. {limits}"
+            f"decide the verdict; the other half of the runs chose the event. {limits}"
         )
         csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
     with st.expander("The method's card: source, promises and their reasons"):
@@ -240,5 +239,5 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     elif scenario.private:
         why = "That proves nothing by itself; the proof is in the method's card."
     else:
-        why = f"That proves nothing: the claim fails all the same. {scenario.verdict.reason}"
+        why = f"That proves nothing: the claim is false nevertheless. {scenario.verdict.reason}"
     return False, f"{measured} {why}"

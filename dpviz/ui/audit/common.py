@@ -19,7 +19,7 @@ METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 def budget_control(name: str, low: float, high: float, *, shared: bool = False) -> Control:
-    """Control of a budget, 1 by default; a link may exceed the slider, but not be infinite."""
+    """Control of a budget, 1 by default; a link may give any larger finite budget."""
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):

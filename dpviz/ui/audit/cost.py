@@ -19,8 +19,8 @@ def cost_overview() -> None:
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(
         "Errors of the sound and the published variant, by data set: DSG_C for WaveCluster, NICV "
-        "divided by that of the best k-means for the others. Lower is better; ▲ and ▼ mark where "
-        "soundness clearly costs or gains.",
+        "divided by the NICV of the best k-means for other methods. Lower is better; ▲ and ▼ mark "
+        "errors that soundness clearly raises or lowers.",
         help=COST_HELP,
     )
     budgets = sorted({row.epsilon for row in costs()})

@@ -21,14 +21,14 @@ def detected_mistakes() -> None:
     st.markdown(
         "We planted a mistake in every step of every sound method: the step's noise is halved or "
         "missing, while the ledger still shows all of it. The data sets change the steps as much "
-        "as we know how. The score is the best possible one: how likely the noisy numbers are with "
-        "and without the person, for someone who knows the code. "
-        f"Missing noise is found with {steps.RUNS[NONE]:,} runs on each data set at a claim of "
-        f"{steps.CLAIM:g} in {_count(left_out)} steps. Halved noise is found with "
-        f"{steps.RUNS[HALF]:,} runs in **{_count(halved)} steps**, in {len(by_itself)} of them "
-        "only if one run's other answers are fixed and the step is compared with its own share of "
-        "the budget. (Some runs of DP-Refine and Two-stage take so long that fewer were made: see "
-        "the table.) This audit can't find the others, which are out of sight:"
+        "as we can. The score is the best possible score: how likely the noisy numbers are with "
+        "and without the person, for someone who knows the code. Missing noise is found with "
+        f"{steps.RUNS[NONE]:,} runs on each data set at a claim of {steps.CLAIM:g} in "
+        f"{_count(left_out)} steps. Halved noise is found with {steps.RUNS[HALF]:,} runs in "
+        f"**{_count(halved)} steps**, in {len(by_itself)} of them only if one run's other answers "
+        "are fixed and the step is compared with its own share of the budget. (Some runs of "
+        "DP-Refine and Two-stage take so long that we made fewer runs: see the table.) This audit "
+        "can't find the other mistakes, for these reasons:"
     )
     not_found = {
         reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS

@@ -65,8 +65,8 @@ def one_person(state: UrlState) -> bool:
     left, right = st.columns([5, 6], gap="medium")
     with left:
         st.markdown(
-            f"**Without noise** one person more or less can be seen: {without} without "
-            f"that person, {joined} with. (The data is made up.)"
+            f"**Without noise** one person more or less can be seen: there are {without} without "
+            f"that person, and {joined} with that person. (The data is made up.)"
         )
         show_panels(
             joining_maps(joining, theme_mode()),
@@ -86,7 +86,7 @@ def one_person(state: UrlState) -> bool:
 
 @st.cache_resource(show_spinner=False)
 def person_joining() -> Joining:
-    """The first sample set in which one person's record joins two clusters, without and with it."""
+    """The first sample set in which one record joins two clusters, without and with this record."""
     facts = with_person()
     sources = pair_of(facts)
     config = Config(method=NOISE_FREE, grid=facts.grid, density=facts.density)
@@ -105,7 +105,7 @@ def _technique(state: UrlState) -> bool:
         "Under a technique",
         **state.choice("technique", TECHNIQUES),
         format_func=_technique_title,
-        help="A technique that adds noise, as printed in its paper or with a proof that holds.",
+        help="A technique that adds noise, as printed in its paper or with a valid proof.",
     )
     with second:
         slider = live_slider(
@@ -117,7 +117,8 @@ def _technique(state: UrlState) -> bool:
             scale="log",
             low_label="more private",
             high_label="more accurate",
-            help="Whole budget. If it is lower, less can be learned about anyone, with more noise.",
+            help="Whole budget. A lower budget adds more noise, so less can be learned about "
+            "anyone.",
         )
     third.number_input(
         "Draws on each side",
@@ -158,7 +159,6 @@ def _technique_title(technique: str) -> str:
 
 
 def _start_draws(state: UrlState) -> None:
-    """Start draws, unless the latest draws were started with the same controls."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
     request = (technique, epsilon, draws, seed)
@@ -196,7 +196,7 @@ def _draws_progress(state: UrlState) -> None:
 
 
 def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
-    """Meaning of the draws for that person, and a caption on how it was measured."""
+    """Meaning of the draws for that person, and a caption that explains the measurement."""
     card = CARDS[experiment.method]
     name, verdict = f"{card.title}, {experiment.variant},", experiment.claim
     epsilon, times = readable(experiment.epsilon), readable(experiment.allowed)
@@ -212,16 +212,16 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
         )
     if not verdict.private:
         return (
-            f"**For this person** {name} keeps no promise, even where the number of clusters "
-            f"does not show it. {plain_text(verdict.reason)}",
-            f"{measured}; an audit of everything that it publishes follows below.",
+            f"**For this person** {name} keeps no promise, even if the number of clusters does not "
+            f"show this. {plain_text(verdict.reason)}",
+            f"{measured}; an audit of everything that the method publishes follows below.",
         )
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters occurs more than "
         f"e^{epsilon} = {times} times as often with this person as without, or the other way "
-        "round. Someone who knows all other records, and thinks it 50 : 50 whether this person "
-        f"with one record is in the data, is {surest_words(experiment.epsilon)} after seeing the "
-        "number.",
-        f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing, the "
+        "round. Suppose that someone knows all other records, and thinks that the chance is 50% "
+        "that this person with one record is in the data. After seeing the number, this observer "
+        f"is {surest_words(experiment.epsilon)}.",
+        f"Hatched bars end inside the band, except by chance. {measured}; that proves nothing: the "
         "proof is in the method's card.",
     )

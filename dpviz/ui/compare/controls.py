@@ -72,7 +72,7 @@ AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([metho
 
 
 class Names(list[str]):
-    """Several names; their text form is the one used in links."""
+    """Several names; the text of this list is the form that links use."""
 
     def __str__(self) -> str:
         """Return the names separated by commas."""
@@ -82,7 +82,8 @@ class Names(list[str]):
 #: Controls that affect only own data, because each sample set has its own values.
 OF_OWN_DATA = ("domain", "outside", *suited_links())
 
-#: Controls that a figure of a paper sets. Meanwhile they are not shared with other pages.
+#: Controls that a figure of a paper sets. While the page shows this figure, it does not share these
+#: controls.
 _OF_FIGURE = (
     "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
     "view", "line",
@@ -90,7 +91,7 @@ _OF_FIGURE = (
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters whose values suit a data set; the values are those for a sample set."""
+    """Parameters whose values depend on the data set, with the values for a sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()
@@ -136,14 +137,14 @@ class CompareState(DataState):
             self._store.own = {name: self.get(name) for name in _OF_FIGURE}
 
     def leave_figure(self) -> None:
-        """Restore the user's choices, and take over later changes of other pages."""
+        """Restore the user's choices, and apply later changes of other pages."""
         self.set("preset", NO_PRESET)
         for name, value in self._store.own.items():
             self.set(name, value)
         self._store.opened = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; a data set that is already chosen here stays."""
+        """Values that this page takes over; a data set that is already chosen stays chosen."""
         taken = super().taken(working) | self._methods(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)
@@ -152,7 +153,6 @@ class CompareState(DataState):
         return without(taken, _OF_FIGURE) if self.has_figure else taken
 
     def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Methods that this page takes over, in addition to chosen methods of the same family."""
         chosen = methods_of(working, self)
         if not chosen:
             return {}
@@ -286,7 +286,6 @@ def page_state() -> CompareState:
 
 
 def _correct(state: CompareState) -> None:
-    """Correct values of a link that are valid alone, but not together with other controls."""
     low, high = state.get("low"), state.get("high")
     axis = state.get("axis")
     if axis not in (one.name for one in axes(state.get("methods"))):
@@ -309,7 +308,7 @@ def _correct(state: CompareState) -> None:
     ):
         value = state.get(name)
         if name in state.given and value not in choices:
-            sentence = f"{name} = {value} does not suit the rest; {choices[0]} is used."
+            sentence = f"{name} = {value} does not suit the other settings; {choices[0]} is used."
             state.correct(name, choices[0], sentence)
 
 
@@ -350,7 +349,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
         on_change=partial(_change_preset, state),
         help="Sets all controls below as in the figure, for our sample sets or the paper's own "
-        "data. Your own choices come back afterwards.",
+        "data. Afterwards, your own choices are restored.",
     )
     if state.has_figure:
         # The box truncates long names.
@@ -390,7 +389,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     left.selectbox(
         "Variant",
         **state.choice("variant", VARIANTS),
-        help="As printed in the paper, or the same idea with a proof that holds.",
+        help="As printed in the paper, or the same idea with a valid proof.",
     )
     right.number_input(
         "Draws per point",
@@ -437,7 +436,6 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def _axis_boxes(state: CompareState) -> tuple[float, ...]:
-    """Show the choice of the axis, if there is a choice; return its values, or () for epsilon."""
     offered = tuple(one.name for one in axes(state.get("methods")))
     if state.get("axis") not in offered:
         state.set("axis", EPSILON.name)
@@ -448,8 +446,8 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         "Axis",
         **state.choice("axis", offered),
         format_func=lambda name: PARAMETERS[name].sign,
-        help="What the axis shows: ε, or another parameter that all chosen methods have. Then each "
-        "ε has its own panel.",
+        help="What the axis shows: ε, or another parameter that all chosen methods have. With "
+        "another parameter, each ε has its own panel.",
     )
     axis = PARAMETERS[state.get("axis")]
     usual = ", ".join(f"{value:g}" for value in axis.searched)
@@ -458,7 +456,8 @@ def _axis_boxes(state: CompareState) -> tuple[float, ...]:
         **state.widget("values"),
         placeholder=usual,
         disabled=axis.name == EPSILON.name,
-        help="Numbers separated by commas; if empty, usual values. ε has its own boxes above.",
+        help="Numbers separated by commas; an empty box means the usual values. ε has its own "
+        "boxes above.",
     )
     if axis.name == EPSILON.name:
         return ()
@@ -487,7 +486,6 @@ def _stand_in(figure: str, name: str) -> Subject:
 
 
 def _subject(preset: Preset | None, name: str) -> Subject:
-    """The sample set, or the paper's own data if the user has given them."""
     if preset is None:
         return _sample_subject(name)
     return given_subject(preset, name) or _stand_in(preset.name, name)

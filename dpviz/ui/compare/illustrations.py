@@ -1,4 +1,4 @@
-"""Those figures of the papers on the compare page that are not sweeps."""
+"""The papers' figures on the compare page that are not sweeps."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def explorer_link(
 
 
 def command_lines(request: SweepRequest) -> list[str]:
-    """Command lines that together make all rows; each makes the rows of one data set.
+    """Command lines that together make all rows; each line makes the rows of one data set.
 
     A method whose options differ from its defaults has a separate command line.
     """
@@ -62,7 +62,6 @@ def command_lines(request: SweepRequest) -> list[str]:
 
 
 def _own_options(plan: Plan, method: str) -> dict[str, Any]:
-    """Options that only one method of a plan has, if their values differ from its defaults."""
     defaults = {one.name: one.default for one in CARDS[method].parameters}
     options = ((option.rpartition("."), value) for option, value in plan.options.items())
     return {

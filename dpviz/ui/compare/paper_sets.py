@@ -64,7 +64,7 @@ def paper_sets_panel(preset: Preset) -> bool:
     """Show the boxes for the paper's own data; return whether the user has just given a set."""
     wanted = preset.stands_for
     if not wanted:
-        show_caption("The paper doesn't name its data: our sample sets stand in for them.")
+        show_caption("The paper doesn't name its data: our sample sets replace these data.")
         return False
     before = {name: one.file.file_id for name, one in given_sets().items()}
     epoch = st.session_state.get(_EPOCH, 0)
@@ -72,9 +72,9 @@ def paper_sets_panel(preset: Preset) -> bool:
     with st.expander("The paper's own data", icon=":material/dataset:", key="compare:paper data"):
         titles = ", ".join(one.title for one in wanted.values())
         show_caption(
-            "Our sample sets stand in, because we may not distribute the papers' data. If you have "
-            "the files, give them here. They stay in this session and are not part of links: after "
-            "a reload give them again."
+            "Our sample sets replace the papers' data, because we may not distribute these data. "
+            "If you have the files, give them here. The files stay in this session and are not "
+            "part of links: after a reload give them again."
         )
         files = st.file_uploader(
             plain_text(f"Files of {titles}"),
@@ -128,7 +128,7 @@ def _take_path(theirs: PaperSet, text: str) -> None:
 
 
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
-    """Use a file as the set with the same records; raise InputError if no set has them."""
+    """Use a file as the set with the same records; raise InputError if no set has these records."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
     try:

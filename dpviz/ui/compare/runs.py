@@ -78,7 +78,7 @@ class SweepRequest:
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the figure and the tables."""
+        """Note on the figure and the tables: whether they may be published, and their settings."""
         plan, sets = self.any, self.subjects
         # None means data that are neither a sample set nor declared public.
         kinds = {
@@ -103,7 +103,7 @@ class SweepRequest:
 
     @cached_property
     def failing(self) -> dict[tuple[str, str], str]:
-        """Why methods are not private, by the data set's name in the link and the method."""
+        """Reasons why methods are not private, by the data set's name in links and the method."""
         return {
             (name, method): why
             for name, plan in self.plans.items()
@@ -129,7 +129,6 @@ class SweepRequest:
 
     @property
     def _keeping(self) -> bool:
-        """Whether at least one method is private on a data set."""
         return len(self.failing) < len(self.plans) * len(self.any.methods)
 
     @property
@@ -151,7 +150,7 @@ def _with_settings(subject: Subject) -> str:
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    """Those options of a figure that at least one of the methods has."""
+    """Options of a figure that at least one of the methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
@@ -176,7 +175,7 @@ def all_classed(subjects: Iterable[Subject]) -> bool:
 
 
 def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
-    """Scores that all families have for data with or without classes; best scores come first."""
+    """Scores that all families have for data with or without classes; the best are first."""
     first, *others = families
     shared = [name for name in first.telling if all(name in one.scores for one in others)]
     return scores_for(shared, first.scores, classed=classed)
@@ -225,7 +224,8 @@ class Found:
         known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # A group: budgets with the same missing seeds, then axis values with the same groups.
+            # Group budgets with the same missing seeds, then axis values with the same groups of
+            # budgets.
             alike: dict[tuple[Any, ...], list[float]] = {}
             for step in plan.steps:
                 left: dict[tuple[int, ...], list[float]] = {}

@@ -90,7 +90,8 @@ def build(state: CompareState) -> None:
         "Score",
         **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
-        help="Scores that all chosen methods share. Choosing a slower score computes all of them.",
+        help="Scores that all chosen methods share. Choosing a slower score computes all slower "
+        "scores.",
         width=270,
     )
     segments(state, "view", "A panel for each of the", VIEWS, row)
@@ -169,7 +170,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     show_caption(
         "A click on a point opens the run that is nearest to it. "
         + (
-            "Then the paper's own data take the place of yours on all pages. "
+            "Then the paper's own data replace your data on all pages. "
             if any(one in given_subjects() for one in request.subjects.values())
             else ""
         )
@@ -193,13 +194,13 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
     if preset is None:
-        return "those that each method has by default"
+        return "the defaults of each method"
     same = (
         set(plan.methods) == set(preset.methods)
         and plan.variant == "published"
         and plan.neighbours.relation == "add_remove"
     )
-    return "as in that figure" if same else "those of that figure, with your changes"
+    return "as in that figure" if same else "the parameters of that figure, with your changes"
 
 
 def _progress(request: SweepRequest) -> None:
@@ -306,7 +307,6 @@ def _true(plan: Plan, score: str) -> float | None:
 
 
 def _truth(plan: Plan) -> Truth:
-    """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
     config = Config(method=NOISE_FREE, **plan.parameters(subject, NOISE_FREE))
     bounds = subject.bounds(plan.variant)
@@ -517,7 +517,7 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
-    st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
+    st.markdown("**k′ beside the true k, and beside the k′ that Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
             data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
@@ -543,7 +543,6 @@ def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str])
 
 
 def _theorems_words(charts: Sequence[Chart]) -> str:
-    """Compare the shares of draws that are inside the theorems' bounds with the promised shares."""
     bounds = [chart.bounds for chart in charts if chart.bounds is not None]
     if not bounds:
         return "None of these methods has a theorem about k′."
@@ -555,7 +554,8 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     least = (
         f"At least promised: {promised}."
         if promised
-        else "They are stated for the Haar wavelet, so they promise nothing for this wavelet."
+        else "The theorems are stated for the Haar wavelet, so they promise nothing for this "
+        "wavelet."
     )
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())

@@ -28,7 +28,7 @@ MOST_PRICE = 1e6
 def show_worker_times(one: TimeFigure, state: UrlState) -> None:
     """Show a figure of times, its findings, and the costs of runs according to the model."""
     times, mode = worker_times(), theme_mode()
-    measured = f"measured on {times.machine['cores']} cores, beyond 2 workers calculated"
+    measured = f"measured on {times.machine['cores']} cores; times beyond 2 workers are calculated"
     stamp = Stamp(allowed=True, shows="times on made-up data", facts=(measured,))
     show = partial(show_figure, one.name, stamp)
     if one.over == "epsilon":
@@ -50,7 +50,7 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
 
 
 def show_figure(name: str, stamp: Stamp, panels: Panels, *, about: str) -> None:
-    """Show a figure of a paper that is not a sweep."""
+    """Show a paper's figure that is not a sweep."""
     show_panels(
         panels,
         stamp,

@@ -1,4 +1,4 @@
-"""Bounds of the grid: the user declares them, or they are read from the data and marked as such."""
+"""Bounds of the grid: declared by the user, or read from the data and marked as not private."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.session.state import UrlState, following, working
 from dpviz.ui.widgets.show import lazy_expander
 
-#: A box reveals something of the data if it was drawn on a picture or leaves out distant points.
+#: A box reveals something about the data if the user drew it on a picture, or if it leaves out
+#: distant points.
 DRAWN = (
-    "This box comes from a look at the data: it counts as declared only if public knowledge alone "
-    "would have led you to the same bounds. Change what would not."
+    "This box was chosen by a look at the data: it counts as declared only if public knowledge "
+    "alone would have led you to the same bounds. Change what would not."
 )
 
-#: Session entry with the last such box. All pages share it, as they share the domain.
+#: Session entry with the last box that came from a look at the data. All pages share this box and
+#: the domain.
 DRAWN_KEY = "app:domain:drawn"
 
 #: Largest possible bounds of longitude and latitude.
@@ -58,7 +60,8 @@ def domain_panel(
     _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     if not look and setting == "data":
-        # A release does not accept "data", so its page does not offer it; other pages keep it.
+        # A release does not accept "data", so its page does not offer this choice; other pages keep
+        # the choice.
         setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None and look:
@@ -72,7 +75,7 @@ def domain_panel(
             **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
-            help="If many points are outside, the moved points pile up at the border and look like "
+            help="If many points are outside, the moved points gather at the border and look like "
             "clusters.",
         )
     declared = _declared(dataset, setting)
@@ -119,7 +122,6 @@ def _is_typed(setting: str) -> bool:
 
 
 def _of_variant(dataset: Dataset, variant: VariantName) -> str:
-    """Setting before the user chooses: "declared", or "data" for the range of the points."""
     if dataset.counts is not None:
         return "declared"
     return "data" if variant == "published" or dataset.domain is None else "declared"
@@ -139,7 +141,7 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
             "data": "range of the data, as in the papers (not private)",
         }.__getitem__,
         help="Until you choose, the published variant takes the range of the data, as printed, and "
-        "the sound one the declared bounds, if there are any.",
+        "the sound variant takes the declared bounds if there are any.",
     )
 
 
@@ -196,7 +198,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
 def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
     """Make a part of a map the domain, and leave out points that are outside.
 
-    Otherwise those points would pile up at the border like clusters. ``seen`` means that the part
+    Otherwise these points would gather at the border like clusters. ``seen`` means that the part
     was chosen by a look at the data.
     """
     state.set("domain", domain)
@@ -234,8 +236,8 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
             index=None,
             key=city_key,
             placeholder="type its name",
-            help="7,342 cities of Natural Earth. They are public, so the box reveals nothing about "
-            "the data. Points outside are left out.",
+            help="7,342 cities of Natural Earth. These cities are public, so the box reveals "
+            "nothing about the data. Points outside are left out.",
         )
         left, right = st.columns(2, vertical_alignment="bottom", gap="small")
         left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)
@@ -253,7 +255,6 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
 
 
 def _check_box(name: str, text: str) -> None:
-    """Raise InputError with the column's name unless the text is two bounds in order."""
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:

@@ -136,21 +136,21 @@ def _fields(state: DataState, *, is_text: bool) -> None:
         step=1,
         placeholder=_FOUND,
         **following("own:skip", state.get("skip"), partial(state.set, "skip")),
-        help="Lines, or rows of a sheet, above the names.",
+        help="Number of lines, or of rows of a sheet, above the names.",
     )
     right.text_input(
         "No value",
         placeholder="-, 999",
         **following("own:missing", state.get("missing"), partial(state.set, "missing")),
         help="Texts that mean a missing value, separated by commas. Empty cells, NA, n/a, -, ? and "
-        "similar texts always mean it.",
+        "similar texts always mean a missing value.",
     )
     if is_text:
         st.text_input(
             "Encoding",
             placeholder=_FOUND,
             **following("own:encoding", state.get("encoding"), partial(state.set, "encoding")),
-            help="Such as utf-8, cp1252, utf-16 or shift-jis.",
+            help="For example utf-8, cp1252, utf-16 or shift-jis.",
         )
 
 
@@ -159,20 +159,20 @@ def _fields(state: DataState, *, is_text: bool) -> None:
 
 def not_released(name: str, how: How) -> str:
     """Say why a release reads a file differently from exploring; "" if there is no difference."""
-    way_out = "save as CSV the table that exploring shows, and load this CSV instead."
+    way_out = "save the table that exploring shows as CSV, and load this CSV instead."
     if (format_of(name) or "text") not in RELEASED:
         return (
-            f"A release reads only CSV, Parquet and .npy, and {shown(name)} is of another "
-            f"format: {way_out}"
+            f"A release reads only CSV, Parquet and .npy, and {shown(name)} has another format: "
+            f"{way_out}"
         )
     said = {
-        "lines to skip": how.skip, "cells that stand for no value": how.missing,
+        "lines to skip": how.skip, "texts for a missing value": how.missing,
         "an encoding": how.encoding,
     }  # fmt: skip
     named = [words for words, value in said.items() if value]
     if not named:
         return ""
-    return f"A release knows no {' and no '.join(named)}, as for {shown(name)} here: {way_out}"
+    return f"A release can't use {' or '.join(named)}, as for {shown(name)} here: {way_out}"
 
 
 def offer_csv(
@@ -189,7 +189,8 @@ def offer_csv(
             key=key,
             icon=icon,
             on_click=partial(_save_beside, file, table, use),
-            help="All columns, in a new file beside this one, which is then loaded in its place.",
+            help="All columns, in a new file beside this file. dpviz then loads the new file "
+            "instead.",
         )
         if error := st.session_state.pop(f"{key}:error", ""):
             show_error(error)

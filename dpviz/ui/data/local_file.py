@@ -1,4 +1,4 @@
-"""Files of this computer, given by their paths and read in place."""
+"""Files of this computer, which the user gives by their paths; they are not copied."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def local_file(text: str, title: str = "") -> LocalFile | None:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{begin}{shown(path, 80)} can't be read ({reason(error)}): check the path and its "
-            "rights."
+            f"{begin}{shown(path, 80)} can't be read ({reason(error)}): check the path and your "
+            "rights to read the file."
         ) from None
     if found.size > MAX_BYTES:
         raise InputError(
             f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too much for "
-            "memory: use the command line, which reads the file where it is."
+            "memory: use the command line, which does not load the whole file."
         )
     return found

@@ -70,7 +70,7 @@ def _own_lines(domain: Domain) -> Background | None:
         type=["geojson", "json"],
         key="map:file",
         max_upload_size=MOST_BYTES // 2**20,
-        help="In the coordinates of the two axes. You declare it public: it is drawn "
+        help="The file has the coordinates of the two axes. You declare it public: it is drawn "
         "beneath the data here, and no run and no release reads it.",
     )
     keep("map", [] if file is None else [file])
@@ -122,6 +122,5 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
 
 
 def _round(low: float, high: float) -> tuple[float, float]:
-    """Round both ends of an interval, to hundredths of the power of ten below its width."""
     digits = 1 - int(f"{high - low:e}".partition("e")[2]) + 1
     return round(low, digits), round(high, digits)

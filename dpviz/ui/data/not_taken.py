@@ -24,7 +24,8 @@ from dpviz.ui.session.state import UrlState, format_value, working
 from dpviz.ui.widgets.embed import embedded
 from dpviz.ui.widgets.parameters import left_to_method
 
-#: Sentences of pages that have their own data and settings; they follow choices on other pages.
+#: Sentences of pages that have their own data and settings; they are shown if there are choices on
+#: other pages.
 OF_THEIR_OWN = {
     "audit": "The audit has its own made-up data, methods and seeds. It takes ε from the other "
     "pages; your other choices stay there.",
@@ -45,7 +46,7 @@ _LACKS = {
     ("release", "classes"): "a release uses no known classes",
 }
 _DEFAULTS = "methods have their own defaults here"
-_OF_SAMPLES = "each sample set has its own here"
+_OF_SAMPLES = "each sample set has its own values here"
 
 _BY_LINK = {one.link: one for one in PARAMETERS.values()}
 
@@ -99,7 +100,7 @@ def choices_of(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason(state: DataState, name: str, value: Any) -> str:
-    """Why a page does not use a choice of other pages; "" if it does, or if no result changes."""
+    """Why a page ignores a choice of other pages; "" if it uses the choice or no result changes."""
     of_samples = state.page == "compare" and not state.has_own_data
     if name == METHODS_CHOSEN:
         return _reason_of_methods(state, value)

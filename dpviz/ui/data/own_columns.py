@@ -46,8 +46,8 @@ def choose_columns(
         state.set("classes", "")
     _put_longitude_first(state)
     unit = state.get("unit")
-    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise it would protect
-    # less than the user chose.
+    # A release keeps the unit and does not run, see :func:`check_unit`: otherwise the release would
+    # protect less than the user chose.
     if unit not in ("", *table.columns) and not named:
         state.set("unit", "")
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
@@ -87,7 +87,7 @@ def choose_columns(
             request=request,
             current=whole if unit is None else cap_records(whole, cap),
             complete=whole,
-            # This does not contain the unit, so that typed bounds stay when the unit changes.
+            # The identity does not contain the unit, so typed bounds stay when the unit changes.
             identity=f"{loaded.number} {whole.columns}",
             unit=unit,
             axes=(used.index(shown[0]), used.index(shown[1])) if used else (0, 1),
@@ -116,8 +116,8 @@ def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
 
 
 def no_unit(table: AnyTable, unit: str) -> str:
-    """Sentence that a table does not have the column of persons."""
-    return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
+    """Sentence which says that a table does not have the column of persons."""
+    return f'{shown(table.name)} has no column "{shown(unit)}" that identifies persons'
 
 
 def _class_box(state: DataState, table: AnyTable) -> None:
@@ -140,7 +140,6 @@ def _class_box(state: DataState, table: AnyTable) -> None:
 def _named(
     state: DataState, loaded: Loaded, table: AnyTable, many: bool
 ) -> tuple[list[str], tuple[str, str]]:
-    """Let the user name the columns to cluster; the screen shows the first two."""
     names = columns_of(state.get("columns"))
     names = names if set(names) <= set(table.columns) else []
 
@@ -163,8 +162,8 @@ def _named(
         )
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(
-            f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
-            "cluster by, such as longitude and latitude."
+            f"Name {'two or more' if many else 'two'} columns under Columns on the left: the "
+            "columns to cluster, such as longitude and latitude."
         )
     # More than two columns and their bounds are in the order of the table, on all pages.
     used = names if len(names) == 2 else [name for name in table.columns if name in names]
@@ -181,7 +180,6 @@ def _proposed(
     leave_out: bool,
     named: bool,
 ) -> tuple[list[str] | None, tuple[str, str]]:
-    """Choose from numeric columns; return the columns to cluster and the two to show."""
     columns, choice = table.columns, memory.choice
     usable = {*(columns if named else table.numeric_columns)} - {classes}
     nearly = {*(() if named else table.nearly_numeric)} - {classes}
@@ -225,7 +223,7 @@ def _proposed(
     )
     if lon_first((up, across)) == [across, up]:
         axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
-        show_caption(f"As on every map, {axes[0]} runs across and {axes[1]} upwards.")
+        show_caption(f"As on every map, {axes[0]} is shown across and {axes[1]} upwards.")
     if many and len(columns) > 1 and len(numeric) > 2:
         st.segmented_control(
             "Cluster on",
@@ -246,7 +244,7 @@ def _proposed(
 
 
 def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
-    """Chosen columns; a page for many columns also restores those that other pages can't show."""
+    """Chosen columns; a page for many columns restores columns that other pages can't show."""
     wider = working().get("columns", "") if many and "columns" in state.adapted else ""
     return tuple(columns_of(wider or state.get("columns")))
 
@@ -254,7 +252,6 @@ def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
 def _first(
     state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
-    """First columns of a table, if the user has not chosen columns of this table."""
     if len(numeric) > 1:
         but = (state.get("unit"),)
         if isinstance(table, UploadedTable):
@@ -273,7 +270,8 @@ def _put_longitude_first(state: DataState) -> None:
     if turned == names:
         return
     state.set("columns", columns_option(turned))
-    # If there are more than two columns, their bounds are in the order of the table, so they stay.
+    # If there are more than two columns, their bounds are in the order of the table, so the bounds
+    # stay.
     if len(names) > 2:
         return
     domain = state.get("domain")

@@ -66,10 +66,10 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     st.toggle(
         "The file is a grid of counts",
         **following("own:counts", as_counts, lambda on: state.set("format", COUNTS if on else "")),
-        help="A matrix of records per cell.",
+        help="A matrix with the number of records in each cell.",
     )
     uploaded = file_boxes()
-    # After a change of page the upload box is empty; then the last readable file stays.
+    # After a change of page the upload box is empty, so the last readable file is used.
     file = uploaded or st.session_state.get(_FILE)
     how, failed = FOUND, ""
     if file is not None:
@@ -113,7 +113,7 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
     loaded, own = memory.loaded, memory.shown
     table = loaded.data if loaded and isinstance(loaded.data, AnyTable) else None
     table = None if memory.error else table
-    # The data on the screen may still be those of the previous file or columns.
+    # The data on the screen may still be from the previous file or columns.
     data = own.current if table and own and own.number == memory.count else None
     how_panel(state, file.name, table, data, failed=bool(memory.error))
 
@@ -121,7 +121,6 @@ def _how_panel(state: DataState, memory: Memory, file: Any, named: bool) -> None
 def _load(
     state: DataState, memory: Memory, file: Any, how: How, named: bool, failed: str = ""
 ) -> None:
-    """Read a file that is not yet read; ``failed`` says why its parts can't be read."""
     token, loaded = (file.file_id, how), memory.loaded
     if token != memory.tried:
         memory.tried, memory.error = token, failed

@@ -53,7 +53,6 @@ def file_boxes() -> Any:
 
 
 def _forget_path() -> None:
-    """Clear the typed path, so that the file that was just uploaded is used."""
     st.session_state[PATH] = ""
 
 
@@ -63,7 +62,7 @@ def _file_at_path() -> LocalFile | None:
         key=PATH,
         placeholder="/folder/points.parquet",
         persist_state="session",
-        help="Use this for files that are too large to upload: they are read in place.",
+        help="Use this for files that are too large to upload: dpviz reads them without a copy.",
     )
     try:
         return local_file(path)
@@ -177,8 +176,8 @@ def _read(file: Any, of: Upload | None, how: How, released: bool) -> AnyTable | 
         )
         if grid.ndim < 2:
             raise InputError(
-                f"{shown(name)} is a grid with one axis, but the screen shows two: give another "
-                "one, or use the command line."
+                f"{shown(name)} is a grid with one axis, but the screen shows two axes: give "
+                "another grid, or use the command line."
             )
         return grid
     # Unreadable rows are reported after the columns are chosen.

@@ -47,8 +47,8 @@ class OwnData:
     The columns are from the file ``number``, which is the ``loaded`` file or an earlier file.
     ``complete`` has all records; ``current`` has at most ``cap`` records of each person. Typed
     bounds apply only to data with the same ``identity``. ``axes`` are the positions of the two
-    columns that are shown. ``far`` has the rows that are far from all others, and a box around the
-    other rows.
+    columns that are shown. ``far`` has the rows that are far from all other rows, and a box around
+    the other rows.
     """
 
     loaded: Loaded

@@ -34,8 +34,8 @@ class ActiveData:
     """The data on the screen: a grid of counts, or the columns to cluster.
 
     ``complete`` has all records of each person. ``axes`` are the positions of the two columns that
-    are shown. If the bounds span the data, ``far`` has the rows that are far from all others, and a
-    box around the other rows.
+    are shown. If the bounds span the data, ``far`` has the rows that are far from all other rows,
+    and a box around the other rows.
     """
 
     dataset: Dataset
@@ -63,7 +63,7 @@ class ActiveData:
 
     @property
     def public(self) -> Stamp | None:
-        """Stamp of pictures of public data; None if the data need protection."""
+        """Note on pictures of public data; None if the data need protection."""
         return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
 
 
@@ -163,7 +163,7 @@ def _persons(own: OwnData, but: Collection[str]) -> list[str]:
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
-    """Show who is protected; only own tables have columns of persons, never those in `but`."""
+    """Show who is protected; only own tables have columns of persons, but not the columns `but`."""
     if own and own.loaded.columns:
         return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

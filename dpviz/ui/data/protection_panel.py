@@ -50,8 +50,8 @@ def _unit(state: UrlState, columns: Sequence[str]) -> None:
             range(len(options)),
         ),
         format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
-        help="If a person may have several records, name the column that tells persons apart: "
-        "then the promise holds for whole persons. 7, 7.0 and 007 are one person.",
+        help="If a person may have several records, name the column that identifies persons: then "
+        "the promise is for whole persons. 7, 7.0 and 007 are one person.",
     )
     st.number_input(
         "Most records of a person",

@@ -33,7 +33,7 @@ def offer_rows(state: UrlState, rows: NamedRows) -> None:
 
 
 def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
-    """Show changes made while reading, unless ``said`` before, and rows that the user left out."""
+    """Show changes of the reader (unless ``said`` is True), and rows that the user left out."""
     for note in () if said else data.notes:
         show_caption(note)
     rows = data.unread
@@ -44,7 +44,7 @@ def show_notes(state: UrlState, data: Dataset, *, said: bool = False) -> None:
 
 
 def offer_box(state: UrlState, data: Dataset, far: tuple[NamedRows, Domain] | None) -> None:
-    """Name rows that are far from all others, and offer a domain that leaves them out.
+    """Name rows that are far from all other rows, and offer a domain without them.
 
     ``far`` has these rows, and a box around the other rows.
     """

@@ -1,4 +1,4 @@
-"""Description of a run: the title and the stamp of its figures."""
+"""Description of a run: the title of its figures, and the note whether they may be published."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_title(
 ) -> str:
     """Title of a run: data, method, parameters and, unless there are many runs, the seed.
 
-    ``without`` names parameters that a search varies.
+    ``without`` has the names of parameters that a search varies.
     """
     card, counts = CARDS[config.method], active.dataset.counts
     family = family_of(config.method)
@@ -67,7 +67,7 @@ def stamp_of(
     seed: int | None = None,
     title: str = "",
 ) -> Stamp:
-    """Stamp of an explorer's pictures and tables; they may be published if the data is public."""
+    """Note on an explorer's pictures and tables; they may be published if the data is public."""
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
     card = CARDS[config.method]

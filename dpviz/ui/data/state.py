@@ -51,7 +51,8 @@ _OF_OWN_DATA = (
 #: that was opened last.
 METHODS_CHOSEN, EXPLORED = "methods", "explored"
 
-#: Session entries: the file and its columns with the bounds that the user declared; the file alone.
+#: Session entries: first, the file and its columns with the bounds that the user declared; second,
+#: the file alone.
 _BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
 
 
@@ -64,7 +65,7 @@ def suited_links() -> tuple[str, ...]:
 
 
 def choose_of(method: str) -> str:
-    """Entry of the shared values: says who chooses the parameters of a family's methods."""
+    """Name of the shared value which says who chooses the parameters of a family's methods."""
     return f"{CHOOSE.link} {CARDS[method].family}"
 
 
@@ -119,7 +120,6 @@ class DataState(UrlState):
         return taken | self._method(working)
 
     def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """The method that this page takes over, and who chooses its parameters."""
         if "method" not in self:
             return {}
         here, found = self.get("method"), {}
@@ -142,7 +142,6 @@ def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
 
 
 def _bounds() -> dict[str, tuple[float, float]]:
-    """Declared bounds of the own file's columns, including columns that only other pages show."""
     file = st.session_state.get(_FILE)
     known = st.session_state.get(_BOUNDS)
     if known is None or known[0] != file:
@@ -165,7 +164,7 @@ def bounds_of(columns: Sequence[str]) -> str:
 
 
 def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """All values except those of these names."""
+    """All values, without the values of the given names."""
     return {name: text for name, text in texts.items() if name not in names}
 
 
@@ -182,17 +181,19 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "skip": Control(None, whole("skip", 0, 10**6)),
         "missing": Control("", lambda text: columns_option(columns_of(text))),
         "encoding": Control("", str),
-        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves others out.
+        # Rows of own data: "" uses all rows, which must be readable; READABLE leaves out unreadable
+        # rows.
         "rows": Control("", choice("rows", ("", READABLE))),
-        # Columns of own data, the shown columns first. Empty until columns are proposed or named.
+        # Columns of own data, the shown columns first. The list is empty until columns are proposed
+        # or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
-        # Column of persons; empty if records are protected. Cap; None is one record per person.
+        # Column of persons; empty if records are protected. Cap: None means one record per person.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Digest of data that their owner has declared public; other data are not public.
         "unprotected": Control("", _parse_digest),
-        # Empty until the user chooses; before that the variant decides.
+        # The domain: while it is empty, the variant decides.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),

@@ -45,7 +45,7 @@ def _show(
     settings: RunSettings, truth: Truth, private: Stages, picture: WaveClusterPicture
 ) -> None:
     if not truth.stages.n_clusters:
-        show_caption("Without noise there is no cluster here: lower p, or take another grid.")
+        show_caption("Without noise there is no cluster here: choose a lower p, or another grid.")
         return
     diagnostics = diagnostics_of(
         truth, private, settings.config, settings.seed, _finer(settings, truth)
@@ -71,18 +71,17 @@ def _show(
     )
     left, right = st.columns(2)
     with left:
-        csv_button(f"{name}-runs", table, "What would have kept it (CSV)", stamp=stamp)
+        csv_button(f"{name}-runs", table, "What would have kept the cluster (CSV)", stamp=stamp)
     with right:
         csv_button(
             f"{name}-cells",
             lambda: frame(picture, diagnosis),
-            "Cells around it (CSV)",
+            "Cells around the cluster (CSV)",
             stamp=stamp,
         )
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Let the user choose a true cluster; the default is the first cluster that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
         # argmin returns the first cluster that is not retained, or cluster 0 if all are retained.
@@ -120,7 +119,6 @@ def _finer(settings: RunSettings, truth: Truth) -> Truth | None:
 
 
 def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
-    """Count retained clusters over many draws: once per setting, not while a slider is dragged."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
         draws: RetainedDraws = known[2]

@@ -33,10 +33,10 @@ _FEW = 50
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The setting on the screen; the panel makes many draws of it.
+    """The setting on the screen; the panel makes many draws with this setting.
 
-    Draws depend on the parameters, their seeds and ``data``. The draw on the screen has the
-    ``seed``. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
+    Draws depend on the parameters, their seeds and ``data``. ``seed`` is the seed of the draw on
+    the screen. ``maps`` returns the maps of the draw at a position in the player. ``also`` contains
     further scores, with their values in the true run. ``bounds`` contains the bounds that a theorem
     gives for a score.
     """
@@ -58,7 +58,7 @@ class Setting:
 def draws_panel(setting: Setting, *, settled: bool) -> None:
     """Show the expander; nothing is computed while it is closed."""
     opened = lazy_expander(
-        "Many draws, not one lucky one",
+        "Many draws, not one lucky draw",
         key=f"{setting.state.page}:draws",
         draw=partial(_draws, setting, settled=settled),
     )
@@ -101,7 +101,8 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         follow(job, partial(_progress, setting))
     if job is not None and job.result is not None:
         if job.request != request:
-            # Draws of the previous settings still have the maps and the title of these settings.
+            # Show draws of the previous settings with the maps and the title of the previous
+            # settings.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
             show_caption("These are the draws of the previous settings.")
         _show(setting, job.result)

@@ -195,7 +195,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def trial(self) -> Trial:
-        """Method, parameters and data; many draws can be made of them."""
+        """Method, parameters and data of the panel of many draws."""
 
     @property
     @abstractmethod
@@ -209,7 +209,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def readouts(self) -> list[Readout]:
-        """Key numbers: the private value in large type, the true value beside it."""
+        """Key numbers: the private value in large letters, the true value beside it."""
 
     @abstractmethod
     def panels(self) -> Panels:
@@ -234,7 +234,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def boxable(self) -> bool:
-        """Whether the picture shows the domain; then a box on it is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
 
     def choice(self) -> PrivateChoice | None:
         """The run's private choice; None if the noise left no choice."""
@@ -282,7 +282,7 @@ class Explorer(ABC):
         return setting
 
     def wait(self) -> list[Readout]:
-        """Wait for key numbers that a job computes; return the new ones, if there are any."""
+        """Wait for key numbers that a job computes; return new key numbers if there are any."""
         return []
 
     # -- the renderer
@@ -306,7 +306,7 @@ class Explorer(ABC):
 
     @property
     def side(self) -> str:
-        """Name of the side with noise in tables."""
+        """Name that tables have for the side with noise."""
         return "private" if self.promise.claim.private else "not private"
 
     @property
@@ -404,7 +404,7 @@ class Explorer(ABC):
     def _show_choice(self) -> None:
         choice = self.choice()
         if choice is None:
-            show_caption("After the noise there were fewer than two places to choose from.")
+            show_caption("After the noise, fewer than two positions are left for the choice.")
             return
         st.markdown(choice.sentence)
         st.dataframe(

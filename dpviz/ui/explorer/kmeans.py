@@ -138,7 +138,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def trial(self) -> KMeansTrial:
-        """Method, parameters and data; many draws can be made of them."""
+        """Method, parameters and data of the panel of many draws."""
         return KMeansTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -148,7 +148,7 @@ class KMeansExplorer(Explorer):
 
     @cached_property
     def _error(self) -> dict[str, float]:
-        """NICV ratio; it is computed once for headline and readout, as it reads all records."""
+        """NICV ratio, computed once for headline and readout, because it reads all records."""
         return self.runs.truth.scores(self.runs.private, ("nicv_ratio",))
 
     @property
@@ -173,7 +173,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the picture; it says how many of very many records the run used."""
+        """Note on the picture; it says how many records a run on part of the records used."""
         records, stamp = self.runs.truth.records, self.settings.stamp
         if self.runs.sketch_of:
             part = f"{len(records.points):,} of {self.runs.sketch_of:,} records"
@@ -248,7 +248,7 @@ class KMeansExplorer(Explorer):
 
     @property
     def boxable(self) -> bool:
-        """Whether the picture shows the domain, so that a box on it is a part of the domain."""
+        """Whether the picture shows the domain, so that a box on the picture is a part of it."""
         return bool(self.view == "regions")
 
     def captions(self) -> Iterator[str]:
@@ -278,7 +278,7 @@ class KMeansExplorer(Explorer):
         if self.runs.truth.start is not None:
             yield (
                 "The private centres are better than the best k-means that the search found. So "
-                "k-means was continued from them, and its result is shown as true."
+                "k-means was continued from them, and its result is shown as the true result."
             )
         if records.n_outside:
             moved = self.settings.active.outside == "clip"
@@ -288,11 +288,11 @@ class KMeansExplorer(Explorer):
             yield private.decision
         if self.asked == "grid" and private.grid is None:
             yield (
-                "This run releases no noisy grid: EUGkM, Hybrid, sound contour and sound starts "
-                "from the data do."
+                "This run releases no noisy grid. Only EUGkM, Hybrid, sound contour and sound "
+                "starts from the data release a noisy grid."
             )
         if private.grid is not None and private.grid.ndim != 2:
-            yield f"The noisy grid has {private.grid.ndim} columns; only grids of two can be shown."
+            yield f"The noisy grid has {private.grid.ndim} columns; a picture needs two columns."
         if columns > 2:
             yield (
                 f"Clustered on {columns} columns, of which two are shown: on the left a cell "
@@ -311,7 +311,7 @@ class KMeansExplorer(Explorer):
             yield f"Stopped after {early} of {iterations} iterations."
 
     def readouts(self) -> list[Readout]:
-        """Key figures: the private value in large type, the true value beside it."""
+        """Key numbers: the private value in large letters, the true value beside it."""
         truth, private, known = self.runs.truth, self.runs.private, self._error
         # For the L1 ball, the paper measures errors inside the ball, after the projection.
         in_ball = private.config.geometry == "l1"
@@ -352,12 +352,12 @@ class KMeansExplorer(Explorer):
                     "Before",
                     decimals(before),
                     "",
-                    "The same ratio of the DPLloyd run that post-processing started from.",
+                    "The same ratio, but of the DPLloyd run before post-processing.",
                     sign,
                     SCORES[ratio].grade(before),
                 ),
             )
-        # Only in the sound variant can a centre keep its place.
+        # A centre can keep its place only in the sound variant.
         if private.iterations and private.config.variant == "sound":
             updates = sum(one.kept.size for one in private.iterations)
             shown.append(
@@ -402,8 +402,8 @@ class KMeansExplorer(Explorer):
             ),
             caption=f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice "
             "reads only the noisy columns. Of all K whose smallest cluster is at least "
-            f"{SURE:g} standard deviations of the noise, it takes the K with the largest sum of "
-            f"both silhouettes. The last column is true. {true_words(self.settings.active)}",
+            f"{SURE:g} standard deviations of the noise, the choice is the K with the largest sum "
+            f"of both silhouettes. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
@@ -414,7 +414,9 @@ class KMeansExplorer(Explorer):
     def show_behind(self, readouts: Sequence[Readout]) -> None:
         """When the run on all records is ready, show its tables, downloads and code."""
         if self.is_sketch:
-            show_caption(f"They appear after the run on all {self.runs.sketch_of:,} records.")
+            show_caption(
+                f"Tables and code appear after the run on {self.runs.sketch_of:,} records."
+            )
         else:
             super().show_behind(readouts)
 
@@ -440,7 +442,6 @@ class KMeansExplorer(Explorer):
 
 
 def _correct(state: DataState) -> None:
-    """Correct values of a link that are valid alone, but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
     # Only methods with a Markov chain have a temperature.
     chains = [name for name, one in FAMILY.methods.items() if one.card.parameter("temperature")]
@@ -486,7 +487,6 @@ def _side_by_side(
 
 
 def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
-    """Run the method; for very many records, use a sketch until the full run is ready."""
     request = _request(settings, left)
     truth, config, seed, silent = request
     known = _known(request)
@@ -523,7 +523,7 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
 
 
 def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
-    """Return truth, private run and left run; the truth is never worse than the private run."""
+    """Return true, private and left run; the true run is never worse than the private run."""
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     if not silent:
@@ -532,7 +532,6 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
 
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
-    """Make the runs in a job's thread, after some time without changes of the settings."""
     work, end = Work(1, "runs", cancelled=cancelled), time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
@@ -571,7 +570,6 @@ def _latest_run(settings: RunSettings, request: Request) -> Found:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """Words on further simplifications of a sketch, for the text about the sketch."""
     coarser = CARDS[run.config.method].coarser
     if coarser:
         return f" {coarser}"

@@ -36,7 +36,7 @@ class RunSettings:
 
     @property
     def stamp(self) -> Stamp:
-        """Stamp of the run's pictures and tables."""
+        """Note on the run's pictures and tables, which says whether they may be published."""
         return stamp_of(self.active, self.config, seed=self.seed)
 
     def promise(self, domain: Domain) -> Promise:
@@ -105,7 +105,7 @@ def draw_again(state: UrlState) -> None:
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset, and why the default method is the default."""
+    """Show seed, redraw, variant and reset, and the reasons for the default method."""
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed",
@@ -129,9 +129,9 @@ def draw_controls(
         **state.choice("variant", ("sound", "published")),
         on_change=on_variant,
         disabled=not card.spends or len(card.variants) == 1,
-        help="As printed in the paper, or the same idea with a proof that holds. Our own methods "
+        help="As printed in the paper, or the same idea with a valid proof. Our own methods "
         "have only the sound variant.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    # This is shown last, so that the other controls stay in place when the user chooses a method.
+    # This caption is last, so that the other controls do not move when the user chooses a method.
     show_first(card)

@@ -62,7 +62,7 @@ from dpviz.wavecluster.wavelet import sensitivity
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 _NUMBERS = (
     " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
-    "are invented clusters, or pieces."
+    "are invented clusters, or pieces of clusters."
 )
 
 #: Largest number of seconds that OCM and 2CE may take while a slider is dragged.
@@ -91,7 +91,7 @@ class WaveClusterExplorer(Explorer):
 
     family = FAMILY
     views, views_title, pointed = VIEWS, "Stage", WITH_POINTS
-    hint = "The true map, and one with noise. Drag ε: what breaks?"
+    hint = "The true map, and a map with noise. Drag ε: what breaks?"
     choice_title, choice_sign = "How g and p were chosen, and the price", "p"
 
     @classmethod
@@ -149,7 +149,7 @@ class WaveClusterExplorer(Explorer):
 
     @cached_property
     def trial(self) -> WaveClusterTrial:
-        """Method, parameters and data, of which many draws can be made."""
+        """Method, parameters and data of the panel of many draws."""
         return WaveClusterTrial(self.runs.truth, self.settings.config)
 
     @property
@@ -228,7 +228,7 @@ class WaveClusterExplorer(Explorer):
         return bool(self.runs.private.worth)
 
     def choice(self) -> PrivateChoice:
-        """Each p, its value by noisy counts, and its score."""
+        """Each p, the value that noisy counts give to it, and its score."""
         found, source = self.runs.private, self.runs.grid.source
         name = "class_f" if source.classes is not None else "f_measure"
         scores = []
@@ -248,8 +248,8 @@ class WaveClusterExplorer(Explorer):
                 }
             ),
             caption="The private choice reads only the second column. Its numbers are larger if "
-            "new noise would give the same clusters, if these hold more records, and if there are "
-            f"more of them. The last column is true. {true_words(self.settings.active)}",
+            "new noise would give the same clusters, if these clusters have more records, and if "
+            f"there are more clusters. The last column is true. {true_words(self.settings.active)}",
         )
 
     def draw_maps(self, title: str, draws: Draws, position: int) -> Panels:
@@ -271,8 +271,8 @@ class WaveClusterExplorer(Explorer):
         """Show the panel that explains at which step a cluster broke."""
         diagnosis_panel(self.closer, self.runs.truth, self.runs.private.stages, self.picture)
 
-    # -- OCM and 2CE need ten more private runs. If these runs are slow, a job makes them after the
-    # -- figure is shown, but not while a slider is dragged.
+    # -- OCM and 2CE need ten additional private runs. If these runs are slow, a job makes them
+    # after the -- figure is shown, but not while a slider is dragged.
 
     @cached_property
     def _agreement(self) -> dict[str, float]:
@@ -303,7 +303,7 @@ class WaveClusterExplorer(Explorer):
         return self.runs.truth, self.closer.config, self.settings.seed
 
     def wait(self) -> list[Readout]:
-        """Compute OCM and 2CE in a job; if it is not quick, the page is redrawn when it ends."""
+        """Compute OCM and 2CE in a job; the end of a slow job redraws the page."""
         if self._agreement:
             return []
         job = job_of(_JOB)
@@ -394,7 +394,7 @@ class WaveClusterExplorer(Explorer):
         """Threshold and counts of both runs, without rounding.
 
         The column with the name of the noisy side has numbers that a release would contain. The
-        next column has numbers of the same run whose computation needs true data.
+        next column has the numbers of the same run that are computed from true data.
         """
         side = self.side
         truth, private = self.runs.truth, self.runs.private.stages
@@ -448,7 +448,6 @@ class WaveClusterExplorer(Explorer):
 
 
 def _price(scores: list[float], found: Run) -> str:
-    """Sentence on the p that is best when compared with the true values."""
     at = list(found.worth).index(found.config.density)
     best = max(scores)
     if not best:
@@ -456,7 +455,7 @@ def _price(scores: list[float], found: Run) -> str:
     where = list(found.worth)[scores.index(best)]
     return (
         f"Best on this grid in hindsight, by true values: p = {where:g}. The choice reaches "
-        f"{scores[at] / best:.1%} of its score."
+        f"{scores[at] / best:.1%} of the score of this p."
     )
 
 

@@ -112,8 +112,8 @@ def _controls(state: UrlState, *, narrow: bool = False) -> None:
         "Play against",
         **state.choice("case", tuple(CASES)),
         format_func=CASE_TITLES.__getitem__,
-        help="The methods are those of the other pages, on made-up data. Methods as published in "
-        "their papers may leak.",
+        help="The methods are the same as on the other pages, but the data are made up. Methods as "
+        "published in their papers may leak.",
     )
     segments(state, "level", "Level", LEVEL_TITLES, right)
     with last.container():
@@ -143,7 +143,7 @@ def _class_panel(state: UrlState) -> None:
         f"a name; your screen adds up all guesses. A room holds {MOST_PLAYERS:d} players."
     )
     if before := opened_room():
-        show_caption(f"Your room {before.code} is open: it ends when you open another one.")
+        show_caption(f"Your room {before.code} is open: it ends when you open another room.")
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     if left.button("Open a room", key="game:open", icon=":material/groups:"):
         room = open_room(CASES[state.get("case")], float(state.get("level")))
@@ -184,7 +184,7 @@ def _in_room(state: UrlState, code: str) -> bool:
     token = enter_room(room)
     game = room.game(token)
     if game is None:
-        raise InputError("Your seat in the room was given away: load this page again.")
+        raise InputError("Another player has got your seat in the room: load this page again.")
 
     def guess(number: int, said: bool) -> None:
         # If the room has ended meanwhile, the next run of the page shows the error.
@@ -196,7 +196,7 @@ def _in_room(state: UrlState, code: str) -> bool:
     with left:
         if game.you.guesses >= MOST_GUESSES:
             answered(game.last)
-            show_info(f"You made {MOST_GUESSES:,} guesses, the most in a room: well played.")
+            show_info(f"You made {MOST_GUESSES:,} guesses, the limit of a room: well played.")
         else:
             drawn(game, guess)
     with right:

@@ -105,11 +105,11 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
             f"{formula}."
         )
         if above:
-            said += " It was beaten: this method does not keep its promise."
+            said += " A share is above this limit, so this method does not keep its promise."
         return said
-    said = f"In the long run nobody's share can be above the limit for one record: {formula}."
+    said = f"In the long run no player's share can be above the limit for one record: {formula}."
     if above:
-        said += " A share above the limit is luck: the share falls as you play on."
+        said += " A share above the limit is luck: the share falls if you play longer."
     return said
 
 
@@ -121,8 +121,8 @@ def reasons(case: Case, epsilon: float) -> None:
             st.markdown(
                 f"Noise hides the person, who has one record: whatever is published is at most "
                 f"e^{epsilon:g} = {times_at_most(epsilon)} times as likely with the person as "
-                "without, and the other way round. So even the best guess is wrong every now and "
-                "then. Three records would need three times the noise to be hidden as well."
+                "without, and the other way round. So even the best guess is sometimes wrong. To "
+                "hide three records equally well, three times the noise would be needed."
             )
         else:
             st.markdown(f"**By this:** {plain_text(case.leak)}")
@@ -131,9 +131,9 @@ def reasons(case: Case, epsilon: float) -> None:
             )
         st.markdown(
             "**The best rule** computes how likely the published numbers are with the person and "
-            "without, and says what is more likely (the likelihood ratio). It knows both data sets "
-            "and the law of the noise; no other rule is right more often. Some methods add more "
-            "noise than they must: then even the best rule stays below the limit."
+            "without, and names the more likely answer (the likelihood ratio). It knows both data "
+            "sets and the distribution of the noise; no other rule is right more often. Some "
+            "methods add more noise than they must: then even the best rule stays below the limit."
         )
         st.page_link(
             "pages/audit.py",

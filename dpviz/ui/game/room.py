@@ -54,7 +54,7 @@ def rooms() -> Rooms:
 
 
 def open_room(case: Case, epsilon: float) -> Room:
-    """Open a room, and end the earlier one of this session; InputError if too many are open."""
+    """Open a room, and end this session's earlier room; InputError if too many rooms are open."""
     before = opened_room()
     room = rooms().open(case, epsilon, instead=before, client=client())
     st.session_state[_OPENED] = room.code
@@ -71,7 +71,7 @@ def opened_room() -> Room | None:
 
 
 def enter_room(room: Room) -> str:
-    """Return the token of this session's seat; take a seat if the session has none."""
+    """Return the token of this session's seat; take a seat if the session has no seat."""
     seat: tuple[str, str] = st.session_state.get(_SEAT, ("", ""))
     if seat[0] != room.code or room.game(seat[1]) is None:
         seat = (room.code, room.join(absence(_GONE)))
@@ -95,7 +95,7 @@ def teacher(
     with left:
         _invitation(room)
         if ended := st.session_state.get(_ENDED):
-            show_caption(f"Room {ended}, which you opened before, has ended: only one can be open.")
+            show_caption(f"Your earlier room {ended} has ended: only one room can be open.")
         _follow_choice(state, room, controls)
         st.button(
             "End the room",
@@ -106,8 +106,9 @@ def teacher(
         )
         show_caption(
             "A new choice resets all scores. The room keeps no names and ends automatically: two "
-            "minutes after all have left, after half an hour without a guess, and after three "
-            "hours. The address of this page is for you; give the class the link below the code."
+            "minutes after all players have left, after half an hour without a guess, and after "
+            "three hours. The address of this page is for you; give the class the link below the "
+            "code."
         )
     with right:
         _live(room.code)
@@ -128,7 +129,6 @@ def _invitation(room: Room) -> None:
 
 
 def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
-    """Show mechanism and level; if the teacher changes them here, change the room."""
     now = (room.code, room.case.name, f"{room.epsilon:g}")
     if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
         # After a reload, the page shows the room's current choices, not the choices in its link.

@@ -79,7 +79,7 @@ def with_and_without(look: Look) -> Bars:
         for number in numbers
     ]
     return Bars(
-        title=f"Number of results, of {DRAWS} each",
+        title=f"Number of results, in {DRAWS} draws each",
         names=("with Sam", "without Sam"),
         rows=[
             (label, [one[number] for one in found])
@@ -114,7 +114,7 @@ def split(look: Look) -> Bars:
         rows.append((readable(share), [float(np.mean(wrong))]))
     here = min(_SHARES, key=lambda share: abs(share - config.alpha))
     return Bars(
-        title=f"Cells wrong for each alpha, mean of {_EACH} draws", rows=rows, here=readable(here)
+        title=f"Wrong cells for each alpha, mean of {_EACH} draws", rows=rows, here=readable(here)
     )
 
 

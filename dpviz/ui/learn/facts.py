@@ -221,7 +221,7 @@ def _value(fact: Callable[[Look], float], look: Look) -> float:
     try:
         return float(fact(look))
     except (AttributeError, IndexError, TypeError):
-        # A method without noise has no spends, and a method without a threshold has no rank.
+        # A method without noise spends no budget, and a method without a threshold has no rank.
         return math.nan
 
 

@@ -64,8 +64,6 @@ def page_state() -> UrlState:
 
 @dataclass(frozen=True, eq=False)
 class _Slots:
-    """Places on the page for the texts that change with the run."""
-
     text: DeltaGenerator
     again: DeltaGenerator
     reveal: DeltaGenerator
@@ -189,7 +187,8 @@ def _projector(state: UrlState) -> None:
             state.get("projector") == "on",
             lambda on: state.set("projector", "on" if on else "off"),
         ),
-        help="Large type and few controls, for a room. Key j: next step; key k: previous step.",
+        help="Large letters and few controls, for an audience. Key j: next step; key k: previous "
+        "step.",
     )
     if state.get("projector") == "on":
         st.html('<span class="dpv-projector" hidden></span>')
@@ -197,8 +196,8 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     title, before = st.session_state.get(_TEXT, ("", ""))
-    # Facts are filled in later. Until then the previous text stays: without it the page would be
-    # short and scroll to its top.
+    # Facts are filled in later. Until then the previous text stays, because a page without text is
+    # short and scrolls to its top.
     text = st.html(before if title == step.title else step_text(step, {}, done=False))
     again, answer = st.container(), None
     if step.question:

@@ -33,7 +33,7 @@ class StepState(DataState):
         """Share nothing: other pages keep their values."""
 
     def write(self) -> None:
-        """Write nothing, because the URL is that of the lesson."""
+        """Write nothing, because the URL belongs to the lesson."""
 
 
 def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> DataState:

@@ -47,7 +47,7 @@ def build(state: UrlState) -> None:
     st.code(
         "python -m dpviz audit privqt --variant published --runs 1000", "shell", wrap_lines=True
     )
-    show_caption("An audit measures how well two neighbouring data sets can be told apart.")
+    show_caption("An audit measures how well two neighbouring data sets can be distinguished.")
     state.write()
 
 

@@ -41,13 +41,14 @@ _TOLD = {
 }
 _GROUPS_HELP = (
     "Fresh: no constant of our methods was chosen on these sets. "
-    "Tuned on: constants may have been chosen on them, so our methods may look too good there."
+    "Tuned on: constants may have been chosen on these sets, so our methods may look too good "
+    "there."
 )
 COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
 KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample")
 
-#: Stamp of figures and tables; the domain of each set is the range of its data.
+#: Note on figures and tables; the domain of each set is the range of its data.
 _STAMP = replace(PUBLIC, fails="the boxes span the data")
 
 STYLE = style("benchmark")
@@ -141,7 +142,6 @@ def _keep(state: UrlState, name: str, options: Sequence[str]) -> None:
 
 
 def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
-    """Those ranges of the number of columns in which there is at least one set."""
     there = [
         name
         for name, (low, high) in _RANGES.items()
@@ -180,9 +180,9 @@ def _figures(
         of_all = "" if number == len(sets) else f" of {len(sets)}, on which all methods ran"
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
-            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
-            f"same mean of both ends of the band ({_ends(cells)}), and the number of sets on which "
-            "a method is the best."
+            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; in small "
+            f"letters: the same mean of both ends of the band ({_ends(cells)}), and the number of "
+            "sets on which a method is the best."
         )
         best = wins(cells, value, lower=lower)
         small = {key: f"best on {count}" for key, count in best.items()}
@@ -217,7 +217,7 @@ def _ends(cells: pd.DataFrame) -> str:
     words = band_words(int(draws.max()))
     if draws.min() >= ENOUGH or draws.min() == draws.max():
         return words
-    return f"{words}; all draws where there are fewer than {ENOUGH}"
+    return f"{words}; all draws if there are fewer than {ENOUGH} draws"
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:
@@ -256,7 +256,6 @@ def _table(
     *,
     lower: bool,
 ) -> str:
-    """HTML table of methods and epsilons, best method first; each column's best is marked."""
     wide = table.pivot_table(index=["method", "variant"], columns="epsilon", values=value)
     real = wide[[not is_reference(method) for method, _ in wide.index]]
     best = real.min() if lower else real.max()
@@ -282,7 +281,6 @@ def _table(
 
 
 def _number(value: float) -> str:
-    """Number with three decimals, or more if needed; a dash if there is no number."""
     if 1000 <= value < 1e7:
         return f"{value:,.0f}"
     return readable(value) if value >= 10 or 0 < value < 0.01 else decimals(value)

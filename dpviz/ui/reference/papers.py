@@ -77,7 +77,6 @@ def _filters(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    """Rows as HTML; on a narrow screen each row is a card."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in _COLUMNS)
     body = "".join(map(_row, rows))
     return f'<table class="dpv-papers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

@@ -43,7 +43,7 @@ from dpviz.ui.widgets.parameters import (
 
 FIRST_METHOD = next(iter(FAMILIES.values())).first
 
-#: Value that means, in links, a rehearsal with small made-up clusters.
+#: Value in links that means a rehearsal with small made-up clusters.
 SMALL = "small"
 
 #: Session entry: whether the page had own data when it was last drawn.
@@ -65,7 +65,7 @@ class ReleaseState(DataState):
         """Values that this page takes over.
 
         For own data, the values of parameters that a method can choose itself are not taken over,
-        because the user may have chosen them by true results on other pages.
+        because the user may have chosen them by looking at true results on other pages.
         """
         taken = super().taken(working)
         own = working.get("data", self.get("data")) == UPLOAD
@@ -82,7 +82,7 @@ def page_state() -> DataState:
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The public number of records, and the clusters that the rehearsal expects: made-up clusters
-    # ("" and "small"), or those of a sample set.
+    # ("" and "small"), or the clusters of a sample set.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
     controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
     state = ReleaseState("release", controls)
@@ -96,7 +96,7 @@ def page_state() -> DataState:
 def _take_public(state: DataState) -> None:
     """Start own data with choices that do not depend on other data sets.
 
-    Choices of a link stay. Numbers that the user set on another page stay, too. But the method
+    Choices of a link stay. Numbers that the user set on another page are kept, too. But the method
     chooses its own values until the user chooses, on this page, to use these numbers.
     """
     own = state.has_own_data
@@ -112,7 +112,7 @@ def _take_public(state: DataState) -> None:
 
 
 def public_records(state: UrlState, active: ActiveData) -> int:
-    """Public number of records: typed, that of a sample set, or a guess; never from own data."""
+    """Public number of records: the user's, a sample set's, or a guess; never from own data."""
     found = state.get("nhat") or (active.sample.n if active.sample else GUESS)
     return min(int(found), MOST_RECORDS)  # the most records of a rehearsal
 
@@ -173,5 +173,4 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
 
 
 def _places(shown: list[Parameter]) -> Iterator[tuple[DeltaGenerator, Parameter]]:
-    """Assign a column of the page to each parameter; a row has four columns."""
     return zip(st.columns(max(len(shown), 4)), shown, strict=False)

@@ -43,7 +43,7 @@ _EVERY = 1.0
 #: Sizes of made-up clusters, by their values in links.
 _SIZES = {
     "": "wide: about a tenth of a side of the domain",
-    SMALL: "small: a hundredth of a side, as hot spots of a city",
+    SMALL: "small: a hundredth of a side, like hot spots of a city",
 }
 
 
@@ -69,8 +69,8 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
     """
     columns = draft.active.dataset.columns
     show_caption(
-        "The plan runs many times on public data instead of yours: this costs no budget and reads "
-        "none of your records. Your data may differ, so choose the public data most like yours."
+        "The plan runs many times on public data instead of your data: this costs no budget and "
+        "reads none of your records. Choose the public data that are most similar to your data."
     )
     left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
     left.number_input(
@@ -82,16 +82,16 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             public_records(state, draft.active),
             partial(state.set, "nhat"),
         ),
-        help="A number that is public anyway. Don't take it from the data, because the number of "
-        "records in the data is private.",
+        help="A number that is already public. Don't take this number from the data, because the "
+        "number of records in the data is private.",
     )
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     middle.selectbox(
         "Clusters that you expect",
         **state.choice("standin", (*_SIZES, *fitting)),
         format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
-        help="Choose by what is known without looking at the data. The forecast holds only for "
-        "such clusters.",
+        help="Choose by public knowledge, without looking at the data. The forecast is valid only "
+        "for such clusters.",
     )
     _settings(draft)
     plan = _plan(state, draft)
@@ -121,7 +121,7 @@ def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
     found = _known().get(plan)
     if found is None or rehearsing(state, draft):
         waits = rehearsing(state, draft)
-        return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
+        return f"Rehearsal: {'it runs; its result will appear here' if waits else 'none was made'}."
     told = f"{found.plan.sentence} {found.advice} {found.plan.on_nothing}".replace("  ", " ")
     return f"Rehearsal on {_where(found)}: {told}".rstrip()
 
@@ -167,8 +167,6 @@ def _begin(plan: Plan) -> Job:
 def _rehearse(
     plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
 ) -> Rehearsal:
-    """Rehearse a plan in a job's thread, and store all results that are known so far."""
-
     def keep(found: Rehearsal) -> None:
         known[plan] = found
 
@@ -218,7 +216,7 @@ def _maps(plan: Plan, draft: ReleaseDraft) -> None:
         found.places,
         draft.active.dataset.columns,
         domain,
-        f"What could come out · {plan.request.card.title} on {_where(found)}",
+        f"Possible results · {plan.request.card.title} on {_where(found)}",
         theme_mode(),
     )
     show_panels(
@@ -246,7 +244,6 @@ def _offer(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
-    """Set the controls to the recommended plan; its known results are shown immediately."""
     taken = found.taken
     request = taken.plan.request
     _known()[replace(plan, request=request)] = taken
@@ -278,7 +275,7 @@ def _settings(draft: ReleaseDraft) -> None:
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
-    """Size on the map of a cell and of the blocks of clusters; "" if it is unknown."""
+    """Size of a cell and of the blocks of clusters on the map; "" if the size is unknown."""
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""

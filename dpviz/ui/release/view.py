@@ -58,8 +58,8 @@ _TUNING = (
     "No true clustering is shown on this page. The number of records, and everything else that the "
     "left side says about own data, is true: keep it secret. The proof does not cover parameters "
     "that were chosen by looking at true results of the same data, because a choice reveals "
-    "something, too. Choose them on a sample set that looks like your data or on an earlier "
-    "release of it, or use a method that chooses them privately."
+    "something, too. Choose parameters on a sample set that looks like your data or on an earlier "
+    "release of your data, or use a method that chooses parameters privately."
 )
 
 _FIRST_TOTAL = 3.0
@@ -74,7 +74,8 @@ def build(state: DataState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     show_not_taken(state)
     if not bundle():
-        # The reason why a release is impossible is above all that is useless until it is removed.
+        # If a release is impossible, the reason is first, because the rest of the page is useless
+        # then.
         stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
@@ -150,8 +151,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask which source's budget is debited; return its name, and the total if it is new.
 
     The owner chooses the name. A new version of the data continues with the same budget. The
-    proposed name is that of the sample set, or the source for which the local file was used before.
-    If another source owns the file, the returned name is empty.
+    proposed name is the name of the sample set, or of the source for which the local file was used
+    before. If another source owns the file, the returned name is empty.
     """
     sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
@@ -169,8 +170,8 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         "Name of the data source",
         **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
         placeholder="household survey",
-        help="One name for all versions of the data. It stays in the budget file, and is in no "
-        "bundle.",
+        help="One name for all versions of the data. The name stays in the budget file, and no "
+        "bundle contains it.",
     ).strip()
     account = _account(source)
     try:
@@ -281,7 +282,7 @@ def _entries(account: Account) -> None:
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: the user reviews the debit and the published data, then confirms."""
-    # This includes the budget file, because another key means another budget file.
+    # The budget file is included, because another key means another budget file.
     fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
     # If another window has opened the source meanwhile, the total from that window is valid.
@@ -319,7 +320,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     )
     right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
     if early:
-        show_caption("The rehearsal is still running: wait for its answer, or release without it.")
+        show_caption("The rehearsal is still running: wait for its result, or release without it.")
     if go:
         _go(draft, source, total)
 
@@ -346,8 +347,8 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     if total is not None:
         opening = [
             f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
-            "changed later. Is it a new version of data that has a budget already? Then go back "
-            "and give that name."
+            "changed later. Is this source a new version of data that already has a budget? Then "
+            "go back and give the name of that budget."
         ]
     clips = request.outside == "clip"
     facts = [
@@ -359,14 +360,14 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         rehearsed(state, draft),
         *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
-        "draws once, with noise that nobody can repeat.",
+        "runs the method once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
         "JSON, CSV, GeoJSON, pictures and one HTML page. It has no true count, no score, no number "
         "of records, no seed and no file name.",
         f"Why it is private: {card.variant('sound').reason}",
     ]
     st.markdown(
-        "**This can't be taken back.** After the draw the budget stays spent, whatever the result."
+        "**This can't be taken back.** After the run the budget stays spent, whatever the result."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
     domain = request.domain
@@ -458,8 +459,8 @@ def bundle() -> bool:
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
         show_caption(
-            "Cells that touch are one cluster: where the picture of the counts shows two groups in "
-            "one cluster, say so when you publish it."
+            "Cells that touch are one cluster: if the picture of the counts shows two groups in "
+            "one cluster, mention this when you publish the picture."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
@@ -509,8 +510,8 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
     if not left.toggle(
         "Leave out the clusters that may be noise",
         key="release:sure",
-        help="It reads only released numbers, so it costs no budget. The bundle keeps all "
-        "clusters and says of each whether it is doubtful.",
+        help="This choice reads only released numbers, so it costs no budget. The bundle keeps all "
+        "clusters, and says for each cluster whether it is doubtful.",
     ):
         return {}
     sure = without_doubtful(clusters(done.document))

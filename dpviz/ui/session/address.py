@@ -37,7 +37,7 @@ def full_link(link: dict[str, str], **more: str) -> str:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address leads to the computer that the browser runs on."""
+    """Whether an address leads to the computer on which the browser runs."""
     host = urlsplit(address).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -60,8 +60,9 @@ def allowed_host(host: str) -> bool:
 def allowed_origin(origin: str, host: str) -> bool:
     """Whether a page may open a socket.
 
-    It may if its origin is the server's own origin or is listed, or if both addresses are local.
-    ``origin`` is the header ``Origin``; ``host`` is the address at which the page found the server.
+    A page may do this if its origin is the server's own origin or is listed, or if both addresses
+    are local. ``origin`` is the header ``Origin``; ``host`` is the address at which the page found
+    the server.
     """
     try:
         own = urlsplit(origin).netloc.lower() == host.lower()
@@ -78,8 +79,8 @@ def ask_no_host() -> None:
     """Prevent Streamlit from asking an internet host for this computer's address.
 
     Streamlit would ask when it prints its welcome message, and when a page of another origin
-    connects. Meanwhile it does not answer any request. It would also trust the received address as
-    an origin.
+    connects. While Streamlit waits for the answer, it does not answer any request. It would also
+    trust the received address as an origin.
     """
     net_util.get_external_ip = lambda: None
 
@@ -99,8 +100,8 @@ def check_settings(script: Path | None = None) -> None:
                 tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{shown(str(path), 200)} can't be read ({shown(str(error), 120)}): correct it, "
-                "since without it the server would have other limits, and less protection."
+                f"{shown(str(path), 200)} can't be read ({shown(str(error), 120)}): correct this "
+                "file, because without it the server would have other limits, and less protection."
             ) from None
 
 
@@ -135,13 +136,14 @@ def where_files_go() -> str:
     """Sentence that says where a visitor's file is sent."""
     if on_this_machine():
         return "Nothing leaves this computer."
-    return "A file that you load goes to the server of this page, and no further."
+    return "A file that you load is sent only to the server of this page."
 
 
 def client() -> str:
     """IP address of the visitor, if it is known; "" for this computer.
 
-    The header's last entry is from the proxy on this computer; earlier entries may be forged.
+    The last entry of ``X-Forwarded-For`` is from the proxy on this computer; earlier entries may be
+    forged.
     """
     passed_on = st.context.headers.get("X-Forwarded-For") or ""
     return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
@@ -150,7 +152,8 @@ def client() -> str:
 def on_this_machine() -> bool:
     """Whether only users of this computer can see the page.
 
-    Only then may a path be typed: on a shared server, paths would show the server's folders.
+    Users may type paths only in this case: on a shared server, paths would show the server's
+    folders.
     """
     headers, address = st.context.headers, str(st.context.url or "")
     passed_on = any(headers.get(name) for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"))

@@ -1,7 +1,7 @@
 """Cache between redraws: data sets, their grids and true runs.
 
 ``st.cache_data`` hashes only a sample of a large array, so it would return the same result for two
-grids that differ in one record. Here this difference is important, so keys are digests of all
+grids that differ in one record. In dpviz this difference is important, so keys are digests of all
 values. All sessions share the public sample sets; an upload stays in its own session.
 """
 
@@ -38,8 +38,8 @@ def _shared() -> LRUCache:
 
 
 #: Shared cache of seeded runs on sample sets, in cells or records: largest size of all runs
-#: together, largest size of one run, and size that a smaller run counts as. In total about 50 MB,
-#: which is enough for two pages with fifty values of epsilon.
+#: together, largest size of one run, and smallest size that counts for a run. The total is about 50
+#: MB, which is enough for two pages with fifty values of epsilon.
 _RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 
@@ -128,7 +128,7 @@ def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMea
 
 
 def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) -> dict[str, float]:
-    """Return those scores of the noise-free run that do not compare it with another run."""
+    """Return the scores of the noise-free run that do not compare this run with another run."""
     family = family_of(config.method)
     dataset, outside = subject.dataset, subject.outside
     bounds = subject.bounds(config.variant)
@@ -145,6 +145,6 @@ def truth_of(
     """Return a data set on the grid of a configuration, and its noise-free run there."""
     grid = grid_of(dataset, config.grid, domain, outside, is_sample=is_sample)
     config = true_config(config)
-    # The key holds the grid itself, so no later grid can get the same identity.
+    # The key contains the grid itself, so no later grid can get the same identity.
     key = ("truth", grid, config)
     return grid, _recent(is_sample).get(key, lambda: Truth(grid.source, config))

@@ -1,4 +1,4 @@
-"""Long computations in the background: a thread with progress and Cancel, which a fragment polls.
+"""Long computations in the background: a fragment shows the progress and a Cancel button.
 
 The page stays usable, and the job continues while another page is open. The thread never calls
 Streamlit's drawing functions or session state; its result is an attribute of the job. All sessions
@@ -43,17 +43,17 @@ _SHUTDOWN = 60.0
 HEAVY = Turns(max(1, processors() - 1), share=5.0)
 LIGHT = Turns(processors(), share=1.0)
 
-#: If there are more than CROWD sessions, jobs that start without a click wait CALM seconds, in case
-#: the user changes the control again, and they all share one place. Otherwise a class that drags
-#: sliders would start more jobs than the server can finish.
+#: If there are more than CROWD sessions, jobs that start without a click wait CALM seconds, because
+#: the user may change the control again. All these jobs share one place. Otherwise a class that
+#: drags sliders would start more jobs than the server can finish.
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
 #: Between two steps a job rests; the time of rest is proportional to its last working time. A light
-#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, at most
-#: _REST seconds of work count. It rests r times this time: r = _RESTS * p if p <= 1 pages are being
-#: drawn, otherwise r = _RESTS * p**2, because pages that wait for each other delay all pages; 1 <=
-#: r <= _MOST.
+#: job rests _RESTS times its working time, but at most _REST seconds. For a heavy job, only the
+#: first _REST seconds of work are counted. The job rests r times the counted time: r = _RESTS * p
+#: if p <= 1 pages are being drawn, otherwise r = _RESTS * p**2, because pages that wait for each
+#: other delay all pages; 1 <= r <= _MOST.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Largest number of parts of pages that are drawn at the same time if there are many sessions.
@@ -87,8 +87,9 @@ class Job:
     abandoned
         Returns True if nobody waits for the result any longer; checked with ``cancelled``.
     turns
-        Places that the job shares with other jobs; None if it needs no shared place. The job
-        may pass its place on whenever the task calls ``cancelled`` in the thread of the job.
+        Places that the job shares with other jobs; None if it needs no shared place. The job may
+        give its place to another job whenever the task calls ``cancelled`` in the thread of the
+        job.
 
     Attributes
     ----------
@@ -188,8 +189,8 @@ class Job:
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Waiting for a turn counts as rest. The rest is computed again in each round,
-                # because the number of pages that are being drawn may have changed.
+                # Waiting for a turn counts as rest. The time of rest is computed again in each
+                # round, because the number of pages that are being drawn may have changed.
                 rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))
@@ -209,7 +210,6 @@ class Job:
 
 
 def _rests() -> float:
-    """Seconds of rest of a heavy job for each second of its work."""
     if sessions() <= 1:
         return 0.0
     drawn = PAGES.mean()
@@ -266,11 +266,11 @@ def job_of(key: str) -> Job | None:
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
     """Show the state of a job while it runs; when the job ends, redraw the whole page.
 
-    ``draw`` is called as a fragment. If another job shall start in it, call :func:`start`, then
-    ``st.rerun()``. Use a larger ``every`` (seconds) if the drawing is large.
+    ``draw`` is called as a fragment. To start another job in this fragment, call :func:`start`,
+    then ``st.rerun()``. Use a larger ``every`` (seconds) if the drawing is large.
     """
     running = job is not None and job.running
-    # With many sessions, redrawing this often would cost more than drawing their changes.
+    # With many sessions, frequent redraws would take more time than the changes of the users.
     every *= max(1.0, sessions() / 4)
 
     @st.fragment(run_every=every if running else None)

@@ -1,9 +1,9 @@
 """Free the memory of a session after its browser has closed.
 
 Streamlit retains a closed session for a while, in case the browser reconnects
-(``server.disconnectedSessionTTL``). After this time it waits until another session closes, which
-may take days. Streamlit also waits for a garbage collection, but a collection skips all objects
-that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
+(``server.disconnectedSessionTTL``). After this time Streamlit waits until another session closes,
+which may take days. Streamlit also waits for a garbage collection, but a collection skips all
+objects that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Held:
             state.clear,
             lambda: state._new_widget_state.widget_metadata.clear(),
         ):
-            # If a step fails, the other steps and the watch over other sessions must continue.
+            # If a step fails, the other steps and the checks of other sessions must continue.
             with suppress(Exception):
                 step()
 

@@ -29,7 +29,7 @@ _SHAPE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 def budget_file() -> Path | None:
-    """File with this visitor's budgets; None if no key was given; InputError if it is invalid."""
+    """File with this visitor's budgets; None without a key; InputError if the key is invalid."""
     if on_this_machine():
         return home() / "budget.db"
     if found := login():
@@ -41,7 +41,7 @@ def budget_file() -> Path | None:
     # A mistyped key would open a second budget for the same data.
     if not (_SHAPE.fullmatch(key) and (key == st.session_state.get(_MADE) or file.exists())):
         raise InputError(
-            "Under this key the server keeps no budgets: check it for a mistake, or make a new "
+            "The server has no budgets for this key: check the key for a mistake, or make a new "
             "key if you have released nothing here yet."
         )
     return file
@@ -61,7 +61,7 @@ def login() -> str:
 
 
 def owner_panel() -> bool:
-    """Ask for the visitor's key if a key is needed; return True if nothing is missing any more."""
+    """Ask for the visitor's key if a key is needed; return False while the key is missing."""
     if on_this_machine():
         return True
     if found := login():
@@ -75,13 +75,13 @@ def owner_panel() -> bool:
         placeholder="paste the key that you have kept",
         persist_state="session",
         help="Others use this server, too. Your sources and budgets are kept under a key that only "
-        "you have: nobody else sees or spends them, and without it nobody can come back to them.",
+        "you have: nobody else sees or spends them, and nobody can use them without the key.",
     )
     right.button("Make a new key", key="release:new key", on_click=_make, width="stretch")
     try:
         if budget_file() is None:
             show_info(
-                "Give the key of your budgets, or make one if you have released nothing on this "
+                "Give the key of your budgets, or make a key if you have released nothing on this "
                 "server yet.",
                 ":material/key:",
             )

@@ -14,12 +14,12 @@ def absence(seconds: float) -> IsCancelled:
     """Return a function that reports whether the browser has been gone for this many seconds.
 
     Any thread may call it. The time starts at the last call that found the browser connected, so
-    call the function more often.
+    call the function often.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False
-    # Of the runtime's methods, only this one may be called by any thread.
+    # This is the only method of the runtime that any thread may call.
     present = runtime.get_instance().is_active_session
     session, seen = context.session_id, time.monotonic()
 

@@ -72,7 +72,8 @@ class _Store:
     epoch: int = 0
     #: Values that were last shared with the other pages.
     told: dict[str, Any] | None = None
-    #: The user's choices on the compare page; while a figure of a paper is shown, it replaces them.
+    #: The user's choices on the compare page; while a figure of a paper is shown, its choices
+    #: replace them.
     own: dict[str, Any] = field(default_factory=dict)
     figure: bool = False
 
@@ -92,7 +93,8 @@ class UrlState:
         self.fresh = False
         #: Whether the page was just opened without a link; then it takes the values of other pages.
         self.entered = False
-        #: Names of the controls that other pages set, and of the controls that this changes here.
+        #: Names of the controls that other pages set, and of the controls that change here as a
+        #: result.
         self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link, was_opened = self._read(), store.opened
@@ -103,11 +105,10 @@ class UrlState:
             self.tell()
 
     def _read(self) -> bool:
-        """Read the link if it is new, and store its errors. Return whether the link was new."""
         link = {name: text for name, text in self._asked().items() if name in self._controls}
         store, mark = self._store, frozenset(link.items())
         # A click that was sent while the link changed still contains the previous link. So on an
-        # open page a known link counts as new only after Back or Forward.
+        # open page, a known link is new only after Back or Forward.
         is_new = bool(link) and (_moved_in_history() or mark not in store.seen)
         # After such a click the browser receives the current link again.
         self._late = bool(link) and not is_new and link != store.written
@@ -205,7 +206,7 @@ class UrlState:
 
     @property
     def adapted(self) -> set[str]:
-        """Names of controls that differ from other pages: this page can't show their value."""
+        """Names of controls whose shared values this page can't show, so it has other values."""
         return self._store.adapted
 
     @property
@@ -374,7 +375,6 @@ def following(
 
 
 def _used(value: Any) -> str:
-    """End of a sentence on a correction; it names the value that is used instead."""
     return f"{format_value(value) or 'the default'} is used."
 
 
@@ -399,7 +399,7 @@ def number(
             raise InputError(f'{name} = "{shown(text)}" is not a number: give one.') from None
         check(value)
         if not low <= value <= high:
-            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}."
+            reach = f"{name} = {value:g} is outside the slider's range, {low} to {high}."
             raise CorrectedError(reach, float(min(max(value, low), high)))
         return value
 
@@ -419,7 +419,7 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
         if value > high:
             raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}.", high)
         if value < low:
-            raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
+            raise InputError(f"{name} = {shown(text)} must be between {low} and {high}.")
         return value
 
     return parse
@@ -435,8 +435,8 @@ def sides(name: str, low: int, high: int) -> Callable[[str], int | tuple[int, ..
             return side(text)
         if len(parts) > 2:
             raise InputError(
-                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one, or one for each of '
-                "the two columns."
+                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one number, or a '
+                "number for each of the two columns."
             )
         found, beyond = [], None
         for part in parts:

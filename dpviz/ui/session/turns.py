@@ -1,4 +1,4 @@
-"""Turns of heavy jobs: few jobs run at the same time; each gives its place to others in time.
+"""Turns of heavy jobs: few jobs run at a time, and each job soon lets other jobs run.
 
 Suppose that a class starts thirty audits, and another user starts a search of one second: this user
 does not wait until all audits have ended. One processor stays free for users who drag a slider.

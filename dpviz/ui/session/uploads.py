@@ -50,8 +50,9 @@ def coming(session: str, size: int) -> Iterator[None]:
         of_all = sum(held.values()) + sum(_COMING.values())
         if of_session + size > MOST:
             raise InputError(
-                f"Your files here have {megabytes(of_session)}, and a session holds "
-                f"{megabytes(MOST)}: remove a file first, or load the page again, which frees all."
+                f"Your files here have {megabytes(of_session)}, and a session may have "
+                f"{megabytes(MOST)}: remove a file first, or load the page again, which removes "
+                "all files."
             )
         if of_all + size > most_of_all():
             raise InputError(
@@ -92,14 +93,14 @@ def keep(place: str, files: Iterable[Any]) -> None:
 
 
 def show_room() -> None:
-    """If a next file may be refused, show how large it may be; the browser shows only a number."""
+    """If a next file may be refused, show its largest size; browsers show only an error number."""
     context = get_script_run_ctx(suppress_warning=True)
     held = sum(_sizes().get(context.session_id, ())) if context else 0
     if held + UPLOAD_LIMIT > MOST:
         show_caption(
-            f"Your files here have {megabytes(held)}, and a session holds {megabytes(MOST)}: a "
+            f"Your files here have {megabytes(held)}, and a session may have {megabytes(MOST)}: a "
             f"file of more than {megabytes(max(MOST - held, 0))} is refused (413) until you remove "
-            "one, or load the page again."
+            "a file, or load the page again."
         )
 
 
@@ -108,6 +109,6 @@ def check_size(name: str, arrays: Iterable[Any]) -> None:
     size = sum({id(one): one.nbytes for one in arrays if one is not None}.values())
     if size > MOST:
         raise InputError(
-            f"The chosen part of {shown(name)} takes {megabytes(size)} here, and a session holds "
-            f"{megabytes(MOST)}: choose fewer columns, or give fewer rows."
+            f"The chosen part of {shown(name)} takes {megabytes(size)} here, and a session may "
+            f"have {megabytes(MOST)}: choose fewer columns, or give fewer rows."
         )

@@ -67,7 +67,7 @@ def best_parameters_part(context: Context) -> None:
     show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
     if _per_column(config):
         show_caption("g is not searched while each column has its own g.")
-    # The best values are among these; the use of these values must not require a new map.
+    # The best values are among these values; if the user applies them, the map stays valid.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
     }
@@ -98,7 +98,6 @@ def best_parameters_part(context: Context) -> None:
 
 
 def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
-    """Values to try; grid sizes must be possible at the wavelet's level."""
     least = 2 ** getattr(config, "level", 0)
     return {
         name: tuple(

@@ -51,7 +51,7 @@ class Context:
 
 
 def scores_of(context: Context) -> list[str]:
-    """Scores of a family on the data for which either higher or lower values are better."""
+    """Scores of a family on the data, without scores for which no direction is better."""
     family, classed = family_of(context.config.method), context.active.dataset.classes is not None
     names = scores_for(family.telling, family.scores, classed=classed)
     return [name for name in names if name in BETTER]
@@ -100,7 +100,7 @@ def choose_draws(context: Context, column: DeltaGenerator) -> int:
         MOST_DRAWS,
         step=10,
         **context.controls.widget("goal_draws"),
-        help="The same seeds at every setting.",
+        help="Every setting has the same seeds.",
     )
     return int(context.controls.get("goal_draws"))
 
@@ -154,7 +154,7 @@ def search(
         return None
     answered, found = st.session_state[found_key]
     if answered != request:
-        show_caption("Found with other settings or data than on the screen.")
+        show_caption("This result is from other settings or data than those on the screen.")
     return answered[0], found
 
 

@@ -19,9 +19,9 @@ def null_set_part(context: Context) -> None:
     dataset, config = context.active.dataset, context.config
     n = max(1, dataset.n)
     left.markdown(
-        f"Uniform noise has no clusters. How many clusters does each technique find among {n:,} "
-        "such points, the same number as in the data, with the grid, p and ε on the screen? Each "
-        "draw has new points, so this spends no budget."
+        f"Uniform noise has no clusters. How many clusters does each technique find in {n:,} "
+        "points of uniform noise, with the grid, p and ε on the screen? The data also have this "
+        "number of points. Each draw has new points, so this spends no budget."
     )
     draws = choose_draws(context, right)
     on_grid = config if dataset.counts is None else replace(config, grid=dataset.counts.shape)

@@ -43,7 +43,7 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
         if part == "null" and invents:
             null_set_part(context)
         elif not CARDS[config.method].spends:
-            show_info("This method spends no budget. Choose a private one to search.")
+            show_info("This method spends no budget. Choose a private method to search.")
         else:
             _private_choice(state, config)
             _cost_of_tuning(state, active)
@@ -72,14 +72,14 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
     if CARDS[config.method].parameter(CHOOSE.name) is None:
         return
     if family.chosen(config):
-        show_caption("The method itself chooses values that suit the data; the ledger counts this.")
+        show_caption("The method chooses values that suit the data; the ledger counts this choice.")
         return
     label = family.parameter(CHOOSE.name).label
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         show_caption(
-            f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers. Unlike a "
-            "search on true data, this is counted on the ledger, and a release may use it."
+            f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers. The ledger "
+            "counts this choice, unlike a search on true data, and a release may use it."
         )
     if right.button(
         plain_text(f"{label} privately"),
@@ -105,7 +105,7 @@ def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
         sample_names(),
         format_func=lambda name: sample(name).title,
         key=f"{state.page}:goal look-alike",
-        help="A public sample set. Choose the one that looks most like your data.",
+        help="A public sample set. Choose the set that is most similar to your data.",
     )
     if right.button(
         "Tune on this one",

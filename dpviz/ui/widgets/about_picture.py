@@ -1,4 +1,4 @@
-"""“About this picture”: below every figure, a text on content, reading, and what to try.
+"""“About this picture”: a help text below every figure.
 
 The texts are in a file of the front end. The browser opens and closes the text without the server.
 """
@@ -25,7 +25,7 @@ class AboutPicture:
 
 #: Sentence on the two sides; on a phone, one side is above the other.
 _SIDES = (
-    "The truth is on the left (on a phone, above), and the chosen method on the right (below). "
+    "The truth is on the left (on a phone, above), and the chosen method is on the right (below). "
     "Both zoom together."
 )
 

@@ -18,21 +18,21 @@ from dpviz.ui.widgets.show import csv_button, spread_text
 COST_HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain. "
     "Published: on the range of the data, as in the papers. In between: the steps of the sound "
-    "variant on the range of the data, where they are not private. This shows which part of the "
-    "price comes from the mechanism, and which from the larger domain."
+    "variant on the range of the data, which is not private. This shows which part of the price "
+    "comes from the mechanism, and which part comes from the larger domain."
 )
 
 _PARTS_HELP = (
     "Median, and 5% to 95%, over draws with the same seeds: the whole method, and the method with "
-    "one part replaced by something simpler. Lower is better. A factor near 1 means that the part "
-    "does not help there."
+    "a simpler form of one part. Lower is better. A factor near 1 means that the part does not "
+    "help there."
 )
 
 
 def card_panel(method: str) -> None:
     """Show the card of a method, the cost of soundness, and the benefit of each part."""
     st.markdown(card_text(CARDS[method]))
-    st.markdown(docs_link(f"methods/{method}", "Formulas, proof in full and figure of this method"))
+    st.markdown(docs_link(f"methods/{method}", "Formulas, full proof and figure of this method"))
     if costs := utility.costs(method):
         rows = [
             {

@@ -1,4 +1,4 @@
-"""Links into the documentation, for help texts of all pages."""
+"""Links to the documentation, for help texts of all pages."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def epsilon_panel(
 
     def draw() -> None:
         # The panel is shown both for methods that are private and for methods that are not.
-        st.markdown("**Of a method that is private:**")
+        st.markdown("**If the method is private:**")
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
         st.markdown(plain_text(explain_surest(epsilon, neighbours, persons=persons)))
         if left is not None:
@@ -36,8 +36,8 @@ def epsilon_panel(
         st.markdown("**What others have published with**")
         st.markdown(_TABLE)
         show_caption(
-            "An ε is not better because others used it. A smaller ε promises more only for the "
-            "same unit, model and period."
+            "An ε is not better because other people used it. A smaller ε promises more only for "
+            "the same unit, model and period."
         )
         st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
 
@@ -64,5 +64,5 @@ def explain_years(epsilon: float, left: float) -> str:
     # The number is rounded to the six decimals of a debit, so that exact multiples count in full.
     times = math.floor(round(left / epsilon, 6))
     many = "no release" if not times else f"{times:,} release{'' if times == 1 else 's'}"
-    years = "" if not times else f": one a year lasts {times:,} year{'' if times == 1 else 's'}"
+    years = "" if not times else f", one a year for {times:,} year{'' if times == 1 else 's'}"
     return f"{decimal(left)} of the lifetime budget is left for {many} of this size{years}."

@@ -35,6 +35,7 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     return (
         f"{first}: {best} {score.title} at equal ε in {found.best} of {found.cases} cases. "
         f"{others}",
-        f"A case is an ε and one of {found.sets} sets on which no constant was chosen. Its median "
-        "over draws is compared with all private methods and all peers of the Benchmark page.",
+        f"A case is an ε and one of {found.sets} sets on which no constant was chosen. The "
+        "method's median over draws is compared with the medians of all private methods and all "
+        "peers of the Benchmark page.",
     )

@@ -14,7 +14,7 @@ from dpviz.ui.widgets.readouts import Promise
 
 
 def show_headline(headline: Headline, promise: Promise, hint: str) -> None:
-    """Show what broke, and the epsilon of the run.
+    """Say whether the clusters are intact, and show the epsilon of the run.
 
     If the promise is kept, also show how sure someone may become about a person. The browser shows
     the hint until the user closes the hint, and remembers that it was closed.

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz.ui.widgets.assets import component, plotly_url
 
-# No shadow root, because plotly.js adds its style sheet to the document.
+# There is no shadow root, because plotly.js adds its style sheet to the document.
 _mount = component("live_figure", isolate_styles=False)
 _SENT_AS = {
     "f2": "f4", "f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "f8",
@@ -38,9 +38,9 @@ def live_figure(
 ) -> Any:
     """Show a figure, or redraw it in place.
 
-    Colours, fonts and grid lines are those of the page's theme, not of the figure's template. The
-    figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` stays the
-    same (it is constant if it is not set). Plotly interprets tags in texts, so escape untrusted
+    Colours, fonts and grid lines come from the page's theme, not from the figure's template. The
+    figure's own settings override the theme. Zoom and pan stay while ``layout.uirevision`` stays
+    the same (it is constant if it is not set). Plotly interprets tags in texts, so escape untrusted
     text with :func:`dpviz.figures.marks.literal`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""A slider that reports its value already while the user drags it.
+"""A slider that reports its value while the user drags it.
 
 ``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time. It
 also reports whether the value is settled, so that slow views can wait until the thumb is released.
@@ -190,7 +190,7 @@ def _receive(key: str, allowed: _Range) -> None:
         return
     if st.session_state.get(key) != link.returned:
         # The same run has a click, for example on Reset, whose callback ran first. So the program's
-        # value replaces the browser's value, because that was sent before the click.
+        # value replaces the browser's value, which was sent before the click.
         return
     link.returned = value
     link.dragging = message.get("dragging") is True

@@ -124,7 +124,7 @@ def slider(
     if not isinstance(value, tuple):
         with next(places):
             return _live(one, key, value, disabled=disabled).settled
-    # These sliders store their own values, so they are updated if the program sets the control.
+    # These sliders store their own values, so the program must set these values, too.
     if st.session_state.get(f"{key}:drawn") != value:
         st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
     found, settled = [], True
@@ -175,7 +175,7 @@ def per_column_switch(
     place.toggle(
         plain_text(f"One {one.sign} per column"),
         **following(f"{state.key(one.link)}:each", isinstance(state.get(one.link), tuple), switch),
-        help="For a grid that is finer along one column than along the other.",
+        help="Use this for a grid that is finer along one column than along the other column.",
         **looks,
     )
 

@@ -44,7 +44,7 @@ class Promise:
 
     @property
     def little(self) -> bool:
-        """Whether the promise holds but is weak."""
+        """Whether the promise is kept but weak."""
         return self.kept is not None and promises_little(self.kept)
 
 
@@ -105,7 +105,8 @@ def show_readouts(
 ) -> DeltaGenerator:
     """Show key numbers and the promise in a row of cards; help opens on hover and focus.
 
-    Return their place. If the next call gets this place, it replaces the cards without flicker.
+    Return their place. If the next call gets the returned place, it replaces the cards without
+    flicker.
     """
     cards = [*map(_card, readouts), _promise_card(promise)]
     why = "" if promise.claim.private else _why(promise.claim.reason)
@@ -121,8 +122,8 @@ def _promise_card(promise: Promise) -> str:
     if not promise.claim.private:
         failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
         return _card(failed, "dpv-no")
-    # A proof is too long for a card, so it is in an expander under the picture. A frame has no such
-    # expander.
+    # A proof is too long for a card, so it is in an expander under the picture. In a frame, there
+    # is no expander.
     proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
     stays = "" if promise.public else ": it stays with the owner of the data"
     help = (
@@ -131,7 +132,7 @@ def _promise_card(promise: Promise) -> str:
     )
     if promise.kept is not None and promise.little:
         guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
-        help = f"But at this ε it promises little: {guess}. {help}"
+        help = f"But at this ε the method promises little: {guess}. {help}"
         return _card(Readout("Method", "promises little", "proof holds", help), "dpv-little")
     return _card(Readout("Method", "private", "when released", help), "dpv-yes")
 
@@ -189,7 +190,7 @@ def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str)
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
-    """Show the spends as one bar of parts, with the noise scale of each spend."""
+    """Show the spent amounts as one bar of parts, with the noise scale of each part."""
     parts, rows = [], []
     for colour, spends in zip(cycle(_LEDGER_COLOURS), grouped(ledger), strict=False):
         spent = group_epsilon(spends)

@@ -36,10 +36,10 @@ def show_panels(
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
-    """Show panels with their stamp; saved pictures also contain the stamp.
+    """Show panels and the note on their publication, which saved pictures also contain.
 
     ``about`` is the name of the text of :mod:`dpviz.ui.widgets.about_picture` that is below the
-    panels, except in the view for slides. The other arguments and the result are those of
+    panels, except in the view for slides. The other arguments and the result are the same as in
     :func:`dpviz.ui.widgets.live_figure.live_figure`.
     """
     answer = live_figure(

@@ -1,4 +1,4 @@
-"""The stamp of a saved picture or table: whether it may be published, and how it was made."""
+"""The note on a saved picture or table: whether it may be published, and how it was made."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Stamp:
     """Whether a picture or table may be published, and how it was made.
 
     ``shows`` names the content, because the content decides whether it may be published. ``fails``
-    says in a few words why the method is not private. It is empty if the method is private, or if
-    there is no method.
+    says in a few words why the method is not private. ``fails`` is empty if the method is private,
+    or if there is no method.
     """
 
     allowed: bool
@@ -32,7 +32,7 @@ class Stamp:
 
     @property
     def name(self) -> str:
-        """Beginning of the names of files."""
+        """Beginning of the names of saved files."""
         return "dpviz exploration" + " not private" * (not self.allowed or bool(self.fails))
 
     @property
@@ -42,7 +42,7 @@ class Stamp:
 
     @property
     def line(self) -> str:
-        """The line that the stamp has on a picture, as plain text."""
+        """The line of text that this note has on a picture."""
         verdict = "May be published" if self.allowed else "Not for publication"
         facts = [f"not private: {self.fails}"] * bool(self.fails) + [*self.facts]
         return " · ".join([f"{verdict}: shows {self.shows}", *facts, f"dpviz {__version__}"])
@@ -55,8 +55,8 @@ class Stamp:
     def on_table(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return a table with a last column that has the line in its first row.
 
-        The line is not a comment, because other programs could not read a comment. It is not in
-        every row, because the text would fill most of the file. A table that may be published stays
+        The line is not a comment, because other programs could not read a comment. The line is not
+        in every row, because it would fill most of the file. A table that may be published stays
         unchanged, unless its method is not private.
         """
         name = FAILS if self.allowed else COLUMN
@@ -67,11 +67,11 @@ class Stamp:
         return table.assign(**{name: column})
 
 
-#: Stamp of sample sets and scenarios; their records were generated and do not belong to any person.
+#: Note on sample sets and scenarios; their records were generated and do not belong to any person.
 MADE_UP = Stamp(allowed=True, shows="made-up data")
 
-#: Stamp of own data that their owner declares public.
+#: Note on own data that their owner declares public.
 DECLARED = Stamp(allowed=True, shows="data that their owner declares public")
 
-#: Stamp of the benchmark's data sets.
+#: Note on the benchmark's data sets.
 PUBLIC = Stamp(allowed=True, shows="public data sets")

@@ -137,11 +137,11 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     np.testing.assert_array_equal(rows["share of draws that meet the target"], goal.shares)
     press(test, f"Take over ε = {readable(goal.epsilon)}")
     assert test.session_state["shown"]["epsilon"] == goal.epsilon
-    assert not any("Found with other settings" in one.value for one in test.caption)
+    assert not any("This result is from other settings" in one.value for one in test.caption)
     # If the target changes, the old result stays, and is marked as old.
     (target,) = (one for one in test.number_input if one.label.startswith("Target"))
     ran(target.set_value(0.4).run())
-    assert any("Found with other settings" in one.value for one in test.caption)
+    assert any("This result is from other settings" in one.value for one in test.caption)
 
 
 def test_alpha_is_chosen_at_the_budget_of_the_slider(panel):
@@ -154,7 +154,7 @@ def test_alpha_is_chosen_at_the_budget_of_the_slider(panel):
     press(test, "Take over α")
     assert f"α = {readable(test.session_state['shown']['alpha'])}**" in said
     assert test.session_state["shown"]["epsilon"] == 3
-    assert not any("Found with other settings" in one.value for one in test.caption)
+    assert not any("This result is from other settings" in one.value for one in test.caption)
 
 
 def test_grid_and_density_offer_scores_of_points_alone(panel):
