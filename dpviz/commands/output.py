@@ -63,7 +63,7 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Readable lines of spends; consecutive equal spends share a line, and parallel spends too."""
+    """Readable lines of spends; equal consecutive spends, and parallel spends, share a line."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 

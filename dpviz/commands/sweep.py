@@ -126,7 +126,7 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Read DATA as a subject of a sweep, which is called ``name``, or like the data without it.
+    """Read DATA as a subject of a sweep, called ``name``, by default the name of the data.
 
     A sample set has its own parameters. Stored data are counted on the grid once for all draws.
     """
@@ -155,7 +155,7 @@ def _on_grid(given: argparse.Namespace, source: Stored, engine: Engine) -> Datas
         if not family_of(method).fits_counts:
             raise InputError(
                 f"--methods {method}: a sweep reads {shown(source.name)} once, as counts of a "
-                "grid, which that method does not take; use the command run, or name a single file."
+                "grid, but that method needs records; use the command run, or name a single file."
             )
     grid = PARAMETERS["grid"].default if given.grid is None else given.grid
     domain = domain_of(given.domain, source, engine)
