@@ -17,7 +17,7 @@ from dpviz.family.card import Card
 
 #: Name, short description and licence of dpviz.
 TITLE = "dpviz"
-ABSTRACT = "See what privacy costs: differentially private clustering, true beside private"
+ABSTRACT = "See what privacy costs: clustering with and without differential privacy"
 LICENCE = "Apache-2.0"
 
 _PROCEEDINGS = {

@@ -60,8 +60,8 @@ def _read(file: Path, known: Known) -> Lesson:
     named = _NAME.fullmatch(file.stem)
     if named is None:
         raise InputError(
-            f"{shown(file.name, 80)}: name the file with letters, digits and - alone, "
-            "since links name it."
+            f"{shown(file.name, 80)}: use only letters, digits and - in its name, "
+            "because links contain the name."
         )
     try:
         with file.open("rb") as opened:
