@@ -155,7 +155,7 @@ class Command:
     has_parameters: bool = False
 
     def run(self, given: argparse.Namespace) -> tuple[Report, str]:
-        """Run the command. Its module is imported only now, so that other commands start faster."""
+        """Run the command. Modules of commands are imported only here."""
         module, _, name = self.does.partition(":")
         answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
         return answer

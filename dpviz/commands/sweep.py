@@ -1,4 +1,4 @@
-"""The ``sweep`` command: many draws over methods and budgets, written as one table."""
+"""The ``sweep`` command: many draws for several methods and budgets, in one table."""
 
 from __future__ import annotations
 

@@ -130,9 +130,9 @@ class Claim:
     def judge(self, found: Measured) -> State:
         """Compare the confidence interval of a number with the paper's range.
 
-        The number is as printed if the whole interval is in the range. It is close if the whole
-        interval is at most the margin away from the range. It differs if interval and range have no
-        number in common. Otherwise the draws can't tell.
+        The number is as printed if the whole interval is in the range. The number is close if the
+        whole interval is at most the margin away from the range. The number differs if interval and
+        range have no number in common. Otherwise the draws can't tell.
         """
         low, high = found.interval
         least, most = self.ends(found)
@@ -175,9 +175,9 @@ class Row:
     link
         Page of the app that shows the statement; in the file ``page?name=value&name=value``.
     claim
-        Claim about a number. Its keys in the file are ``number``, or ``at_least`` or ``at_most`` or
-        both, and ``within``, ``averaged`` and ``margin``. A row without a claim has its state in
-        ``declared``, and is never as printed.
+        Claim about a number. In the file, it has the key ``number``, or ``at_least`` or ``at_most``
+        or both; it may have ``within``, ``averaged`` and ``margin``. A row without a claim has its
+        state in ``declared``, and is never as printed.
     measure, given
         Function that measures the number, and its arguments. ``chen.bound`` is the function
         ``bound`` in ``tests/benchmarks/papers/chen.py``.
