@@ -77,7 +77,7 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Five shapes",
         "description": (
             "Five evenly filled shapes. One shape is concave, and two shapes have two parts joined "
-            "by a thin bridge. Look at the bridges: if noise breaks a bridge, five clusters "
+            "by a thin bridge. Look at the bridges: if noise removes a bridge, five clusters "
             "become six."
         ),
         "columns": ["x", "y"],

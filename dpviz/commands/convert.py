@@ -13,14 +13,12 @@ from dpviz.data.conversion import Converted
 from dpviz.data.reading.unread import UnreadableError
 from dpviz.family.comparison import Report
 
-#: Note on the privacy of converted files.
 PROMISE = (
     "A conversion looks at all records, so the promise of a release covers only the converted "
     "file, not the conversion. The converted file shares the budget of the original data, so use "
     "the same --source."
 )
 
-#: Number of columns that the text lists by name.
 _NAMED = 10
 
 

@@ -34,7 +34,6 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
-#: Settings that may follow the name of a data set, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "classes": str, "name": str}
 
 RANKS = "k_table.csv"

@@ -89,7 +89,7 @@ class Argument:
     Parameters
     ----------
     help
-        Help text; in the table, names in braces stand for lists.
+        Help text; in the table, names in braces are replaced by lists.
     kind
         An option has a value, and a flag has no value. An argument is identified by its position.
     value

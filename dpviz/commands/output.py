@@ -22,7 +22,6 @@ from dpviz.metrics.bands import band, band_words
 
 T = TypeVar("T")
 
-#: Compression of a CSV file, by the ending of its name.
 _PACKINGS: dict[str, Literal["gzip", "bz2", "xz", "zip", "zstd"]] = {
     ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd",
 }  # fmt: skip
@@ -50,7 +49,7 @@ def spread(values: Sequence[float]) -> Report:
 
 
 def metric_lines(metrics: dict[str, Report]) -> list[str]:
-    """Readable lines, one per score; the score of a single draw has no spread."""
+    """Readable lines, one per score; the score of a single draw has no band."""
     width = max(map(len, metrics), default=0)
     return [f"{name:<{width}}  {_spread_text(one)}" for name, one in metrics.items()]
 

@@ -35,7 +35,6 @@ from dpviz.families import PARAMETERS, family_of
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import stored_domain
 
-#: Options that take a list of values, each with an example.
 _LISTS = {
     "methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c", "values": "0.5,0.9",
 }  # fmt: skip

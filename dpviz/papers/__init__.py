@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _READ = [read_paper(file) for file in FILES]
 
-#: The papers by number, and all rows.
 PAPERS = {paper.number: paper for paper, _ in _READ}
 ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
@@ -33,7 +32,6 @@ def headline(rows: Sequence[Row]) -> str:
     return "; ".join(parts) + "."
 
 
-#: Verbs for the rows of a state: for one row, and for several rows.
 _SAID: tuple[tuple[State, str, str], ...] = (
     ("close", "is close", "are close"),
     ("differs", "differs", "differ"),

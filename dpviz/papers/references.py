@@ -15,7 +15,6 @@ from dpviz import __version__
 from dpviz.base.latex import entry, escaped
 from dpviz.family.card import Card
 
-#: Name, short description and licence of dpviz.
 TITLE = "dpviz"
 ABSTRACT = "See what privacy costs: clustering with and without differential privacy"
 LICENCE = "Apache-2.0"

@@ -53,7 +53,6 @@ STEP = {
 
 _KINDS = {str: "text in quotation marks", int: "a whole number", list: "a list"}
 
-#: Largest size of a file in bytes, and longest duration of a lesson in minutes.
 MOST_BYTES, MOST_MINUTES = 200_000, 240
 
 _FACT = re.compile(r"\{([^{}]*)\}")

@@ -10,10 +10,8 @@ from pathlib import Path
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.teaching.lessons.parser import MOST_BYTES, Known, Lesson, parse_lesson
 
-#: Environment variable with the folder of a teacher's own lessons.
 FOLDER_VARIABLE = "DPVIZ_LESSONS"
 
-#: Largest number of lessons that are read from a folder.
 MOST_LESSONS = 100
 
 _NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
