@@ -92,7 +92,7 @@ def data_report(subject: Subject) -> Report:
 
 
 def not_private(plans: Iterable[Plan]) -> list[str]:
-    """Sentences that name the methods in the plans that are not private."""
+    """Sentences that name the methods of the plans if they are not private."""
     failing: dict[tuple[str, str], str] = {}
     for plan in plans:
         failing |= plan.failing()
@@ -127,7 +127,7 @@ def read_subject(
 ) -> Subject:
     """Read DATA as a subject of a sweep, called ``name``, by default the name of the data.
 
-    A sample set has its own parameters. Stored data are counted on the grid once for all draws.
+    A sample set has its own parameters. Stored data are counted only once on the grid.
     """
     known = known_sample(given)
     with stored_data(given) as opened, engine_for(given) as engine:
