@@ -62,7 +62,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "whole": _typed(int, "is not a whole number"),
     "real": _typed(float, "is not a number"),
     "number": _typed(float, "is not a number"),
-    "sides": _typed(_grid, "is not a number of cells (64), or one number per axis (64,32)"),
+    "sides": _typed(_grid, "is not a whole number of cells (64), or one number per axis (64,32)"),
     "names": _list_of(str),
     "reals": _list_of(float),
     "columns": columns_of,
