@@ -25,7 +25,7 @@ MIN_POPULATION = 5_000
 
 LIKENESS = (
     "Made for dpviz to look similar to {} of Chen, Yu and Chirkova (WaveCluster with Differential "
-    "Privacy, 2015); it contains none of their points."
+    "Privacy, 2015); it does not contain any of their points."
 )
 
 STEPS = (
@@ -40,7 +40,8 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Fifteen Gaussians",
         "description": (
             "Fifteen convex clusters with dense centres and thin borders that overlap. Look at "
-            "the borders: noise turns sparse cells between two clusters into a bridge."
+            "the borders, where noise turns cells with few records into a bridge between two "
+            "clusters."
         ),
         "columns": ["x", "y"],
         "classes": "class",
@@ -57,8 +58,8 @@ ENTRIES: list[dict[str, Any]] = [
         "file": "spirals.csv",
         "title": "Three spirals",
         "description": (
-            "Three thin arms wound around each other, with their heads close together. Look for "
-            "arms that break where cells are lost, and for arms that touch."
+            "Three thin arms that wind around each other; their inner ends are close together. "
+            "Look for arms that are cut because cells are lost, and for arms that touch."
         ),
         "columns": ["x", "y"],
         "classes": "class",
@@ -76,7 +77,7 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Five shapes",
         "description": (
             "Five evenly filled shapes. One shape is concave, and two shapes have two parts joined "
-            "by a thin bridge. Look at the bridges: if noise breaks a bridge, five clusters "
+            "by a thin bridge. Look at the bridges: if noise removes a bridge, five clusters "
             "become six."
         ),
         "columns": ["x", "y"],
@@ -94,8 +95,8 @@ ENTRIES: list[dict[str, Any]] = [
         "file": "checkins.parquet",
         "title": "Check-ins around the world",
         "description": (
-            "1.2 million made-up check-ins around real cities, more where more people live. Look "
-            "for continents as clusters, and for islands that noise hides or invents."
+            "1.2 million made-up check-ins around real cities; larger cities have more check-ins. "
+            "Look for continents as clusters, and for islands that noise hides or invents."
         ),
         "columns": ["longitude", "latitude"],
         "n": 1_200_000,
@@ -116,8 +117,8 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Incomes and one person",
         "description": (
             "Monthly income and living expenses of 800 made-up persons in two groups. The last "
-            "record joins the groups: with this person WaveCluster finds one cluster, without this "
-            "person two clusters."
+            "record joins the groups: with this person WaveCluster finds one cluster, without "
+            "this person it finds two clusters."
         ),
         "columns": ["monthly_income", "monthly_living_expenses"],
         "classes": "class",
@@ -156,9 +157,10 @@ ENTRIES: list[dict[str, Any]] = [
         "title": "Tiny grid, 4 x 4",
         "description": (
             "70 points on 4 x 4 cells, to count by hand. The average subband has 2 x 2 cells: 20, "
-            "8, 7 and 0, of which the two largest are significant. They touch at a corner, so they "
-            "are one cluster. Look at the 7, just below the threshold, and at the 0, which PrivQT "
-            "makes positive in half of the draws, so that three cells are significant."
+            "8, 7 and 0, of which the two largest are significant. These two cells touch at a "
+            "corner, so they are one cluster. Look at the 7, which is just below the threshold, "
+            "and at the 0. In half of the draws PrivQT makes the 0 positive, and then three cells "
+            "are significant."
         ),
         "columns": ["x", "y"],
         "n": 70,
@@ -176,8 +178,8 @@ ENTRIES: list[dict[str, Any]] = [
         "description": (
             "220 points on 8 x 8 cells, to count by hand: two clusters with an empty gap. The "
             "average subband has ten positive cells, of which the six largest are significant. "
-            "The seventh is a border cell with 10, below the threshold of 12. Where noise makes "
-            "it significant, it joins the two clusters."
+            "The seventh is a border cell with the value 10, which is below the threshold of 12. "
+            "If noise makes this cell significant, the cell joins the two clusters."
         ),
         "columns": ["x", "y"],
         "n": 220,
@@ -194,12 +196,12 @@ README = """# Sample sets
 
 `python sample_data/build.py` writes this folder with the generators in `generators.py`. Programs
 can read the same descriptions in `index.json`. With the given grid and p, WaveCluster without noise
-(Haar wavelet, level 1, the declared domain) finds the given number of clusters. We chose seeds and
-shapes of the generators among several, so that these numbers, and the description of the incomes,
-are also true for slightly different p. For check-ins and noise we used the first seed. The counts
-of the two tiny grids are not random. We chose them cell by cell, so that a person can compute every
-step on paper. A column of classes names the part of the generator that a point comes from: a
-Gaussian, an arm, a shape, or a group of persons.
+(Haar wavelet, level 1, the declared domain) finds the given number of clusters. We tried several
+seeds and shapes of the generators, and chose them so that these numbers, and the description of the
+incomes, are also true for slightly different p. For check-ins and noise we used the first seed. The
+counts of the two tiny grids are not random. We chose them cell by cell, so that a person can
+compute every step on paper. A column of classes names the part of the generator that a point comes
+from: a Gaussian, an arm, a shape, or a group of persons.
 
 | name | file | records | columns | classes | domain | grid | p | clusters | licence |
 |---|---|---|---|---|---|---|---|---|---|

@@ -58,7 +58,7 @@ def _steps(method: str) -> tuple[Report, str]:
 def _alone(row: StepResult) -> str:
     if row.alone is None:
         return ""
-    return f"; the step alone: {row.alone:.3g} or more, allowed {row.alone_share:.3g}"
+    return f"; the step alone loses {row.alone:.3g} or more, its share is {row.alone_share:.3g}"
 
 
 def _as_text(result: AuditResult) -> str:
@@ -67,7 +67,7 @@ def _as_text(result: AuditResult) -> str:
     verdict = (
         f"{refuted}: claimed epsilon {result.claim:g}, measured {bound}"
         if result.violated
-        else f"not refuted: claimed epsilon {result.claim:g}, measured {bound}; that proves nothing"
+        else f"not refuted: claimed epsilon {result.claim:g}, measured {bound}; this proves nothing"
     )
     return "\n".join(
         [

@@ -126,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="dpviz",
         description="Find clusters in 2-D data with differential privacy, and see what the privacy "
-        "costs: scores compare them with the clusters without noise. Begin with: "
+        "costs: scores compare these clusters with clusters without noise. Begin with: "
         "dpviz run gaussians --method privthr",
     )
     parser.add_argument(

@@ -13,14 +13,12 @@ from dpviz.data.conversion import Converted
 from dpviz.data.reading.unread import UnreadableError
 from dpviz.family.comparison import Report
 
-#: Note on the privacy of converted files.
 PROMISE = (
-    "A conversion looks at all records: the promise of a release holds for the converted file, "
-    "and does not cover the conversion. The converted file shares the budget of the original data: "
-    "name the same --source."
+    "A conversion looks at all records, so the promise of a release covers only the converted "
+    "file, not the conversion. The converted file shares the budget of the original data, so use "
+    "the same --source."
 )
 
-#: Number of columns that the text lists by name.
 _NAMED = 10
 
 
@@ -30,7 +28,7 @@ def convert_command(given: argparse.Namespace) -> tuple[Report, str]:
     if not is_parquet and not given.out.lower().endswith(".csv"):
         raise InputError(f"OUT {shown(given.out, 120)}: name a file that ends in .csv or .parquet.")
     if _same(given.data, given.out):
-        raise InputError(f"OUT {shown(given.out, 120)} is the file that is read: name another one.")
+        raise InputError(f"OUT {shown(given.out, 120)} is the input file: name another file.")
     table = read_for_exploring(given)
     try:
         made = Converted.of(table, given.columns, leave_out=given.leave_out)

@@ -34,7 +34,6 @@ from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
-#: Settings that may follow the name of a data set, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "classes": str, "name": str}
 
 RANKS = "k_table.csv"
@@ -161,7 +160,7 @@ def _rank_lines(ranks: pd.DataFrame) -> list[str]:
             f"paper: {one.data}, {one.method}, epsilon {one.epsilon:g}: k' {one.printed:g}"
             for one in printed.itertuples()
         ),
-        "share of the draws inside Theorems 4 to 6 (true data: not for a release): "
+        "share of the draws inside the bounds of Theorems 4 to 6 (uses true data, don't publish): "
         + ", ".join(f"{method} {share:.1%}" for method, share in inside.items()),
         *(
             f"less than promised: {one.data}, {one.method}, epsilon {one.epsilon:g}: "
@@ -203,7 +202,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
             settings[key] = _SETTINGS[key](value)
         except ValueError:
             raise InputError(
-                f'--data {shown(text, 120)}: {key} = "{shown(value)}" is not a number: give one.'
+                f'--data {shown(text, 120)}: {key} = "{shown(value)}" must be a number.'
             ) from None
     return rest, settings
 
@@ -214,6 +213,6 @@ def _folder(out: str) -> Path:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--out {shown(out, 120)}: no folder can be made there ({reason(error)}): name another."
+            f"--out {shown(out, 120)}: can't be created ({reason(error)}): name another folder."
         ) from None
     return folder

@@ -46,7 +46,7 @@ def _typed(read: Callable[[str], T], problem: str) -> Callable[[str], T]:
 def _list_of(read: Callable[[str], T]) -> Callable[[str], list[T]]:
     return _typed(
         lambda text: [read(one.strip()) for one in text.split(",") if one.strip()],
-        "is not a list of numbers: separate them with commas, such as 0.1,0.5,1",
+        "is not a list of numbers: separate the numbers with commas, such as 0.1,0.5,1",
     )
 
 
@@ -62,7 +62,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "whole": _typed(int, "is not a whole number"),
     "real": _typed(float, "is not a number"),
     "number": _typed(float, "is not a number"),
-    "sides": _typed(_grid, "is not a whole number of cells or one per axis (64 or 64,32)"),
+    "sides": _typed(_grid, "is not a whole number of cells (64), or one number per axis (64,32)"),
     "names": _list_of(str),
     "reals": _list_of(float),
     "columns": columns_of,
@@ -89,7 +89,7 @@ class Argument:
     Parameters
     ----------
     help
-        Help text; in the table, names in braces stand for lists.
+        Help text; in the table, names in braces are replaced by lists.
     kind
         An option has a value, and a flag has no value. An argument is identified by its position.
     value
@@ -155,13 +155,13 @@ class Command:
     has_parameters: bool = False
 
     def run(self, given: argparse.Namespace) -> tuple[Report, str]:
-        """Run the command. Its module is imported only now, so that other commands start faster."""
+        """Run the command. Modules of commands are imported only here."""
         module, _, name = self.does.partition(":")
         answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
         return answer
 
     def add(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments to a parser; shared arguments of others get no value."""
+        """Add the command's arguments; shared arguments of other commands get no value."""
         table = _table()
         absent = {
             name.replace("-", "_"): False if one.kind == "flag" else None
@@ -213,7 +213,7 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
         )
     if given.unit is not None and given.cap is None:
         raise InputError(
-            f"--unit {shown(given.unit)} needs --cap: give the most records of a person."
+            f"--unit {shown(given.unit)} needs --cap, the largest number of records per person."
         )
     if not 0 <= given.seed <= MOST_SEED:
         raise InputError(

@@ -22,7 +22,6 @@ from dpviz.metrics.bands import band, band_words
 
 T = TypeVar("T")
 
-#: Compression of a CSV file, by the ending of its name.
 _PACKINGS: dict[str, Literal["gzip", "bz2", "xz", "zip", "zstd"]] = {
     ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd",
 }  # fmt: skip
@@ -50,7 +49,7 @@ def spread(values: Sequence[float]) -> Report:
 
 
 def metric_lines(metrics: dict[str, Report]) -> list[str]:
-    """Readable lines, one per score; the score of a single draw has no spread."""
+    """Readable lines, one per score; the score of a single draw has no band."""
     width = max(map(len, metrics), default=0)
     return [f"{name:<{width}}  {_spread_text(one)}" for name, one in metrics.items()]
 
@@ -63,7 +62,7 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Readable lines of spends; consecutive equal spends share a line, and parallel spends too."""
+    """Readable lines of spends; equal consecutive spends, and parallel spends, share a line."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 

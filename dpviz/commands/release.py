@@ -170,7 +170,7 @@ def _source(given: argparse.Namespace) -> str:
     """Name of a new data source: the option, or the name of the sample, file or folder.
 
     The name has no folders and no compression ending; links are resolved. Pipes, patterns and
-    addresses of stores need the option, because the same data may have several names there.
+    addresses of stores need the option, because the same data may have several names.
     """
     if given.source is not None:
         return str(given.source)

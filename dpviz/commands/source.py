@@ -83,7 +83,7 @@ def stored_data(
     if known_sample(given) is not None or given.counts or given.data == "-":
         if given.engine != "local":
             raise InputError(
-                f"--engine {given.engine} reads files, and DATA is {shown(given.data)}: name a "
+                f"--engine {given.engine} reads files, but DATA is {shown(given.data)}: name a "
                 "file or a folder, or leave the engine out."
             )
         yield None
@@ -96,7 +96,7 @@ def stored_data(
             name = option.replace("_", "-")
             raise InputError(
                 f"--{name} needs data in memory; for data that is read part by part, {why}: "
-                "leave it out, or name a single file and no engine."
+                "leave it out, or name a single file without --engine."
             )
     source = _opened(given, released=check is not None)
     if check is not None:
@@ -242,7 +242,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     if given.columns is None and len(others) > 2:
         raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
-    for note in table.notes:  # notes of the data depend on records, these do not
+    for note in table.notes:  # Notes of the data depend on records, but these notes do not.
         say(f"note: {note.removesuffix('.')}")
     return data
 
@@ -303,7 +303,7 @@ def _check_counts(given: argparse.Namespace) -> None:
     for option in ("skip", "encoding", "missing"):
         if getattr(given, option) not in (None, ()):
             raise InputError(
-                f"--{option} can't be used with --counts: every line of a grid of counts is read, "
+                f"--{option} can't be used with --counts: every line of a grid of counts is read "
                 "as numbers; leave it out."
             )
     for option in ("unit", "columns", "no_header", "header", "grid", "classes", "leave_out"):
@@ -315,7 +315,7 @@ def _check_counts(given: argparse.Namespace) -> None:
             )
     if given.labels:
         raise InputError(
-            f"--labels {shown(given.labels, 120)} needs points, and a grid of counts has no points "
+            f"--labels {shown(given.labels, 120)} needs points, but a grid of counts has no points "
             "to label: leave it out."
         )
 
@@ -331,11 +331,11 @@ def domain_of(
         check_bounds(data.columns, declared)
         return declared
     if isinstance(data, Stored):
-        assert engine is not None  # noqa: S101 - who has stored data has an engine
+        assert engine is not None  # noqa: S101 - stored data have an engine
         return range_of(data, engine)
     if data.points is None:
         raise InputError(
-            "--domain data needs points, and a grid of counts has none: give its bounds, for "
-            'example "0,1;0,1".'
+            "--domain data needs points, but a grid of counts has no points: give the bounds of "
+            'the grid, for example "0,1;0,1".'
         )
     return Domain.from_data(data.points)

@@ -1,4 +1,4 @@
-"""The ``sweep`` command: many draws over methods and budgets, written as one table."""
+"""The ``sweep`` command: many draws for several methods and budgets, in one table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ from dpviz.families import PARAMETERS, family_of
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import stored_domain
 
-#: Options that take a list of values, each with an example.
 _LISTS = {
     "methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c", "values": "0.5,0.9",
 }  # fmt: skip
@@ -93,7 +92,7 @@ def data_report(subject: Subject) -> Report:
 
 
 def not_private(plans: Iterable[Plan]) -> list[str]:
-    """Sentences that name the methods in the plans that are not private."""
+    """Sentences that name the methods of the plans if they are not private."""
     failing: dict[tuple[str, str], str] = {}
     for plan in plans:
         failing |= plan.failing()
@@ -126,9 +125,9 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Read DATA as a subject of a sweep, which is called ``name``, or like the data without it.
+    """Read DATA as a subject of a sweep, called ``name``, by default the name of the data.
 
-    A sample set has its own parameters. Stored data are counted on the grid once for all draws.
+    A sample set has its own parameters. Stored data are counted only once on the grid.
     """
     known = known_sample(given)
     with stored_data(given) as opened, engine_for(given) as engine:
@@ -155,7 +154,7 @@ def _on_grid(given: argparse.Namespace, source: Stored, engine: Engine) -> Datas
         if not family_of(method).fits_counts:
             raise InputError(
                 f"--methods {method}: a sweep reads {shown(source.name)} once, as counts of a "
-                "grid, which that method does not take; use the command run, or name a single file."
+                "grid, but that method needs records; use the command run, or name a single file."
             )
     grid = PARAMETERS["grid"].default if given.grid is None else given.grid
     domain = domain_of(given.domain, source, engine)

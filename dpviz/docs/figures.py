@@ -17,7 +17,6 @@ from dpviz.metrics.matching import matched_numbers
 #: Sample set with fifteen clusters for all methods, a budget with visible noise, and the seed.
 DATA, EPSILON, SEED = "gaussians", 0.1, 1
 
-#: Number of plotted records, and sizes in pixels.
 _SHOWN, _SIDE, _GAP, _TOP = 2500, 380, 24, 30
 
 

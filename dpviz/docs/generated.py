@@ -106,7 +106,7 @@ def method_text(card: Card) -> str:
         *([f"What soundness costs. {utility.sentence(card.name)}"] if costs else []),
         *([f"What each part gains. {ablations.sentence(card.name)}"] if parts else []),
     ]
-    differs = "Notes" if card.origin == "ours" else "Where it differs from the paper"
+    differs = "Notes" if card.origin == "ours" else "Differences from the paper"
     sections: dict[str, Sequence[str]] = {
         differs: card.deviations,
         "Errors in the paper": card.errata,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dpviz.data.samples import sample, sample_names
 
-#: Packages that dpviz needs, with their licences.
 PACKAGES = {
     "streamlit": "Apache-2.0",
     "plotly": "MIT",

@@ -25,10 +25,8 @@ from dpviz.families import CARDS
 
 HERE = Path(__file__).parent
 
-#: Files that all pages use.
 _SHARED = (HERE / "site.css", HERE / "site.js", HERE.parent / "ui" / "frontend" / "icon.svg")
 
-#: Extensions that are part of Python-Markdown.
 _EXTENSIONS = ("tables", "fenced_code", "toc", "def_list", "sane_lists")
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _READ = [read_paper(file) for file in FILES]
 
-#: The papers by number, and all rows.
 PAPERS = {paper.number: paper for paper, _ in _READ}
 ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 
@@ -26,20 +25,19 @@ ROWS: tuple[Row, ...] = tuple(row for _, rows in _READ for row in rows)
 def headline(rows: Sequence[Row]) -> str:
     """Return one sentence: how many rows are in each state."""
     numbers = Counter(row.state for row in rows)
-    parts = [f"{numbers['as printed']} of {len(rows)} come out as printed"]
+    parts = [f"{numbers['as printed']} of {len(rows)} are as printed"]
     for state, one, more in _SAID:
         if numbers[state]:
             parts.append(f"{numbers[state]} {one if numbers[state] == 1 else more}")
     return "; ".join(parts) + "."
 
 
-#: What is said of the rows of a state: of a single row, and of several.
 _SAID: tuple[tuple[State, str, str], ...] = (
-    ("close", "comes close", "come close"),
+    ("close", "is close", "are close"),
     ("differs", "differs", "differ"),
-    ("can't tell", "is within what chance explains", "are within what chance explains"),
+    ("can't tell", "is not decided by the draws", "are not decided by the draws"),
     ("arithmetic", "is the paper's arithmetic", "are the paper's arithmetic"),
-    ("not at hand", "needs data that is not at hand", "need data that is not at hand"),
+    ("not at hand", "needs data that we do not have", "need data that we do not have"),
     ("not possible", "can't be checked here", "can't be checked here"),
 )
 

@@ -15,9 +15,8 @@ from dpviz import __version__
 from dpviz.base.latex import entry, escaped
 from dpviz.family.card import Card
 
-#: Name, short description and licence of dpviz.
 TITLE = "dpviz"
-ABSTRACT = "See what privacy costs: differentially private clustering, true beside private"
+ABSTRACT = "See what privacy costs: clustering with and without differential privacy"
 LICENCE = "Apache-2.0"
 
 _PROCEEDINGS = {

@@ -70,14 +70,14 @@ class Measured:
     value
         The number.
     interval
-        Ends of the confidence interval (``CONFIDENCE``). Both are the value if it is exact. The
-        upper end is infinity if only a lower bound is measured.
+        Ends of the confidence interval (``CONFIDENCE``). Both ends are the value if the number
+        is exact. The upper end is infinity if only a lower bound is measured.
     error
-        Standard error of the number; 0 if it has none.
+        Standard error of the number, or 0.
     draws
-        Number of draws that the number was computed from.
+        Number of draws from which the number was computed.
     how
-        Readable data, seeds and settings.
+        Data, seeds and settings, as readable text.
     """
 
     value: float
@@ -130,9 +130,9 @@ class Claim:
     def judge(self, found: Measured) -> State:
         """Compare the confidence interval of a number with the paper's range.
 
-        The number is as printed if the whole interval is in the range. It is close if the whole
-        interval is at most the margin away from the range. It differs if interval and range have no
-        number in common. Otherwise the draws can't tell.
+        The number is as printed if the whole interval is in the range. The number is close if the
+        whole interval is at most the margin away from the range. The number differs if interval and
+        range have no number in common. Otherwise the draws can't tell.
         """
         low, high = found.interval
         least, most = self.ends(found)
@@ -145,7 +145,7 @@ class Claim:
         return "can't tell"
 
     def draws_to_tell(self, found: Measured) -> float:
-        """Number of draws that would decide; infinity if no number of draws does."""
+        """Number of draws that would decide the verdict; infinity if no number is enough."""
         width = found.interval[1] - found.interval[0]
         ends = [one for one in self.ends(found) if math.isfinite(one)]
         nearest = min(abs(found.value - one) for one in ends)
@@ -171,18 +171,18 @@ class Row:
     printed
         The paper's statement, in our words.
     where
-        Module, or attribute of a module, that implements it; empty if there is none.
+        Module, or attribute of a module, that implements the statement; may be empty.
     link
-        Page of the app that shows it; in the file ``page?name=value&name=value``.
+        Page of the app that shows the statement; in the file ``page?name=value&name=value``.
     claim
-        Claim about a number. Its keys in the file are ``number``, or ``at_least`` or ``at_most`` or
-        both, and ``within``, ``averaged`` and ``margin``. A row without a claim has its state in
-        ``declared``, and is never as printed.
+        Claim about a number. In the file, it has the key ``number``, or ``at_least`` or ``at_most``
+        or both; it may have ``within``, ``averaged`` and ``margin``. A row without a claim has its
+        state in ``declared``, and is never as printed.
     measure, given
         Function that measures the number, and its arguments. ``chen.bound`` is the function
         ``bound`` in ``tests/benchmarks/papers/chen.py``.
     shown_as
-        Format of the measured number; ``value`` is the number.
+        Format of the measured number ``value``.
     proof
         Page of the documentation with a proof of the claim. A measurement can refute such a claim,
         but not confirm it, so the row is as printed unless it is refuted.
@@ -242,7 +242,7 @@ class Row:
 
     @property
     def difference(self) -> str:
-        """How far apart, for people; where the draws do not tell, how many would."""
+        """Readable difference; if the draws do not decide, also the number of draws that would."""
         found = self.measured
         if self.claim is None or found is None:
             return ""
@@ -252,8 +252,8 @@ class Row:
             return text
         many = self.claim.draws_to_tell(found)
         if not math.isfinite(many):
-            return f"{text}; no number of draws would tell"
-        return f"{text}; about {float(f'{many:.2g}'):,.0f} draws would tell"
+            return f"{text}; no number of draws would decide"
+        return f"{text}; about {float(f'{many:.2g}'):,.0f} draws would decide"
 
 
 # -- the files -----------------------------------------------------------------------------

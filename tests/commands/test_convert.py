@@ -191,7 +191,7 @@ def test_options_of_reading_are_taken(cli, tmp_path):
 REFUSED = {
     "another ending": ("out.xlsx", ".csv or .parquet"),
     "no folder": ("nowhere/out.csv", "can't be written"),
-    "the same file": ("a.csv", "is the file that is read"),
+    "the same file": ("a.csv", "is the input file"),
 }
 
 

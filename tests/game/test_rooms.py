@@ -127,12 +127,12 @@ def test_a_server_holds_so_many_rooms(rooms, clock):
     codes = {room.code for room in opened}
     assert len(codes) == MOST_ROOMS
     assert all(checked_code(f" {code.lower()} ") == code for code in codes)
-    with pytest.raises(InputError, match=r"20 rooms are open.* in one, it ends in 30 minutes"):
+    with pytest.raises(InputError, match=r"20 rooms are open.* a guess ends in 30 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     for room in opened:
         room.join()
     clock.now = IDLE - 61
-    with pytest.raises(InputError, match="if nobody plays in one, it ends in 2 minutes"):
+    with pytest.raises(InputError, match="a room without a guess ends in 2 minutes"):
         rooms.open(SQUARES, 1.0, client="another")
     clock.now = IDLE + 1
     rooms.open(SQUARES, 1.0, client="another")
@@ -142,7 +142,7 @@ def test_a_server_holds_so_many_rooms(rooms, clock):
 def test_one_client_does_not_take_all_rooms(rooms, client):
     for _ in range(MOST_OF_CLIENT):
         rooms.open(SQUARES, 1.0, client=client)
-    with pytest.raises(InputError, match="10 rooms are open, the most that one place may open"):
+    with pytest.raises(InputError, match="10 rooms are open, the largest number for one address"):
         rooms.open(SQUARES, 1.0, client=client)
     assert rooms.open(SQUARES, 1.0, client="192.0.2.8").code in rooms._open
 

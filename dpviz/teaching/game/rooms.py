@@ -20,7 +20,7 @@ from dpviz.teaching.game.rules import Answer, Case, Game, Tally
 #: Largest numbers of rooms on a server, of players in a room, and of guesses of one player.
 MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 
-#: Largest number of rooms of one client: half of all, so that other clients can open rooms.
+#: Largest number of rooms of one client: half of all rooms, so that other clients can open rooms.
 MOST_OF_CLIENT = MOST_ROOMS // 2
 
 #: A room ends after one of these numbers of seconds: since it was opened, since its last event, or
@@ -160,7 +160,7 @@ class Room:
             return seat.game if seat else None
 
     def guess(self, token: str, number: int, said: bool) -> Answer | None:
-        """Take a player's guess on a draw, as :meth:`Game.guess`; None if the guess is invalid."""
+        """Record a player's guess on a draw, like :meth:`Game.guess`; None if it is invalid."""
         with self._lock:
             seat = self._seats.get(token)
             if seat is None or seat.game.you.guesses >= MOST_GUESSES:
@@ -216,14 +216,14 @@ class Rooms:
             self._sweep()
             theirs = [room for room in self._open.values() if room.client == client]
             for rooms, most, whose in (
-                (list(self._open.values()), MOST_ROOMS, "the most that this server allows"),
-                (theirs, MOST_OF_CLIENT, "the most that one place may open"),
+                (list(self._open.values()), MOST_ROOMS, "the largest number on this server"),
+                (theirs, MOST_OF_CLIENT, "the largest number for one address"),
             ):
                 if len(rooms) >= most:
                     minutes = math.ceil(min(room.quiet for room in rooms) / 60)
                     raise InputError(
-                        f"{most} rooms are open, {whose}: end one of them, or wait; if nobody "
-                        f"plays in one, it ends in {counted(max(minutes, 1), 'minute')}."
+                        f"{most} rooms are open, {whose}: end one of these rooms, or wait; a room "
+                        f"without a guess ends in {counted(max(minutes, 1), 'minute')}."
                     )
             room = Room(case, epsilon, self._clock, client)
             while room.code in self._open:

@@ -35,7 +35,7 @@ _COIN = 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seen:
-    """What a player sees: the private result of a run, and nothing else.
+    """The part of a run that a player sees: its private result.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Round:
     joined
         Whether the coin put the person into the data.
     ratio
-        Log-likelihood ratio of all noisy answers: person in the data against not in the data.
+        Log-likelihood ratio of all noisy answers: with the person, divided by without the person.
     """
 
     number: int
@@ -211,7 +211,7 @@ class Game:
         self.last: Answer | None = None
 
     def guess(self, number: int, said: bool) -> Answer | None:
-        """Take a guess on the draw that the player saw, and start the next draw.
+        """Record a guess on the draw that the player saw, and start the next draw.
 
         Returns None if this draw is no longer open, so that a second click does not count for the
         next draw.

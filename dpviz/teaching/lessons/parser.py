@@ -53,7 +53,6 @@ STEP = {
 
 _KINDS = {str: "text in quotation marks", int: "a whole number", list: "a list"}
 
-#: Largest size of a file in bytes, and longest duration of a lesson in minutes.
 MOST_BYTES, MOST_MINUTES = 200_000, 240
 
 _FACT = re.compile(r"\{([^{}]*)\}")
@@ -160,7 +159,7 @@ def _read_toml(data: bytes) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"this is not TOML: {reason(error)}.") from None
     except (ValueError, RecursionError):
-        raise InputError("this is not TOML: a number is too long, or lists too deep.") from None
+        raise InputError("this is not TOML: a number is too long, or lists are too deep.") from None
 
 
 def _checked(table: object, types: Mapping[str, type], needed: tuple[str, ...]) -> dict[str, Any]:
@@ -203,7 +202,7 @@ def _step(table: object, known: Known) -> Step:
             f"{' or '.join(known.explorers)}."
         )
     if dict(parse_qsl(query)).get("data") is None:
-        raise InputError("the link names no sample set: add data=incomes, for example.")
+        raise InputError("the link has no sample set: add data=incomes, for example.")
     if "bars" in given and given["bars"] not in known.bars:
         raise InputError(
             f'there are no bars "{shown(given["bars"])}": write {" or ".join(known.bars)}.'
@@ -229,7 +228,7 @@ def _check_facts(text: str, known: Known) -> None:
     for name in _FACT.findall(text):
         check_fact(name, known.facts)
     if set("{}") & set(_FACT.sub("", text)):
-        raise InputError("a brace has no partner: write {name of a fact}.")
+        raise InputError("a brace has no second brace: write {name of a fact}.")
 
 
 def _check_question(step: Mapping[str, Any]) -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 from dpviz.base.errors import InputError, reason, shown
 from dpviz.teaching.lessons.parser import MOST_BYTES, Known, Lesson, parse_lesson
 
-#: Environment variable with the folder of a teacher's own lessons.
 FOLDER_VARIABLE = "DPVIZ_LESSONS"
 
-#: Largest number of lessons that are read from a folder.
 MOST_LESSONS = 100
 
 _NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
@@ -60,8 +58,8 @@ def _read(file: Path, known: Known) -> Lesson:
     named = _NAME.fullmatch(file.stem)
     if named is None:
         raise InputError(
-            f"{shown(file.name, 80)}: name the file with letters, digits and - alone, "
-            "since links name it."
+            f"{shown(file.name, 80)}: use only letters, digits and - in its name, "
+            "because links contain the name."
         )
     try:
         with file.open("rb") as opened:
