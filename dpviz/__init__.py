@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Arrow reads this variable when it is loaded. Its default allocator keeps huge pages; with it,
+# Arrow reads this variable when it is loaded. With its default allocator, which keeps huge pages,
 # passes over stored records took 35 MB more memory, and more time.
 if sys.platform == "linux":
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

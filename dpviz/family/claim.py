@@ -31,7 +31,7 @@ class Claim:
 
 
 def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
-    """Reason why a run is not private, in a few words; empty if :func:`claim` calls it private."""
+    """Reason why a run is not private; empty if :func:`claim` calls the run private."""
     if claim(card, config, domain).private:
         return ""
     if not card.spends:

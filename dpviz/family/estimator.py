@@ -32,8 +32,8 @@ from dpviz.privacy.noise_source import SeededNoise
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
 
-# The dataclass generates the explicit constructor from which scikit-learn reads the parameters.
-# Comparison and repr are those of scikit-learn.
+# The dataclass generates the explicit constructor from which scikit-learn reads the parameters. The
+# comparison and the repr come from scikit-learn.
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(ClusterMixin, BaseEstimator):
     """A method as a scikit-learn estimator; families and methods add parameters."""
@@ -124,7 +124,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         ------
         labels
             Clusters of the next records, in the order of files and rows, shape (m,); -1 = noise, or
-            left out. Every record has a label, also a record with a number that is not finite.
+            left out. Every record has a label, even a record with a number that is not finite.
 
         Raises
         ------
@@ -135,8 +135,8 @@ class Estimator(ClusterMixin, BaseEstimator):
         source = X if isinstance(X, Stored) else stored(X, self.stored_columns_)
         if source.ndim != self.n_features_in_:
             raise InputError(
-                f"{shown(source.name)} has {source.ndim} columns and this estimator was fitted on "
-                f"{self.n_features_in_}: give dpviz.data.stored.stored(path, columns)."
+                f"{shown(source.name)} has {source.ndim} columns, but this estimator was fitted on "
+                f"{self.n_features_in_} columns: give dpviz.data.stored.stored(path, columns)."
             )
         return self._labels_of(source)
 
@@ -178,7 +178,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         return points
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
-        # NumPy scalars become Python numbers, because their repr and their comparisons differ.
+        # NumPy scalars become Python numbers, because NumPy's repr and comparisons differ.
         family, given = (
             self._family,
             {

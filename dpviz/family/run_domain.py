@@ -54,7 +54,7 @@ def stored_domain(
 
 
 def range_of(source: Stored, engine: Engine) -> Domain:
-    """Smallest box around stored records, which is not private; InputError without records."""
+    """Smallest box around stored records (not private); raise InputError without records."""
     ends = engine.tables(source.parts, partial(_range, source.ndim))
     lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
     found = np.stack([lows.min(axis=0), highs.max(axis=0)])

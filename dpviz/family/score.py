@@ -94,7 +94,7 @@ class Score:
         return float(self.best.partition(" ")[0]) if self.better else None
 
     def grade(self, value: float) -> Grade | None:
-        """Good up to ``target``; fair up to three times this distance from the best value; or poor.
+        """Return "good" up to ``target``, "fair" up to three times as far, otherwise "poor".
 
         None if the value of the true run is best. Also None for scores that compare clusters with
         known classes, because the true run may not find the classes either.

@@ -52,7 +52,7 @@ class NoisyPoints:
     variances: Floats
 
     def coarse(self, most: int) -> NoisyPoints:
-        """Merge the points of each grid cell at their centre of mass; at most ``most`` cells."""
+        """Merge the points of each of at most ``most`` grid cells at their centre of mass."""
         m, d = self.places.shape
         side = int(most ** (1 / d) + 1e-9)
         if m <= most or side < 2:
@@ -103,7 +103,7 @@ class ClusterChoice:
         """A sentence that states the choice and its price."""
         chosen = f"K = {self.clusters} was chosen from the noisy counts"
         hidden = "" if self.stands else f"; noise hides whether there are more than {LEAST}"
-        return f"{chosen}, which are released anyway: that cost no further ε{hidden}."
+        return f"{chosen}, which are released anyway: this choice cost no further ε{hidden}."
 
 
 #: The choice if noise hides all clusters.
@@ -119,7 +119,7 @@ NOTHING = ClusterChoice(
 
 
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
-    """Choose the number of clusters that are best separated, among those that noise allows.
+    """Choose the number of clusters that are best separated, among the numbers that noise allows.
 
     Places are in [-1, 1]^d; the seed is for the start of k-means. K = 2 if noise hides whether
     there are two clusters.

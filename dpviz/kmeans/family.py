@@ -34,8 +34,8 @@ from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 
 #: Smallest share of an iteration's budget that a cluster can get. A start and a grid may use their
-#: shares first, and simplified silhouettes at most halve the rest. (Published contours may leave a
-#: third of this share, but this variant is never released.)
+#: shares first, and simplified silhouettes at most halve the remaining budget. (Published contours
+#: may leave a third of this share, but this variant is never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -168,9 +168,9 @@ def _check_noise(records: Records, config: KMeansConfig) -> None:
     change = space_of(records, config).sensitivity * config.neighbours.multiplier / LATTICE
     if change / (config.epsilon * _LEAST_SHARE * least) >= WIDEST:
         raise PrivacyRefusal(
-            f"iterations = {config.iterations} leave the last ones so little of epsilon = "
-            f"{config.epsilon:g} that their noise can't be drawn: take fewer, or a uniform "
-            "schedule."
+            f"iterations = {config.iterations} leave the last iterations so little of epsilon = "
+            f"{config.epsilon:g} that their noise can't be sampled: choose fewer iterations, or a "
+            "uniform schedule."
         )
 
 

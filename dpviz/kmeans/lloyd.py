@@ -196,7 +196,7 @@ def printed_centers(
 def _start(
     records: Records, space: Space, config: KMeansConfig, accountant: Accountant, epsilon: float
 ) -> tuple[Floats, NoisyGrid | None, tuple[float, ...]]:
-    """Initial centres, the grid that they are sampled from, and the budgets of the iterations."""
+    """Initial centres, the grid from which they are sampled, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
     if config.start == "partition":
         first, *shares = _shares(config, epsilon, steps + 1)

@@ -60,8 +60,8 @@ def optimum(points: Floats, clusters: int) -> Floats:
 
     Notes
     -----
-    An iterated local search. One step moves a centre so that it splits another cluster (Hu et
-    al., Algorithm 3). The random moves are those of random swap (Fränti 2018).
+    An iterated local search. One step moves a centre so that it splits another cluster (Hu et al.,
+    Algorithm 3). The random moves are the moves of random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[Floats | None] = [None] * _LEVELS[0][1]

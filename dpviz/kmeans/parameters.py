@@ -70,7 +70,7 @@ PARAMETERS = (
         name="clusters",
         label="Clusters K",
         sign="K",
-        help="Number of centres. The fewer records a cluster has, the more noise moves it.",
+        help="Number of centres. The fewer records a cluster has, the farther noise moves it.",
         kind="whole",
         default=8,
         low=1,
@@ -124,7 +124,7 @@ PARAMETERS = (
     Parameter(
         name="schedule",
         label="Schedule",
-        help="How ε is split over the iterations: equal parts, or each time half of the rest.",
+        help="How ε is split over the iterations: equal parts, or always half of the remaining ε.",
         kind="choice",
         options=SCHEDULES,
         metavar="C",
@@ -136,8 +136,9 @@ PARAMETERS = (
         name="geometry",
         label="Geometry",
         help=(
-            "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), "
-            "or the unit L1 ball (sensitivity 2), into which records outside are projected."
+            "Shape that contains the scaled records: the box [-1, 1]^d or the cube [0, 1]^d "
+            "(sensitivity d + 1), or the unit L1 ball (sensitivity 2), into which records outside "
+            "are projected."
         ),
         kind="choice",
         options=GEOMETRIES,
@@ -153,7 +154,7 @@ PARAMETERS = (
         label="Temperature",
         help=(
             "How sharply the chain follows the likelihood: without ε, as the paper prints it, or "
-            "with ε, as its definition says."
+            "with ε, as the paper defines it."
         ),
         kind="choice",
         options=TEMPERATURES,

@@ -104,15 +104,16 @@ class StoredRows:
 
 
 class StoredRecords(Records):
-    """Records that are read in passes. The interface is that of Records, but without the points.
+    """Records that are read in passes. The interface is as in Records, but there are no points.
 
-    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are those
-    of :meth:`dpviz.kmeans.records.Records.build`.
+    An engine reads the parts in a fixed order. Messages use ``name``. Other parameters are as in
+    :meth:`dpviz.kmeans.records.Records.build`.
 
-    Results equal those of the same records in memory. They are equal to the last bit if sums are
-    exact: counts always, and everything from records on the lattice (``cut``). Other sums are
-    added in another order, so their last digits differ. The list of records is that of the parts
-    in their order. :meth:`dealt` uses the same distribution, but makes other sets.
+    Results are equal to the results for the same records in memory. They are equal to the last bit
+    if sums are exact: this is true of counts, and of all results from records on the lattice
+    (``cut``). Other sums are added in another order, so their last digits differ. The list of
+    records has the parts in their order. :meth:`dealt` uses the same distribution, but makes other
+    sets.
     """
 
     name: str
@@ -145,8 +146,8 @@ class StoredRecords(Records):
     def points(self) -> Floats:
         """Raise InputError: the records are not in memory."""
         raise InputError(
-            f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
-            "load it into memory, or ask for what counts and sums of records can tell."
+            f"{shown(self.name)} stays on disk, but this result needs all records together: load "
+            "it into memory, or choose a result that needs only counts and sums of records."
         )
 
     def scaled(self, space: Space) -> Floats:
@@ -200,7 +201,7 @@ class StoredRecords(Records):
         return self.descended(space, optimum(sample, clusters))
 
     def descended(self, space: Space, centers: Floats) -> Floats:
-        """Scaled centres (K, d) after rounds of Lloyd's iteration; their error is not larger.
+        """Scaled centres (K, d) after rounds of Lloyd's iteration, which never increase the error.
 
         Ends after ``ROUNDS`` rounds, or when a round gains less than ``LEAST_GAIN``.
         """
@@ -243,7 +244,7 @@ class StoredRecords(Records):
     def slices(self, space: Space, parts: int) -> Floats:
         """Counts and sums (parts, 1 + d) of equal slices of the list. Two data passes.
 
-        The first pass counts the records of each part, so that the second knows their numbers.
+        The first pass counts the records of each part, so that the second pass knows these numbers.
         """
         view = self._view(space)
         found = self.engine.tables(self.parts, partial(_count, view.domain))
@@ -302,13 +303,13 @@ def check_passes(config: KMeansConfig, name: str) -> None:
     """
     if METHODS[config.method].card.needs_all_records:
         raise InputError(
-            f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
-            "load it into memory, or choose a method that needs counts and sums of records alone, "
+            f"{config.method} clusters the records themselves, but {shown(name)} stays on disk: "
+            "load it into memory, or choose a method that needs only counts and sums of records, "
             "such as dprefine or dplloyd."
         )
     if config.variant == "published" and config.start in RAW_STARTS:
         raise InputError(
-            f"{config.method}, published, starts from the raw records (start {config.start}), and "
+            f"published {config.method} starts from the raw records (start {config.start}), but "
             f"{shown(name)} stays on disk: load it into memory, or choose the sound variant."
         )
 

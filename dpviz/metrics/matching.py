@@ -51,15 +51,15 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
     Clusters are matched one to one with the smallest total cost. The cost of a pair is max(|Ci
-    minus Cj|, |Cj minus Ci|) cells. The side with more clusters has unmatched clusters; the cost of
-    each is its size. In label grids, 0 means not significant. The score is the total cost divided
-    by the number of truly significant cells; 0 if both label grids agree.
+    minus Cj|, |Cj minus Ci|) cells. The grid with more clusters has unmatched clusters; the cost of
+    each unmatched cluster is its size. In label grids, 0 means not significant. The score is the
+    total cost divided by the number of truly significant cells; 0 if both label grids agree.
 
     Notes
     -----
     Chen, Yu, Chirkova, section 6.1. The paper assumes that there are at most as many private
-    clusters as true clusters, so only true clusters can be unmatched. Here either side may be
-    larger.
+    clusters as true clusters, so only true clusters can be unmatched. Here either grid may have
+    more clusters.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -117,7 +117,7 @@ def f_measure(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Hu, Yang, Bai, equations 13 to 16 with beta = 1: each true class is matched with the cluster
+    Hu, Yang, Bai, equations 13 to 16 with beta = 1. Each true class is matched with the cluster
     with the highest 2 n_ij / (n_i + n_j), and classes are weighted by size. Several classes may be
     matched with the same cluster, so this score is less strict than DSG_C.
     """
@@ -132,8 +132,9 @@ def adjusted_rand(table: NDArray[np.int64]) -> float:
 
     Notes
     -----
-    Hubert, Arabie 1985: with J the number of pairs of points that both labelings join, J minus its
-    expected value by chance, divided by the largest possible value of this difference.
+    Hubert, Arabie 1985. Let J be the number of pairs of points that both labelings join. The score
+    is J minus its expected value by chance, divided by the largest possible value of this
+    difference.
     """
     joined, n = _pairs(table), int(table.sum())
     true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2

@@ -1,4 +1,4 @@
-"""Inference from noisy counts: likelihoods, and the law of the true counts.
+"""Inference from noisy counts: likelihoods, and the distribution of the true counts.
 
 This is post-processing: nothing here reads data.
 """

@@ -54,7 +54,7 @@ class Source:
     """A data set with one domain and grid, in the form that the methods read; not private.
 
     The counts need one pass over the points. Later changes of sliders (epsilon, alpha, p, the
-    wavelet, the seed) need no other pass.
+    wavelet, the seed) don't need another pass.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class Stages:
 
     @property
     def about_counts(self) -> str:
-        """Note for users if private counts and coefficients are means given the releases."""
+        """Note for users if private counts and coefficients are estimated means."""
         if not self.threshold.sampled:
             return ""
         equal = " All cells of a block are equal, so the subbands of details are 0."

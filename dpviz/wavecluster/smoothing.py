@@ -15,11 +15,12 @@ from dpviz.base.arrays import Floats
 from dpviz.wavecluster.deconvolution import Released, noise_variance
 
 #: Standard deviations of the Gaussian weights, in cells. The first gives nearly no smoothing; each
-#: is sqrt(2) times the previous one. Larger widths almost never have the smallest risk.
+#: next width is sqrt(2) times larger. Larger widths almost never have the smallest risk.
 WIDTHS = tuple(2.0 ** (step / 2) for step in range(-3, 5))
 
 #: Power of the risks in the trust. For independent errors it would be 1. But errors of two
-#: estimates from the same releases are not independent, so the better estimate gets most weight.
+#: estimates from the same releases are not independent, so the better estimate gets most of the
+#: weight.
 SHARPNESS = 4.0
 
 
@@ -42,7 +43,7 @@ def smoothed(released: Released) -> Smoothed:
 
     The risk is Stein's unbiased estimate for an estimate that is linear in the noisy counts: mean
     squared residual, plus twice the noise variance times the mean weight of a count in its own
-    estimate, minus the noise variance. It is valid for any noise with a known variance.
+    estimate, minus the noise variance. This estimate is valid for any noise with a known variance.
 
     Notes
     -----

@@ -60,10 +60,11 @@ class KBounds:
     low, high, most
         k'_min and k'_max; largest possible k' (the smallest possible k' is 0).
     eta1, eta2
-        As printed. In Theorem 6 at least 0, because the proof does not hold for negative values.
+        As printed. In Theorem 6 they are at least 0, because the proof is not valid for negative
+        values.
     theta
         E|L'_n|, expected number of positive coefficients that noise makes non-positive; NaN in
-        Theorem 6, which does not use it.
+        Theorem 6, which does not use theta.
     beta, gamma
         Bound on the noise of |Z|/2, only in Theorem 5, otherwise NaN; width of the margin in W
         around the bounds, NaN if the paper does not give it.
@@ -71,7 +72,8 @@ class KBounds:
         (1 - p) |Z| / 2, the mean surplus of k' in PrivQT if theta is 0.
     sure_above, never_below, largest
         All coefficients of L above the first value are found significant, and no coefficient below
-        the second value; each claim has the probability ``printed``. Largest coefficient.
+        the second value is found significant; each claim has the probability ``printed``. Largest
+        coefficient.
     """
 
     theorem: int
@@ -126,7 +128,7 @@ class KBounds:
     def promised(self) -> str:
         """Promise of the proof for both ends together, as a sentence; empty without a promise."""
         if math.isnan(self.promise):
-            return "It is stated for Haar: with this wavelet it promises nothing."
+            return "The theorem is stated for Haar: with this wavelet it promises nothing."
         return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
 
     def inside(self, ranks: Floats) -> float:
@@ -150,7 +152,7 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
     """Bounds on k' from the theorem on a technique; None for a technique without a theorem.
 
     If neighbours differ by several records, or the wavelet has a larger sensitivity, there is more
-    noise. Then the theorem holds with the smaller epsilon that gives this noise for one record.
+    noise. Then the theorem is valid with the smaller epsilon that gives this noise for one record.
     Raises InputError if omega, the failure probability of each part, is invalid.
 
     Notes
@@ -244,7 +246,7 @@ def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
     -----
     Chen, Yu, Chirkova, section 5.2.1. The noise of a coefficient is the sum of its weights times
     independent Lap(b). For Haar, level 1, two dimensions, there are four weights of one half. Cells
-    at a padded end have fewer counts, and therefore another law.
+    at a padded end have fewer counts, and therefore another distribution.
     """
     kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
     total = 0.0
@@ -263,8 +265,8 @@ def tail(axes: tuple[tuple[float, ...], ...], values: Floats) -> Floats:
     """P(sum of weights times independent Lap(1) <= -value), for values (m,) > 0.
 
     The weights are all products of one positive weight of each axis. With one weight this is the
-    Laplace law. Otherwise the characteristic function is integrated numerically (Davies 1973); step
-    and end are chosen so that the error stays below ``TAIL_ERROR``.
+    Laplace distribution. Otherwise the characteristic function is integrated numerically (Davies
+    1973); step and end are chosen so that the error stays below ``TAIL_ERROR``.
     """
     if math.prod(map(len, axes)) == 1:
         weight = math.prod(one for (one,) in axes)
@@ -288,8 +290,8 @@ def _integral(axes: tuple[tuple[float, ...], ...]) -> tuple[float, Floats, Float
     # rest of the integral is smaller than the characteristic function at the end.
     while _characteristic(weights, end) > TAIL_ERROR:
         end *= 1.25
-    # The step repeats the law periodically, so the distance between copies must be so large that
-    # values up to ``reach`` are not in the tail of a copy.
+    # The step repeats the distribution periodically, so the distance between copies must be so
+    # large that values up to ``reach`` are not in the tail of a copy.
     step = math.pi / reach
     nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
     heights = np.array([_characteristic(weights, node) for node in nodes])

@@ -32,7 +32,7 @@ _MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
-    """Run the configured method once; InputError if it is unknown or the level is invalid."""
+    """Run the configured method once; raise InputError if the method or the level is invalid."""
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
     result: Run = METHODS[config.method].run(source, config, accountant)

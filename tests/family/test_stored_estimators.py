@@ -73,7 +73,7 @@ def test_a_file_that_changes_while_it_is_labelled_is_named(folder):
     with pytest.raises(InputError, match=r"0\.parquet has changed"):
         list(parts)
     # No path was fitted: all columns of numbers, three.
-    with pytest.raises(InputError, match="has 3 columns and this estimator was fitted on 2"):
+    with pytest.raises(InputError, match="has 3 columns, but this estimator was fitted on 2 "):
         model.predict(folder / "1.parquet")
 
 

@@ -74,6 +74,6 @@ def _unequal(records: Records, space: Space, centers: Floats) -> Floats:
     apart = cKDTree(centers).query(centers, k=2)[0][:, 1]
     if apart.min() > _EQUAL:
         return centers
-    # If centres are equal, all records are assigned to one of them; keep this centre.
+    # If centres are equal, all records are assigned to one of these centres; keep this centre.
     kept: Floats = centers[(apart > _EQUAL) | (records.sums(space, centers)[:, 0] > 0)]
     return kept

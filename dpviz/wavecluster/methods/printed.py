@@ -38,6 +38,6 @@ MODIFIED: Mapping[str, str] = {
 
 
 def hide_one_change(accountant: Accountant, config: Config) -> None:
-    """Let a published variant hide one changed count, even if a record is replaced, as printed."""
+    """Let a published variant hide one changed count, even if a record is replaced (as printed)."""
     if config.variant == "published":
         accountant.hide(config.neighbours.cap)

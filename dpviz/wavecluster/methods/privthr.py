@@ -32,9 +32,9 @@ CARD = Card(
     title="PrivTHR",
     estimator="PrivTHR",
     summary=(
-        "Releases noisy counts with a share alpha of the budget, and with the rest a noisy number "
-        "of non-positive cells. Half of this number is subtracted from the number of positive "
-        "cells before the threshold is computed."
+        "Releases noisy counts with a share alpha of the budget, and a noisy number of "
+        "non-positive cells with the remaining budget. Half of this number is subtracted from the "
+        "number of positive cells before the threshold is computed."
     ),
     paper="Chen, Yu, Chirkova 2015",
     algorithm="Algorithm 3",
@@ -46,17 +46,18 @@ CARD = Card(
             reason=(
                 "Under a declared domain, two Laplace mechanisms run in sequence. They release the "
                 "counts with alpha*epsilon (one record changes one count by 1), and the number Z "
-                "of non-positive coefficients with the rest (its sensitivity is computed from the "
-                "wavelet). The threshold is computed only from their outputs."
+                "of non-positive coefficients with the remaining budget (its sensitivity is "
+                "computed from the wavelet). The threshold is computed only from their outputs."
             ),
         ),
         Variant(
             name="published",
             private=True,
             reason=(
-                "The steps are those of the sound variant. Under a declared domain, adding or "
-                "removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; the "
-                "rest of the budget hides the change of the number Z of non-positive coefficients."
+                "The steps are the same as in the sound variant. Under a declared domain, adding "
+                "or removing a record changes one count by 1, which Lap(1/(alpha*epsilon)) hides; "
+                "the rest of the budget hides the change of the number Z of non-positive "
+                "coefficients."
             ),
             fails=MODIFIED,
         ),

@@ -156,7 +156,7 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
 
 
 def _haar(cells: Floats, axis: int) -> Floats:
-    """Haar coefficients of an axis times the sizes of their blocks; a record changes each by 1."""
+    """Haar coefficients of an axis times the sizes of their blocks; one record changes each by 1."""
     sums = np.moveaxis(cells, axis, 0)
     details = []
     while len(sums) > 1:
